@@ -1,0 +1,64 @@
+# make demo, make test, make lint: each makes the environment it needs, .venv, from nothing.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint clean
+
+VENV := .venv
+NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
+PROBE := import os, sys, sysconfig; \
+  v = "%d.%d" % sys.version_info[:2]; \
+  sys.exit(3) if not (3, 9) <= sys.version_info[:2] < (3, 12) else None; \
+  import importlib.util as u; \
+  u.find_spec("venv") and u.find_spec("ensurepip") or sys.exit("install python%s-venv" % v); \
+  os.path.exists(sysconfig.get_path("include") + "/Python.h") or sys.exit("install python%s-dev" % v)
+
+help:
+	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
+	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make lint    ruff and mypy"
+	echo "make clean   remove the environment and everything built"
+	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
+
+demo: $(VENV)/.installed
+	@$(VENV)/bin/ishmrun -n 4 examples/denoise.py
+
+test: $(VENV)/.installed
+	@$(VENV)/bin/python -m pytest $(ARGS)
+
+# mypy sees the package as it is installed: kernels/ and ipc/ inside ishmem/.
+lint: $(VENV)/.installed
+	@$(VENV)/bin/ruff check .
+	rm -rf build/lint && mkdir -p build/lint/ishmem
+	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc build/lint/ishmem
+	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+
+clean:
+	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# The wheels of the stack share folders, so an upgrade in place can delete files: always from nothing.
+$(VENV)/.python: pyproject.toml
+	@rm -rf $(VENV); reason="install python3.11, with venv and headers, or set PYTHON"; found=""
+	for python in $(or $(PYTHON),$$(type -aP python3.11 python3.10 python3.9 python3 || true)); do
+	  said=$$("$$python" -c '$(PROBE)' 2>&1) && found=$$python && break
+	  case "$$said" in install*) reason=$$said;; esac
+	done
+	[ "$$found" ] || { echo "No suitable Python (CPython 3.9 to 3.11): $$reason." >&2; exit 1; }
+	echo "Making $(VENV) with $$("$$found" --version), $$found"
+	"$$found" -m venv $(VENV)
+	$(VENV)/bin/pip install -q --disable-pip-version-check --upgrade pip
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.python $(NATIVE)
+	@for compiler in "$${CXX:-}" c++ g++ clang++ none; do
+	  [ "$$compiler" ] && command -v "$$compiler" >/dev/null && break
+	done
+	[ "$$compiler" != none ] || { echo "No C++ compiler: install g++ (or clang), or set CXX." >&2; exit 1; }
+	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (2.9 GB, takes minutes)"
+	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,test,lint]' |
+	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
+	       { print "  " substr($$0, 1, 76); fflush() }'
+	touch $@

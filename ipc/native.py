@@ -1,0 +1,84 @@
+"""Native Level Zero handles of dpctl objects, through members that the SYCL library exports."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dpctl
+
+LIBRARY = "libsycl.so.7"
+
+
+@functools.lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(LIBRARY)
+
+
+@functools.cache
+def _member(symbol: str, *arguments: Any) -> Any:
+    function = getattr(_library(), symbol)
+    function.argtypes = (ctypes.c_void_p, *arguments)
+    function.restype = ctypes.c_void_p
+    return function
+
+
+def _check(thing: Any, kind: str, device: Any) -> None:
+    backend = device.backend.name
+    if backend != "level_zero":
+        raise ValueError(f"{kind} {thing!r} is of backend {backend}; only level_zero has Level Zero handles")
+
+
+def _expect(thing: Any, kind: str) -> None:
+    if not hasattr(thing, "addressof_ref") or type(thing).__name__ != kind:
+        raise TypeError(f"expected a dpctl.{kind}, got {type(thing).__name__}")
+
+
+# dpctl's objects are hashable and equal when they stand for the same SYCL object. The answer is kept
+# because for some objects each getNative call retains the handle once more.
+@functools.lru_cache(maxsize=64)
+def _native(symbol: str, thing: Any) -> int:
+    return int(_member(symbol)(thing.addressof_ref()))
+
+
+def context(sycl_context: dpctl.SyclContext) -> int:
+    """Return the ``ze_context_handle_t`` of a context.
+
+    Raises:
+        TypeError: Not a ``dpctl.SyclContext``.
+        ValueError: Its backend is not Level Zero.
+    """
+    _expect(sycl_context, "SyclContext")
+    _check(sycl_context, "context", sycl_context.get_devices()[0])
+    return _native("_ZNK4sycl3_V17context9getNativeEv", sycl_context)
+
+
+def device(sycl_device: dpctl.SyclDevice) -> int:
+    """Return the ``ze_device_handle_t`` of a device.
+
+    Raises:
+        TypeError: Not a ``dpctl.SyclDevice``.
+        ValueError: Its backend is not Level Zero.
+    """
+    _expect(sycl_device, "SyclDevice")
+    _check(sycl_device, "device", sycl_device)
+    return _native("_ZNK4sycl3_V16device9getNativeEv", sycl_device)
+
+
+def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
+    """Return the native handle of a queue, and whether it is an immediate command list.
+
+    A standard queue is a ``ze_command_queue_handle_t``, the other kind a ``ze_command_list_handle_t``.
+    Not cached: a queue may change its native object.
+
+    Raises:
+        TypeError: Not a ``dpctl.SyclQueue``.
+        ValueError: Its backend is not Level Zero.
+    """
+    _expect(sycl_queue, "SyclQueue")
+    _check(sycl_queue, "queue", sycl_queue.sycl_device)
+    immediate = ctypes.c_int(0)
+    member = _member("_ZNK4sycl3_V15queue9getNativeERi", ctypes.POINTER(ctypes.c_int))
+    return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)

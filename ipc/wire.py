@@ -1,0 +1,224 @@
+"""The messages among the PEs of a job: their format, sending and receiving, and who may send."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import enum
+import errno
+import hashlib
+import hmac
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ishmem.errors import IshmemError
+
+VERSION = 1
+MAX_PAYLOAD = 64 * 1024
+MAX_FDS = 64
+MAX_PES = 1 << 16
+SEND_TIMEOUT = 10
+"""Seconds after which a PE that reads nothing counts as lost."""
+
+_MAGIC = b"ISHM"
+# magic, version, kind, pe, file descriptors, sequence, length of the payload
+_HEADER = struct.Struct("<4sHHIIQI")
+_HELLO = struct.Struct("<32sI")
+_CREDENTIALS = struct.Struct("iII")
+_LARGEST = _HEADER.size + MAX_PAYLOAD
+
+
+class Kind(enum.IntEnum):
+    """What a message says; in all but HELLO, ``pe`` is the PE that it is about."""
+
+    HELLO = 1
+    """I am this PE of this job (payload: token and number of PEs)."""
+    WELCOME = 2
+    """You are admitted."""
+    REFUSED = 3
+    """You are not (payload: why)."""
+    PART = 4
+    """The part of this PE in the collective of this sequence number."""
+    ABORT = 5
+    """The collective of this sequence number ends with an error (payload: which)."""
+    LOST = 6
+    """This PE is lost (payload: how)."""
+    LEFT = 7
+    """This PE has left."""
+
+
+class Message(NamedTuple):
+    """One message; its file descriptors travel beside it."""
+
+    kind: Kind
+    pe: int
+    sequence: int = 0
+    payload: bytes = b""
+    n_fds: int = 0
+
+    def pack(self) -> bytes:
+        """Return the bytes to send."""
+        head = (_MAGIC, VERSION, self.kind, self.pe, self.n_fds, self.sequence, len(self.payload))
+        return _HEADER.pack(*head) + self.payload
+
+
+class MessageError(IshmemError):
+    """Bytes that are no message of this job."""
+
+
+def parse(data: bytes, n_fds: int = 0) -> Message:
+    """Return the message in ``data``, which came with so many file descriptors.
+
+    Raises:
+        MessageError: It is malformed; the text says how.
+    """
+    if len(data) < _HEADER.size:
+        raise MessageError(f"a message of {len(data)} bytes is shorter than its header")
+    magic, version, kind, pe, told_fds, sequence, length = _HEADER.unpack_from(data)
+    if magic != _MAGIC:
+        raise MessageError("a message that is not of ishmem")
+    if version != VERSION:
+        raise MessageError(f"message version {version}, this is version {VERSION}")
+    if kind not in set(Kind):
+        raise MessageError(f"unknown message kind {kind}")
+    if pe >= MAX_PES:
+        raise MessageError(f"PE {pe} is out of range")
+    if length != len(data) - _HEADER.size or length > MAX_PAYLOAD:
+        raise MessageError(f"a payload of {length} bytes in a message of {len(data)} bytes")
+    if told_fds != n_fds or (n_fds and kind != Kind.PART) or n_fds > MAX_FDS:
+        raise MessageError(f"{n_fds} file descriptors with a message of {told_fds}")
+    return Message(Kind(kind), pe, sequence, data[_HEADER.size :], n_fds)
+
+
+def hello(job: str, pe: int, n_pes: int) -> Message:
+    """Return the first message of a PE."""
+    return Message(Kind.HELLO, pe, 0, _HELLO.pack(_digest("token", job), n_pes))
+
+
+def check_hello(message: Message, job: str, n_pes: int) -> int:
+    """Return the PE that a first message introduces.
+
+    Raises:
+        MessageError: It is no HELLO, of another job, or of a PE that this job cannot have.
+    """
+    if message.kind != Kind.HELLO or len(message.payload) != _HELLO.size:
+        raise MessageError("the first message is not a HELLO")
+    token, told = _HELLO.unpack(message.payload)
+    if not hmac.compare_digest(token, _digest("token", job)):
+        raise MessageError("a HELLO of another job")
+    if told != n_pes:
+        raise MessageError(f"PE {message.pe} belongs to a job of {told} PEs, this one has {n_pes}")
+    if not 0 < message.pe < n_pes:
+        raise MessageError(f"PE {message.pe} cannot join PE 0 in a job of {n_pes} PEs")
+    return message.pe
+
+
+def address(job: str) -> str:
+    """Return the abstract socket address of a job, which tells nothing about the job's name."""
+    return "\0ishmem-" + _digest("address", job).hex()[:32]
+
+
+def _digest(purpose: str, job: str) -> bytes:
+    return hashlib.sha256(f"ishmem {purpose} {job}".encode()).digest()
+
+
+def new_socket() -> socket.socket:
+    """Return a socket that keeps message boundaries and whose sends end after ``SEND_TIMEOUT``."""
+    return _limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+
+
+def accept(listener: socket.socket) -> socket.socket:
+    """Return the next connection; raises ``OSError`` when there is none after all."""
+    return _limit(listener.accept()[0])
+
+
+def _limit(connection: socket.socket) -> socket.socket:
+    connection.setblocking(True)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_TIMEOUT, 0))
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _LARGEST)
+    return connection
+
+
+def peer_process(connection: socket.socket) -> tuple[int, int]:
+    """Return process id and user id at the other end."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, _ = _CREDENTIALS.unpack(raw)
+    return pid, uid
+
+
+def check_user(uid: int) -> None:
+    """Refuse a process of another user.
+
+    Raises:
+        MessageError: ``uid`` is not the user of this process.
+    """
+    if uid != os.geteuid():
+        raise MessageError(f"a process of user {uid}; this job is of user {os.geteuid()}")
+
+
+def send(connection: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
+    """Send a message and copies of file descriptors; may block up to ``SEND_TIMEOUT``.
+
+    Raises:
+        OSError: The other end is gone, or does not read.
+    """
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    data = message._replace(n_fds=len(fds)).pack()
+    deadline = time.monotonic() + SEND_TIMEOUT
+    while True:
+        try:
+            connection.sendmsg([data], rights, socket.MSG_NOSIGNAL)
+            return
+        except OSError as error:
+            # The kernel limits descriptors on their way; there is room when the receivers have read.
+            if error.errno != errno.ETOOMANYREFS or time.monotonic() > deadline:
+                raise
+        time.sleep(0.001)
+
+
+def receive(connection: socket.socket) -> tuple[Message, list[int]] | None:
+    """Return the next message and its file descriptors, which the caller owns, or None at the end.
+
+    Does not block: raises ``BlockingIOError`` when no message is there.
+
+    Raises:
+        MessageError: It is malformed; its file descriptors are closed.
+    """
+    data, fds, flags = _receive_raw(connection)
+    if not data and not fds:
+        return None
+    try:
+        if flags & socket.MSG_TRUNC:
+            raise MessageError(f"a message of more than {_LARGEST} bytes")
+        if flags & socket.MSG_CTRUNC:
+            raise MessageError("file descriptors were lost: too many were sent, or the limit was reached")
+        return parse(data, len(fds)), fds
+    except MessageError:
+        close_fds(fds)
+        raise
+
+
+def _receive_raw(connection: socket.socket) -> tuple[bytes, list[int], int]:
+    room = socket.CMSG_SPACE(MAX_FDS * array.array("i").itemsize)
+    how = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+    try:
+        data, ancillary, flags, _ = connection.recvmsg(_LARGEST, room, how)
+    except ConnectionResetError:
+        # The other end closed without reading all of ours: what it sent before is still to be read.
+        data, ancillary, flags, _ = connection.recvmsg(_LARGEST, room, how)
+    fds = array.array("i")
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return data, list(fds), flags
+
+
+def close_fds(fds: Iterable[int]) -> None:
+    """Close file descriptors that this process owns."""
+    for fd in fds:
+        with contextlib.suppress(OSError):
+            os.close(fd)

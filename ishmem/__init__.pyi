@@ -1,0 +1,98 @@
+from .amo import (
+    atomic_add as atomic_add,
+    atomic_and as atomic_and,
+    atomic_compare_swap as atomic_compare_swap,
+    atomic_compare_swap_nbi as atomic_compare_swap_nbi,
+    atomic_fetch as atomic_fetch,
+    atomic_fetch_add as atomic_fetch_add,
+    atomic_fetch_add_nbi as atomic_fetch_add_nbi,
+    atomic_fetch_and as atomic_fetch_and,
+    atomic_fetch_and_nbi as atomic_fetch_and_nbi,
+    atomic_fetch_inc as atomic_fetch_inc,
+    atomic_fetch_inc_nbi as atomic_fetch_inc_nbi,
+    atomic_fetch_nbi as atomic_fetch_nbi,
+    atomic_fetch_or as atomic_fetch_or,
+    atomic_fetch_or_nbi as atomic_fetch_or_nbi,
+    atomic_fetch_xor as atomic_fetch_xor,
+    atomic_fetch_xor_nbi as atomic_fetch_xor_nbi,
+    atomic_inc as atomic_inc,
+    atomic_or as atomic_or,
+    atomic_set as atomic_set,
+    atomic_swap as atomic_swap,
+    atomic_swap_nbi as atomic_swap_nbi,
+    atomic_xor as atomic_xor,
+)
+from .collectives import (
+    barrier_all as barrier_all,
+    barrier_all_work_group as barrier_all_work_group,
+    sync_all as sync_all,
+    sync_all_work_group as sync_all_work_group,
+)
+from .constants import (
+    CMP_EQ as CMP_EQ,
+    CMP_GE as CMP_GE,
+    CMP_GT as CMP_GT,
+    CMP_LE as CMP_LE,
+    CMP_LT as CMP_LT,
+    CMP_NE as CMP_NE,
+)
+from .errors import (
+    HeapExhausted as HeapExhausted,
+    IshmemError as IshmemError,
+    LevelZeroError as LevelZeroError,
+    PeerLost as PeerLost,
+    StateError as StateError,
+    SymmetryError as SymmetryError,
+    WaitTimeout as WaitTimeout,
+)
+from .memory import (
+    addr_accessible as addr_accessible,
+    align as align,
+    arange as arange,
+    array as array,
+    calloc as calloc,
+    empty as empty,
+    empty_like as empty_like,
+    free as free,
+    free_all as free_all,
+    full as full,
+    full_like as full_like,
+    is_symmetric as is_symmetric,
+    malloc as malloc,
+    ones as ones,
+    ones_like as ones_like,
+    ptr as ptr,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from .order import (
+    fence as fence,
+    fence_work_group as fence_work_group,
+    quiet as quiet,
+    quiet_work_group as quiet_work_group,
+)
+from .rma import (
+    g as g,
+    get as get,
+    get_nbi as get_nbi,
+    get_nbi_work_group as get_nbi_work_group,
+    get_work_group as get_work_group,
+    p as p,
+    put as put,
+    put_nbi as put_nbi,
+    put_nbi_work_group as put_nbi_work_group,
+    put_work_group as put_work_group,
+)
+from .setup import (
+    finalize as finalize,
+    get_uniqueid as get_uniqueid,
+    info_get_name as info_get_name,
+    info_get_version as info_get_version,
+    init as init,
+    is_initialized as is_initialized,
+    my_pe as my_pe,
+    n_pes as n_pes,
+    pe_accessible as pe_accessible,
+)
+from .sync import test as test
+from .sync import wait_until as wait_until

@@ -1,0 +1,232 @@
+"""Atomic memory operations on one element of a symmetric array.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.amo``; both sides are
+atomic to each other. ``ishmem.table.ATOMICS`` says which dtypes each of them takes.
+
+All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the
+symmetric heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value
+that the operation does not take and ``ValueError`` for a value that does not fit the dtype. None is
+collective. Those that return a value block until they have it; the others complete by the next ``quiet``,
+and those named ``_nbi`` write the old value into the first element of ``fetch`` by then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core, check, job, table
+from .rma import as_element
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [*table.ATOMICS, *(f"{name}_nbi" for name, atomic in table.ATOMICS.items() if atomic.fetches)]
+
+_BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
+_OPERATIONS = {
+    name: (atomic, int(atomic.rmw), sum(1 << _BITS[dtype] for dtype in atomic.types))
+    for name, atomic in table.ATOMICS.items()
+}
+
+
+def _run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
+    """Do an atomic operation and return the old value."""
+    _atomic, rmw, types = _OPERATIONS[name]
+    old = _core.atomic(rmw, types, target, pe, index, value, cond)
+    return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
+
+
+def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any, cond: Any) -> Any:
+    """Raise what is wrong with the arguments, or else let a kernel do the operation."""
+    from .kernel_route import atomic_by_kernel
+
+    atomic = table.ATOMICS[name]
+    number = check.pe(pe)
+    array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
+    check.element(array, index)
+    given = {"cond": cond, "value": value}
+    operands = [as_element(target, given[operand]) for operand in atomic.operands]
+    return atomic_by_kernel(atomic, target, number, check.integer(index, "index"), operands)
+
+
+def _deliver(fetch: Any, target: ndarray, old: Any) -> None:
+    """Write a fetched value into the first element of ``fetch``."""
+    check.same_dtype(check.view(fetch, "fetch"), check.view(target, "target"))
+    if not _core.p(fetch, old, job.current().pe, 0):
+        fetch[(0,) * fetch.ndim] = old
+
+
+def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
+    """Return an element of ``source`` on a PE, read in one piece.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
+    """
+    return _run("atomic_fetch", source, pe, index)
+
+
+def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Set an element of ``dest`` on a PE to ``value``.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_set); ishmem_atomic_set.
+    """
+    _run("atomic_set", dest, pe, index, value)
+
+
+def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Set an element of ``dest`` on a PE to ``value`` and return the old one.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_swap); ishmem_atomic_swap.
+    """
+    return _run("atomic_swap", dest, pe, index, value)
+
+
+def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
+    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
+    """
+    return _run("atomic_compare_swap", dest, pe, index, value, cond)
+
+
+def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
+    """Add one to an element of ``dest`` on a PE.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_inc); ishmem_atomic_inc.
+    """
+    _run("atomic_inc", dest, pe, index, 1)
+
+
+def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
+    """Add one to an element of ``dest`` on a PE and return the old value.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
+    """
+    return _run("atomic_fetch_inc", dest, pe, index, 1)
+
+
+def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Add ``value`` to an element of ``dest`` on a PE.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_add); ishmem_atomic_add.
+    """
+    _run("atomic_add", dest, pe, index, value)
+
+
+def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Add ``value`` to an element of ``dest`` on a PE and return the old value.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
+    """
+    return _run("atomic_fetch_add", dest, pe, index, value)
+
+
+def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_and); ishmem_atomic_and.
+    """
+    _run("atomic_and", dest, pe, index, value)
+
+
+def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
+    """
+    return _run("atomic_fetch_and", dest, pe, index, value)
+
+
+def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_or); ishmem_atomic_or.
+    """
+    _run("atomic_or", dest, pe, index, value)
+
+
+def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
+    """
+    return _run("atomic_fetch_or", dest, pe, index, value)
+
+
+def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_xor); ishmem_atomic_xor.
+    """
+    _run("atomic_xor", dest, pe, index, value)
+
+
+def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
+
+    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
+    """
+    return _run("atomic_fetch_xor", dest, pe, index, value)
+
+
+def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
+    """
+    _deliver(fetch, source, atomic_fetch(source, pe, index))
+
+
+def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
+    """
+    _deliver(fetch, dest, atomic_swap(dest, value, pe, index))
+
+
+def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
+    """
+    _deliver(fetch, dest, atomic_compare_swap(dest, cond, value, pe, index))
+
+
+def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
+    """
+    _deliver(fetch, dest, atomic_fetch_inc(dest, pe, index))
+
+
+def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
+    """
+    _deliver(fetch, dest, atomic_fetch_add(dest, value, pe, index))
+
+
+def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
+    """
+    _deliver(fetch, dest, atomic_fetch_and(dest, value, pe, index))
+
+
+def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
+    """
+    _deliver(fetch, dest, atomic_fetch_or(dest, value, pe, index))
+
+
+def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
+    """
+    _deliver(fetch, dest, atomic_fetch_xor(dest, value, pe, index))

@@ -1,0 +1,43 @@
+// Atomic operations on mapped memory, sequentially consistent as in kernels.
+#include "operations.hpp"
+
+namespace ishmem {
+namespace {
+
+template <class Word>
+Word apply(int rmw, Word *at, Word value, Word cond) {
+    switch (rmw) {
+        case Fetch: return __atomic_load_n(at, __ATOMIC_SEQ_CST);
+        case Swap: return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+        case Add: return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+        case And: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);
+        case Or: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
+        case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);
+        default: break;
+    }
+    __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return cond;  // now the old value, whether it was exchanged or not
+}
+
+// Works on the bits, so that one code serves signed, unsigned and floating-point types.
+template <class Word>
+PyObject *run(int rmw, char *at, Type type, PyObject *value, PyObject *cond) {
+    alignas(16) Word operand = 0, expected = 0;
+    if (rmw != Fetch && !store_scalar(value, type, &operand)) return not_implemented();
+    if (rmw == CompareSwap && !store_scalar(cond, type, &expected)) return not_implemented();
+    const Word old = apply(rmw, reinterpret_cast<Word *>(at), operand, expected);
+    return load_scalar(&old, type);
+}
+
+}  // namespace
+
+PyObject *atomic(int rmw, uint32_t types, PyObject *target, PyObject *pe, PyObject *index, PyObject *value,
+                 PyObject *cond) {
+    View view;
+    char *at = heap().host_atomics ? heap().element(target, pe, index, view) : nullptr;
+    if (!at || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    return view.item == 8 ? run<uint64_t>(rmw, at, view.type, value, cond)
+                          : run<uint32_t>(rmw, at, view.type, value, cond);
+}
+
+}  // namespace ishmem

@@ -1,0 +1,259 @@
+#include "array.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ishmem {
+namespace {
+
+// The part of dpctl's C interface that is used, taken from its capsules so that no header of it is needed.
+struct Dpctl {
+    PyTypeObject *array = nullptr;
+    char *(*data)(PyObject *) = nullptr;
+    int (*ndim)(PyObject *) = nullptr;
+    Py_ssize_t *(*shape)(PyObject *) = nullptr;
+    int (*typenum)(PyObject *) = nullptr;
+    int (*itemsize)(PyObject *) = nullptr;
+    int (*flags)(PyObject *) = nullptr;
+    PyTypeObject *memory = nullptr;
+    void *(*pointer)(PyObject *) = nullptr;
+    size_t (*nbytes)(PyObject *) = nullptr;
+    PyObject *wrapped = nullptr;  // the attribute under which a dpnp array keeps its dpctl array
+};
+
+template <class Function>
+bool bind(PyObject *capsules, const char *name, Function &function) {
+    PyObject *capsule = PyDict_GetItemString(capsules, name);
+    void *pointer = capsule ? PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)) : nullptr;
+    std::memcpy(&function, &pointer, sizeof function);
+    return pointer != nullptr;
+}
+
+bool bind_arrays(PyObject *capsules, Dpctl &api) {
+    return bind(capsules, "UsmNDArray_GetData", api.data) && bind(capsules, "UsmNDArray_GetNDim", api.ndim) &&
+           bind(capsules, "UsmNDArray_GetShape", api.shape) && bind(capsules, "UsmNDArray_GetTypenum", api.typenum) &&
+           bind(capsules, "UsmNDArray_GetElementSize", api.itemsize) && bind(capsules, "UsmNDArray_GetFlags", api.flags);
+}
+
+bool bind_memory(PyObject *capsules, Dpctl &api) {
+    return bind(capsules, "Memory_GetUsmPointer", api.pointer) && bind(capsules, "Memory_GetNumBytes", api.nbytes);
+}
+
+// Returns the type `name` of a dpctl module when its capsules have what is wanted.
+PyTypeObject *load(const char *module_name, const char *name, bool (*bind_from)(PyObject *, Dpctl &), Dpctl &api) {
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *type = module ? PyObject_GetAttrString(module, name) : nullptr;
+    PyObject *capsules = module ? PyObject_GetAttrString(module, "__pyx_capi__") : nullptr;
+    const bool bound = type && capsules && bind_from(capsules, api);
+    Py_XDECREF(capsules);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return bound ? reinterpret_cast<PyTypeObject *>(type) : nullptr;
+}
+
+const Dpctl &dpctl() {
+    static const Dpctl api = [] {
+        Dpctl found;
+        found.array = load("dpctl.tensor._usmarray", "usm_ndarray", &bind_arrays, found);
+        found.memory = load("dpctl.memory._memory", "MemoryUSMDevice", &bind_memory, found);
+        found.wrapped = PyUnicode_InternFromString("_array_obj");
+        return found;
+    }();
+    return api;
+}
+
+Type fold(int typenum) {
+    switch (typenum) {
+        case 9: return I64;   // long long
+        case 10: return U64;  // unsigned long long
+        case 7: return I64;
+        case 8: return U64;
+        case Bool: case I8: case U8: case I16: case U16: case I32: case U32:
+        case F32: case F64: case C64: case C128: case F16: return static_cast<Type>(typenum);
+        default: return Other;
+    }
+}
+
+Type integer_of(size_t size, bool is_signed) {
+    switch (size) {
+        case 1: return is_signed ? I8 : U8;
+        case 2: return is_signed ? I16 : U16;
+        case 4: return is_signed ? I32 : U32;
+        case 8: return is_signed ? I64 : U64;
+        default: return Other;
+    }
+}
+
+Type type_of_format(const char *format, size_t size) {
+    if (!format) return U8;
+    if (!std::strcmp(format, "Zf")) return C64;
+    if (!std::strcmp(format, "Zd")) return C128;
+    if (format[0] == '\0' || format[1] != '\0') return Other;
+    switch (format[0]) {
+        case '?': return Bool;
+        case 'e': return F16;
+        case 'f': return F32;
+        case 'd': return F64;
+        case 'b': case 'h': case 'i': case 'l': case 'q': return integer_of(size, true);
+        case 'B': case 'H': case 'I': case 'L': case 'Q': return integer_of(size, false);
+        default: return Other;
+    }
+}
+
+void view_usm(const Dpctl &api, PyObject *array, View &view) {
+    const int ndim = api.ndim(array), flags = api.flags(array);
+    const Py_ssize_t *shape = api.shape(array);
+    view.count = 1;
+    for (int i = 0; i < ndim; ++i) view.count *= static_cast<size_t>(shape[i]);
+    view.address = api.data(array);
+    view.item = static_cast<size_t>(api.itemsize(array));
+    view.type = fold(api.typenum(array));
+    view.order = flags & 3;
+    view.writable = flags & 4;
+    view.device = true;
+}
+
+void view_memory(const Dpctl &api, PyObject *memory, View &view) {
+    view.address = static_cast<char *>(api.pointer(memory));
+    view.count = api.nbytes(memory);
+    view.item = 1;
+    view.type = U8;
+    view.order = 3;
+    view.writable = true;
+    view.device = true;
+}
+
+bool view_buffer(PyObject *object, View &view) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    view.address = static_cast<char *>(buffer.buf);
+    view.item = static_cast<size_t>(buffer.itemsize);
+    view.count = view.item ? static_cast<size_t>(buffer.len) / view.item : 0;
+    view.type = type_of_format(buffer.format, view.item);
+    view.order = (PyBuffer_IsContiguous(&buffer, 'C') ? 1 : 0) | (PyBuffer_IsContiguous(&buffer, 'F') ? 2 : 0);
+    view.writable = !buffer.readonly;
+    view.device = false;
+    PyBuffer_Release(&buffer);  // the caller's reference keeps the memory
+    return true;
+}
+
+template <class T>
+bool store_signed(PyObject *value, void *out) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow || number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return false;
+    const T exact = static_cast<T>(number);
+    std::memcpy(out, &exact, sizeof exact);
+    return true;
+}
+
+template <class T>
+bool store_unsigned(PyObject *value, void *out) {
+    const unsigned long long number = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    if (number > std::numeric_limits<T>::max()) return false;
+    const T exact = static_cast<T>(number);
+    std::memcpy(out, &exact, sizeof exact);
+    return true;
+}
+
+bool store_integer(PyObject *value, Type type, void *out) {
+    switch (type) {
+        case I8: return store_signed<int8_t>(value, out);
+        case I16: return store_signed<int16_t>(value, out);
+        case I32: return store_signed<int32_t>(value, out);
+        case I64: return store_signed<int64_t>(value, out);
+        case U8: return store_unsigned<uint8_t>(value, out);
+        case U16: return store_unsigned<uint16_t>(value, out);
+        case U32: return store_unsigned<uint32_t>(value, out);
+        case U64: return store_unsigned<uint64_t>(value, out);
+        default: return false;
+    }
+}
+
+bool store_real(PyObject *value, Type type, void *out) {
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    const float single = static_cast<float>(number);
+    if (type == F32 && std::isinf(single) && !std::isinf(number)) return false;
+    if (type == F32) std::memcpy(out, &single, sizeof single);
+    else std::memcpy(out, &number, sizeof number);
+    return true;
+}
+
+template <class T>
+T read(const void *in) {
+    T value;
+    std::memcpy(&value, in, sizeof value);
+    return value;
+}
+
+}  // namespace
+
+bool view_of(PyObject *object, View &view) {
+    const Dpctl &api = dpctl();
+    if (!api.array) return view_buffer(object, view);
+    if (PyObject_TypeCheck(object, api.array)) {
+        view_usm(api, object, view);
+        return true;
+    }
+    if (api.memory && PyObject_TypeCheck(object, api.memory)) {
+        view_memory(api, object, view);
+        return true;
+    }
+    PyObject *array = PyObject_GetAttr(object, api.wrapped);
+    if (!array) {
+        PyErr_Clear();
+        return view_buffer(object, view);
+    }
+    const bool usm = PyObject_TypeCheck(array, api.array);
+    if (usm) view_usm(api, array, view);
+    Py_DECREF(array);  // the dpnp array keeps it
+    return usm;
+}
+
+bool store_scalar(PyObject *value, Type type, void *out) {
+    if (type == F32 || type == F64) return store_real(value, type, out);
+    if (type == Bool) {
+        const bool truth = value == Py_True;
+        std::memcpy(out, &truth, 1);
+        return truth || value == Py_False;
+    }
+    PyObject *index = PyNumber_Index(value);  // so that numpy's integers pass and floats do not
+    if (!index) {
+        PyErr_Clear();
+        return false;
+    }
+    const bool stored = store_integer(index, type, out);
+    Py_DECREF(index);
+    return stored;
+}
+
+PyObject *load_scalar(const void *in, Type type) {
+    switch (type) {
+        case Bool: return PyBool_FromLong(read<uint8_t>(in));
+        case I8: return PyLong_FromLong(read<int8_t>(in));
+        case I16: return PyLong_FromLong(read<int16_t>(in));
+        case I32: return PyLong_FromLong(read<int32_t>(in));
+        case I64: return PyLong_FromLongLong(read<int64_t>(in));
+        case U8: return PyLong_FromLong(read<uint8_t>(in));
+        case U16: return PyLong_FromLong(read<uint16_t>(in));
+        case U32: return PyLong_FromUnsignedLong(read<uint32_t>(in));
+        case U64: return PyLong_FromUnsignedLongLong(read<uint64_t>(in));
+        case F32: return PyFloat_FromDouble(read<float>(in));
+        case F64: return PyFloat_FromDouble(read<double>(in));
+        default: return nullptr;
+    }
+}
+
+}  // namespace ishmem

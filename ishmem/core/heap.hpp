@@ -1,0 +1,43 @@
+// The symmetric heaps of this node as the host sees them: one mapping per PE, and which parts are allocated.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "array.hpp"
+
+namespace ishmem {
+
+struct Heap {
+    int me = 0;
+    int n_pes = 0;                  // 0: not initialised
+    char *base = nullptr;           // device address of this PE's heap
+    size_t size = 0;
+    std::vector<char *> mapped;     // host address of each PE's heap
+    size_t cutover = 0;             // from this many bytes on the copy engine copies
+    bool host_atomics = false;      // host atomics on mapped memory are atomic for kernels too
+    size_t sync_offset = 0;         // of the lines that barrier() writes
+    std::map<size_t, size_t> live;  // offset -> end of each allocation
+    std::atomic<int> lost{-1};      // a PE that died
+    std::atomic<int> left{-1};      // a PE that has finalised
+
+    // Offset of a symmetric address range that lies in one live allocation, or -1.
+    ptrdiff_t offset_of(const char *address, size_t bytes) const;
+
+    // Host address of a local range: the range itself, or its place in the mapped heap; null if there is none.
+    char *local(const View &view, size_t bytes) const;
+
+    // Host address of the range of `view` on `pe`; null when any of the arguments is not right.
+    char *remote(const View &view, size_t bytes, Py_ssize_t pe) const;
+
+    // Host address of one element of a symmetric array on a PE; null when any of the arguments is not right.
+    char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
+};
+
+Heap &heap();
+
+// An integer argument; false, and no exception, when it is none.
+bool integer_of(PyObject *object, Py_ssize_t &value);
+
+}  // namespace ishmem

@@ -1,0 +1,45 @@
+"""The copy engine: copies appended to one Level Zero immediate command list."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .ipc import pyze
+
+
+class CopyEngine:
+    """Copies between device addresses, and between host memory and device addresses.
+
+    Attributes:
+        outstanding: Whether a copy may not have completed.
+    """
+
+    def __init__(self, context: int, device: int) -> None:
+        self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
+        self._kept: list[Any] = []
+        self._lock = threading.Lock()
+        self.outstanding = False
+
+    def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
+        """Start a copy; not blocking. ``keep`` is held until it has completed."""
+        if not nbytes:
+            return
+        with self._lock:
+            pyze.append_copy(self._list, dest, source, nbytes)
+            self._kept.append(keep)
+            self.outstanding = True
+
+    def quiet(self) -> None:
+        """Wait until every copy has completed."""
+        if not self.outstanding:
+            return
+        with self._lock:
+            pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
+            self._kept.clear()
+            self.outstanding = False
+
+    def close(self) -> None:
+        """Complete everything and release the list."""
+        self.quiet()
+        pyze.zeCommandListDestroy(self._list)

@@ -1,0 +1,156 @@
+"""The symmetric heap: one device allocation per PE, exchanged and mapped once.
+
+Each PE allocates device USM, exports it, and opens every peer's. A peer's memory is then reached in
+two ways: through a device address, by kernels and the copy engine, and through a host mapping of the
+same memory, by the host's own loads and stores.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from typing import TYPE_CHECKING, Any
+
+import dpctl.memory
+import dpctl.tensor
+import numpy as np
+
+from . import _core
+from .allocator import Allocator
+from .errors import IshmemError
+from .ipc import handles, native, pyze, wire
+from .layout import Layout
+
+if TYPE_CHECKING:
+    import dpctl
+    import dpnp
+
+    from .ipc.exchange import Links
+    from .settings import Settings
+
+DISCRETE_CUTOVER = 16 << 10
+NEVER = 2**63
+
+
+class UsmRange:
+    """A raw range of device memory in the form that dpctl takes as a buffer."""
+
+    def __init__(self, address: int, nbytes: int, queue: dpctl.SyclQueue, keep: Any = None) -> None:
+        self.keep = keep
+        self.__sycl_usm_array_interface__ = {
+            "data": (address, False),
+            "shape": (nbytes,),
+            "strides": None,
+            "typestr": "|u1",
+            "version": 1,
+            "syclobj": queue,
+            "offset": 0,
+        }
+
+    def memory(self) -> dpctl.memory.MemoryUSMDevice:
+        """Return the range as a dpctl memory object."""
+        return dpctl.memory.as_usm_memory(self)
+
+
+class SymmetricHeap:
+    """This PE's heap and its views of all the others.
+
+    Attributes:
+        layout: Where the internal part ends.
+        allocator: Bookkeeping of the part that users allocate from.
+        base: Device address of this PE's heap.
+        peers: Device address of every PE's heap, as seen from this PE.
+    """
+
+    def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
+        """Allocate the heap on the device of ``queue`` and clear its internal part."""
+        self.pe, self.queue = pe, queue
+        self.layout = Layout(n_pes)
+        self.size = self.layout.size + user_size
+        _check_fits(queue.sycl_device, self.size)
+        self.context, self.device = native.context(queue.sycl_context), native.device(queue.sycl_device)
+        self.memory = dpctl.memory.MemoryUSMDevice(self.size, alignment=4096, queue=queue)
+        self.base = self.memory._pointer
+        self.allocator = Allocator(self.layout.size, self.size)
+        self.peers: list[int] = []
+        self._mappings: list[handles.Mapping] = []
+        self._maps: list[handles.HostMap] = []
+        self._export = handles.export(self.context, self.base)
+        self._own = handles.map_host(self._export.fd, self.size, self._export.offset)
+        ctypes.memset(self._own.address, 0, self.layout.size)
+
+    def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
+        """Swap exports with all PEs; collective."""
+        return links.allgather(self._export.pack(), [self._export.fd], what="init")
+
+    def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
+        """Open every PE's heap, write the table that kernels read, and hand the maps to the host core."""
+        addresses = []
+        for pe, (packed, fds) in enumerate(exports):
+            if pe == self.pe:
+                wire.close_fds(fds)
+                self._maps.append(self._own)
+                self.peers.append(self.base)
+            else:
+                self._open(handles.Export.unpack(packed), fds)
+            addresses.append(self._maps[-1].address)
+            handles.make_resident(self.context, self.device, self.peers[-1], self.size)
+        shared = _shares_atomics(self.device)
+        cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
+        mapped = settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
+        _core.configure(self.pe, self.base, self.size, addresses, self.layout.host_sync, cutover, mapped)
+        table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
+        _core.write(self.pe, self.layout.table, table)
+
+    def _open(self, export: handles.Export, fds: list[int]) -> None:
+        self._maps.append(handles.map_host(fds[0], self.size, export.offset))
+        self._mappings.append(handles.open_export(self.context, self.device, export, fds[0]))
+        self.peers.append(self._mappings[-1].pointer)
+
+    def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
+        """Return a dpnp array at ``offset`` of this PE's heap."""
+        nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
+        return _wrap(self.bytes_at(offset, nbytes), shape, dtype, order=order)
+
+    def peer_array(self, pe: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
+        """Return a dpnp array within ``low`` to ``high`` of a PE's heap, with shape and strides of ``like``."""
+        memory = UsmRange(self.peers[pe] + low, max(high - low, like.itemsize), self.queue, self).memory()
+        return _wrap(memory, like.shape, like.dtype, strides=like.strides, offset=(first - low) // like.itemsize)
+
+    def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
+        """Return a dpctl memory object of just these bytes: dpctl copies the whole of one to the host at times."""
+        return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
+
+    def close(self) -> None:
+        """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
+        _core.reset()
+        for opened in (*self._mappings, *self._maps, self._own):
+            opened.close()
+        self._mappings.clear()
+        self._maps.clear()
+
+
+def _check_fits(device: dpctl.SyclDevice, size: int) -> None:
+    limit = min(device.max_mem_alloc_size, device.global_mem_size)
+    if size > limit:
+        raise IshmemError(
+            f"a symmetric heap of {size} bytes does not fit {device.name}, which allows {limit} bytes "
+            "in one allocation; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+        )
+
+
+def _shares_atomics(device: int) -> bool:
+    """Whether the host's atomics on this device's memory are atomic for kernels too.
+
+    Across PCIe they are not: a locked instruction becomes a read and a write.
+    """
+    capabilities = pyze.memory_access_properties(device).deviceAllocCapabilities
+    integrated = pyze.device_properties(device).flags & pyze.DEVICE_INTEGRATED
+    return bool(capabilities & pyze.ACCESS_CONCURRENT_ATOMIC or integrated)
+
+
+def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
+    import dpnp
+
+    return dpnp.asarray(dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))

@@ -1,0 +1,57 @@
+"""Memory ordering: ``fence`` and ``quiet``.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.order``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core, job
+from .stubs import kernel_only
+
+__all__ = ["fence", "fence_work_group", "quiet", "quiet_work_group"]
+
+
+def fence() -> None:
+    """Order this PE's puts, atomics and stores to each PE: those before arrive before those after.
+
+    Not collective. Only a memory fence, unless the copy engine has work that has not completed.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
+    """
+    job.current().engine.quiet()
+    _core.fence()
+
+
+def quiet() -> None:
+    """Wait until all of this PE's puts, atomics, stores and non-blocking operations have completed.
+
+    Not collective, blocking. Only a memory fence, unless the copy engine has work that has not completed.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
+    """
+    job.current().engine.quiet()
+    _core.fence()
+
+
+@kernel_only
+def fence_work_group(group: Any) -> None:
+    """``fence`` for all work-items of a group; in kernels only.
+
+    Source: ishmemx_fence_work_group.
+    """
+
+
+@kernel_only
+def quiet_work_group(group: Any) -> None:
+    """``quiet`` for all work-items of a group; in kernels only.
+
+    Source: ishmemx_quiet_work_group.
+    """

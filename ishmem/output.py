@@ -1,0 +1,102 @@
+"""Prints what several processes write, line by line, each with the name of its writer before it."""
+
+from __future__ import annotations
+
+import os
+import select
+import selectors
+
+_CHUNK = 65536
+_LONGEST = 1 << 20
+_ERASE = b"\x1b[K"
+
+
+class _Source:
+    """One pipe, and the part of its last line that has come so far."""
+
+    def __init__(self, target: _Target, prefix: bytes, order: int) -> None:
+        self.order = order
+        self._target = target
+        self._prefix = prefix
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Print the lines that are complete; an empty chunk is the end."""
+        data = self._rest + chunk
+        end = _complete(data) if chunk else len(data)
+        self._rest = data[end:]
+        if not chunk and data and not data.endswith(b"\n"):
+            self._print(data + b"\n")
+        elif len(self._rest) > _LONGEST:
+            self._print(data + b"\n")
+            self._rest = b""
+        else:
+            self._print(data[:end])
+
+    def _print(self, lines: bytes) -> None:
+        # A carriage return alone begins the next state of a progress bar; there is nothing to show.
+        shown = [line for line in lines.splitlines(keepends=True) if line != b"\r"]
+        self._target.write(b"".join(self._prefix + line for line in shown))
+
+
+class _Target:
+    """A descriptor that lines are printed on."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
+        self._on_bar = False
+
+    def write(self, text: bytes) -> None:
+        if not text:
+            return
+        erase = _ERASE if self._on_bar and self._is_terminal else b""
+        self._on_bar = text.endswith(b"\r")
+        view = memoryview(erase + text)
+        while view:
+            try:
+                view = view[os.write(self._descriptor, view) :]
+            except BlockingIOError:
+                select.select([], [self._descriptor], [])
+
+
+class Printer:
+    """Prints from several pipes until all of them have ended."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._targets: dict[int, _Target] = {}
+
+    def add(self, pipe: int, target: int, prefix: bytes) -> None:
+        """Print what comes from a pipe on a descriptor."""
+        to = self._targets.setdefault(target, _Target(target))
+        source = _Source(to, prefix, order=len(self._selector.get_map()))
+        self._selector.register(pipe, selectors.EVENT_READ, source)
+
+    def run(self, until: int | None = None) -> bool:
+        """Print until all pipes have ended, or the given one has.
+
+        Returns:
+            Whether all could be printed; False when the reader of the output has gone.
+        """
+        left = self._selector.get_map()
+        try:
+            while left and (until is None or until in left):
+                # The last added goes last: the warden's report of a PE comes after what the PE wrote.
+                for key, _ in sorted(self._selector.select(), key=lambda event: event[0].data.order):
+                    self._read(key)
+        except BrokenPipeError:
+            return False
+        return True
+
+    def _read(self, key: selectors.SelectorKey) -> None:
+        chunk = os.read(key.fd, _CHUNK)
+        if not chunk:
+            self._selector.unregister(key.fd)
+            os.close(key.fd)
+        key.data.feed(chunk)
+
+
+def _complete(data: bytes) -> int:
+    """Give the length of the complete lines; a carriage return at the very end may be half a line end."""
+    return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1

@@ -1,0 +1,197 @@
+"""Remote memory access: ``put``, ``get``, ``p``, ``g`` and their forms.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.rma``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core, check, job
+from .stubs import kernel_only
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    "g", "get", "get_nbi", "get_nbi_work_group", "get_work_group",
+    "p", "put", "put_nbi", "put_nbi_work_group", "put_work_group",
+]  # fmt: skip
+
+# Kinds of values that an element of a kind of dtype takes.
+_TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
+
+
+def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
+    """Copy ``source`` to the symmetric array ``dest`` on a PE.
+
+    ``source`` is a dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one
+    element; ``nelems`` moves that many elements from the start of both. Not collective; returns when ``source``
+    may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``dest`` is not on the symmetric heap.
+        IndexError: There is no such PE.
+        TypeError: Not arrays, or not of one dtype.
+        ValueError: Sizes that do not fit, or arrays that are not contiguous.
+
+    Source: OpenSHMEM 1.5, 9.5.1 (shmem_put); ishmem_put.
+    """
+    if not _core.put(dest, source, pe, nelems):
+        _put(dest, source, pe, nelems)
+        job.current().engine.quiet()
+
+
+def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
+    """Copy the symmetric array ``source`` on a PE to ``dest``, a dpnp or numpy array of this PE.
+
+    Sizes, types and errors as for ``put``. Not collective; returns when the data are in ``dest``.
+
+    Source: OpenSHMEM 1.5, 9.5.4 (shmem_get); ishmem_get.
+    """
+    if not _core.get(dest, source, pe, nelems):
+        _get(dest, source, pe, nelems)
+        job.current().engine.quiet()
+
+
+def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
+    """Start ``put``; ``source`` may be reused after the next ``quiet``.
+
+    Sizes, types and errors as for ``put``. Not collective, not blocking.
+
+    Source: OpenSHMEM 1.5, 9.6.1 (shmem_put_nbi); ishmem_put_nbi.
+    """
+    if not _core.put(dest, source, pe, nelems):
+        _put(dest, source, pe, nelems)
+
+
+def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
+    """Start ``get``; the data are in ``dest`` after the next ``quiet``.
+
+    Sizes, types and errors as for ``put``. Not collective, not blocking.
+
+    Source: OpenSHMEM 1.5, 9.6.2 (shmem_get_nbi); ishmem_get_nbi.
+    """
+    if not _core.get(dest, source, pe, nelems):
+        _get(dest, source, pe, nelems)
+
+
+def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Store one value into element ``index`` of the symmetric array ``dest`` on a PE.
+
+    ``index`` counts in C order. Not collective; the value arrives by the next ``quiet``.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``dest`` is not on the symmetric heap.
+        IndexError: There is no such PE or element.
+        TypeError: ``value`` is not a number of the kind that ``dest`` holds.
+        ValueError: ``value`` does not fit the dtype.
+
+    Source: OpenSHMEM 1.5, 9.5.2 (shmem_p); ishmem_p.
+    """
+    if not _core.p(dest, value, pe, index):
+        _move_element(dest, as_element(dest, value), pe, index, to_peer=True)
+
+
+def g(source: ndarray, pe: int, index: int = 0) -> Any:
+    """Return element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
+
+    Not collective, blocking. Errors as for ``p``.
+
+    Source: OpenSHMEM 1.5, 9.5.5 (shmem_g); ishmem_g.
+    """
+    value = _core.g(source, pe, index)
+    if value is not NotImplemented:
+        return value
+    out = np.empty(1, check.view(source, "source", routine="g").dtype)
+    _move_element(source, out, pe, index, to_peer=False)
+    return out[0].item()
+
+
+@kernel_only
+def put_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
+    """``put`` by all work-items of a group together; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_put_work_group.
+    """
+
+
+@kernel_only
+def get_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
+    """``get`` by all work-items of a group together; in kernels only, as ``put_work_group``.
+
+    Source: ishmemx_get_work_group.
+    """
+
+
+@kernel_only
+def put_nbi_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
+    """``put_nbi`` by all work-items of a group together; in kernels only, as ``put_work_group``.
+
+    Source: ishmemx_put_nbi_work_group.
+    """
+
+
+@kernel_only
+def get_nbi_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
+    """``get_nbi`` by all work-items of a group together; in kernels only, as ``put_work_group``.
+
+    Source: ishmemx_get_nbi_work_group.
+    """
+
+
+def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
+    """Put by the copy engine, after every check."""
+    this, number = job.current(), check.pe(pe)
+    to = check.view(dest, "dest", routine="put")
+    if np.isscalar(source):
+        source = as_element(dest, source)
+    origin = check.view(source, "source", routine="put")
+    offset, nbytes = check.symmetric(to), _bytes(to, origin, nelems)
+    this.engine.copy(this.heap.peers[number] + offset, origin.address, nbytes, source)
+
+
+def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
+    """Get by the copy engine, after every check."""
+    this, number = job.current(), check.pe(pe)
+    to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
+    offset, nbytes = check.symmetric(origin), _bytes(to, origin, nelems)
+    this.engine.copy(to.address, this.heap.peers[number] + offset, nbytes, dest)
+
+
+def _bytes(to: check.View, origin: check.View, nelems: int | None) -> int:
+    check.same_dtype(to, origin)
+    check.contiguous(to, origin)
+    check.writable(to)
+    return check.count(nelems, to, origin) * to.itemsize
+
+
+def _move_element(array: ndarray, host: np.ndarray, pe: int, index: int, to_peer: bool) -> None:
+    """Move one element by the copy engine, after every check."""
+    this, number = job.current(), check.pe(pe)
+    remote = this.heap.peers[number] + check.element(check.view(array, "dest" if to_peer else "source"), index)
+    local = host.ctypes.data
+    dest, source = (remote, local) if to_peer else (local, remote)
+    this.engine.copy(dest, source, host.itemsize, host)
+    this.engine.quiet()
+
+
+def as_element(dest: ndarray, value: Any) -> np.ndarray:
+    """Return ``value`` as an array of one element of the dtype of ``dest``, exactly."""
+    job.current()
+    dtype = np.dtype(check.view(dest, "dest").dtype)
+    kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
+    if kind not in _TAKES[dtype.kind]:
+        raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
+    with np.errstate(over="ignore"):
+        out = np.asarray([value]).astype(dtype)
+    exact = int(out[0]) == int(value) if dtype.kind in "iu" else np.isfinite(out[0]) or not np.isfinite(value)
+    if not exact:
+        raise ValueError(f"value is {value!r}, which does not fit dtype {dtype}")
+    return out

@@ -1,0 +1,293 @@
+"""Set-up, exit and queries: ``init``, ``finalize`` and who and where this PE is."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import secrets
+import sys
+import warnings
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+
+from . import check, constants, job
+from .errors import IshmemError, StateError
+
+if TYPE_CHECKING:
+    import dpctl
+
+log = logging.getLogger("ishmem")
+T = TypeVar("T")
+
+
+class Place(NamedTuple):
+    """Which PE of which job this process is."""
+
+    job: str
+    pe: int
+    n_pes: int
+
+
+class Session:
+    """What ``init`` returns: a context manager that finalises the job at its end."""
+
+    def __enter__(self) -> Session:
+        """Return the running session."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Finalise; after an error without waiting for the other PEs, which learn of it at once."""
+        if kind is not None:
+            abandon()
+        elif job.running():
+            finalize()
+
+
+def init(
+    heap_size: int | str | None = None,
+    *,
+    device: str | dpctl.SyclDevice | None = None,
+    comm: Any = None,
+    uid: str | bytes | None = None,
+    rank: int | None = None,
+    nranks: int | None = None,
+) -> Session:
+    """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
+
+    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or from
+    ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``; without any of them the job is one PE.
+    ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
+    ``device`` is a dpctl device or filter string; by default PEs take the visible GPUs in turn.
+
+    Raises:
+        StateError: Already initialised, or finalised before.
+        ValueError: A setting or argument that is not allowed.
+        IshmemError: Any PE could not start; raised on every PE.
+
+    Source: OpenSHMEM 1.5, 9.1 (shmem_init); ishmem_init, ishmemx_init_attr.
+    """
+    if job.running():
+        raise StateError("ishmem.init() was called twice; call it once per process")
+    if job.finished():
+        raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
+    from . import settings as settings_module
+    from . import stack
+
+    settings = settings_module.load()
+    size = settings.symmetric_size if heap_size is None else _size(heap_size)
+    place = _place(settings, comm, uid, rank, nranks)
+    settings_module.start_logging(settings, place.pe, place.n_pes)
+    stack.load()
+    _start(place, settings, size, device)
+    return Session()
+
+
+def _size(heap_size: int | str) -> int:
+    from .settings import parse_size
+
+    try:
+        return parse_size(heap_size)
+    except ValueError:
+        raise ValueError(f"heap_size is {heap_size!r}; allowed are bytes, or text such as '512M' or '1G'") from None
+
+
+def _place(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Place:
+    if comm is not None:
+        token = comm.bcast(secrets.token_hex(16) if comm.Get_rank() == 0 else None, root=0)
+        return Place(token, comm.Get_rank(), comm.Get_size())
+    if uid is not None:
+        if rank is None or nranks is None or not 0 <= rank < nranks:
+            raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
+        return Place(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
+    if rank is not None or nranks is not None:
+        raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
+    if settings.npes is not None:
+        return Place(settings.job, settings.pe, settings.npes)
+    return Place(secrets.token_hex(16), 0, 1)
+
+
+def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
+    from .heap import SymmetricHeap
+    from .ipc.exchange import Links
+
+    this = job.Job(place.pe, place.n_pes, settings)
+    this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left)
+    try:
+        this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
+        exports = this.heap.exchange(this.links)
+        _together(this, lambda: _attach(this, exports))
+    except BaseException:
+        this.links.close()
+        raise
+    job.start(this)
+    atexit.register(_at_exit)
+
+
+def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
+    from . import kernels
+    from .engine import CopyEngine
+
+    this.heap.attach(exports, this.settings)
+    this.engine = CopyEngine(this.heap.context, this.heap.device)
+    kernels.bind(this.heap.base, this.heap.layout, this.pe, this.n_pes)
+
+
+def _together(this: job.Job, action: Callable[[], T]) -> T:
+    """Do a part of ``init`` on every PE; when it fails on one, every PE raises."""
+    problem: Exception | None = None
+    try:
+        result = action()
+    except Exception as error:
+        problem = error
+    reports = this.links.allgather(f"{type(problem).__name__}: {problem}".encode() if problem else b"", what="init")
+    if problem:
+        raise problem
+    failed = [f"PE {pe}: {text.decode()}" for pe, (text, _) in enumerate(reports) if text]
+    if failed:
+        raise IshmemError("init failed; " + "; ".join(failed))
+    return result
+
+
+def _queue(device: str | dpctl.SyclDevice | None, place: Place) -> dpctl.SyclQueue:
+    import dpctl
+    import dpctl.tensor
+
+    if device is None:
+        gpus = dpctl.get_devices(backend="level_zero", device_type="gpu")
+        if not gpus:
+            raise IshmemError(
+                "no Level Zero GPU is visible to SYCL; check ONEAPI_DEVICE_SELECTOR "
+                f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}) and ISHMEM_DEVICE"
+            )
+        device = gpus[place.pe % len(gpus)]
+    chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
+    # The queue that dpnp uses for this device, so that arrays on and off the heap mix in kernels.
+    return dpctl.tensor.Device.create_device(chosen).sycl_queue
+
+
+def finalize() -> None:
+    """End ishmem on this PE: complete everything, release the heap and leave the job.
+
+    Collective, blocking: returns when every PE has called. Arrays that were never freed are
+    reported, with the line that allocated them, as ``ISHMEM_LEAKS`` says.
+
+    Raises:
+        StateError: Not initialised, or finalised before.
+        PeerLost: A PE died before it finalised; this PE is finalised all the same.
+
+    Source: OpenSHMEM 1.5, 9.1 (shmem_finalize); ishmem_finalize.
+    """
+    this = job.current()
+    leaks = _leaks(this)
+    this.engine.quiet()
+    try:
+        this.links.leave(None)
+    finally:
+        _close(this)
+    if leaks and this.settings.leaks == "error":
+        raise IshmemError(leaks)
+    if leaks and this.settings.leaks == "warn":
+        warnings.warn(leaks, ResourceWarning, stacklevel=2)
+
+
+def _close(this: job.Job) -> None:
+    from . import kernels
+
+    atexit.unregister(_at_exit)
+    job.finish()
+    kernels.unbind()
+    this.engine.close()
+    this.heap.close()
+    this.links.close()
+
+
+def _leaks(this: job.Job) -> str:
+    live = this.heap.allocator.live.values()
+    lines = [f"  {a.what}, {a.nbytes} bytes, from {a.where}" for a in live]
+    return "\n".join([f"PE {this.pe}: {len(lines)} symmetric allocations were never freed:", *lines]) if lines else ""
+
+
+def abandon() -> None:
+    """Leave at once, without waiting for the other PEs; they are told that this PE is lost."""
+    if job.running():
+        _close(job.current())
+
+
+def _at_exit() -> None:
+    # Set when an exception ended the program: then the others should hear of it at once.
+    if hasattr(sys, "last_type"):
+        abandon()
+        return
+    log.info("the program ended without ishmem.finalize(); finalising now")
+    try:
+        finalize()
+    except IshmemError as error:
+        log.warning("%s", error)
+
+
+def is_initialized() -> bool:
+    """Return whether the process is between ``init`` and ``finalize``; callable at any time.
+
+    Source: ishmemx_query_initialized.
+    """
+    return job.running()
+
+
+def get_uniqueid() -> str:
+    """Return a new identifier for ``init(uid=...)``: made on one process and given to all by the user.
+
+    Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
+    """
+    return secrets.token_hex(16)
+
+
+def my_pe() -> int:
+    """Return the number of this PE; a constant inside kernels.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.2 (shmem_my_pe).
+    """
+    return job.current().pe
+
+
+def n_pes() -> int:
+    """Return the number of PEs; a constant inside kernels.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.2 (shmem_n_pes).
+    """
+    return job.current().n_pes
+
+
+def info_get_version() -> tuple[int, int]:
+    """Return the version of the OpenSHMEM specification that is followed; callable at any time.
+
+    Source: OpenSHMEM 1.5, 9.2 (shmem_info_get_version).
+    """
+    return constants.VERSION
+
+
+def info_get_name() -> str:
+    """Return the name of the library; callable at any time.
+
+    Source: OpenSHMEM 1.5, 9.2 (shmem_info_get_name).
+    """
+    return constants.VENDOR_NAME
+
+
+def pe_accessible(pe: int) -> bool:
+    """Return whether ``pe`` is a PE that this PE can reach; not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        TypeError: ``pe`` is not an integer.
+
+    Source: OpenSHMEM 1.5, 9.2 (shmem_pe_accessible).
+    """
+    this = job.current()
+    return 0 <= check.integer(pe, "pe") < this.n_pes and pe not in this.gone

@@ -1,0 +1,18 @@
+"""Host names of routines that only kernels can call."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel_only(function: F) -> F:
+    """Make the host form of a device routine an error that says where it may be called."""
+
+    @functools.wraps(function)
+    def refuse(*_arguments: Any, **_keywords: Any) -> Any:
+        raise TypeError(f"ishmem.{function.__name__} is called inside numba_dpex kernels only")
+
+    return refuse  # type: ignore[return-value]

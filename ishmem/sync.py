@@ -1,0 +1,74 @@
+"""Waiting for and testing symmetric variables of this PE that other PEs write.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.sync``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core, check, job
+from .constants import SYMBOLS, Cmp
+from .errors import IshmemError, WaitTimeout
+from .rma import as_element, g
+from .table import WAIT_TYPES
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["test", "wait_until"]
+
+
+def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
+    """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+
+    Looks at this PE's own copy. Not collective, blocking; the processor is yielded on every failed poll.
+    What the writing PE did before a fence and the write is visible afterwards. ``timeout`` is in seconds.
+
+    Raises:
+        WaitTimeout: The time is over (also a ``TimeoutError``).
+        PeerLost: A PE died, and the value may never come.
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``ivar`` is not on the symmetric heap.
+        IndexError: There is no such element.
+        TypeError: A dtype or value that cannot be waited for.
+        ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or a value that does not fit.
+
+    Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
+    """
+    outcome = _core.wait_until(ivar, cmp, cmp_value, index, -1.0 if timeout is None else timeout)
+    if outcome == _core.SATISFIED:
+        return
+    if outcome == _core.BAD_ARGUMENTS:
+        _explain("wait_until", ivar, cmp, cmp_value, index)
+    this = job.current()
+    if outcome == _core.LOST:
+        this.raise_lost("wait_until")
+    raise WaitTimeout(
+        f"wait_until on PE {this.pe}: after {timeout} s element {index} is {g(ivar, this.pe, index)}, "
+        f"wanted {SYMBOLS[Cmp(cmp)]} {cmp_value}"
+    )
+
+
+def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
+    """Return whether element ``index`` of ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+
+    Arguments and errors as for ``wait_until``. Not collective, not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
+    """
+    outcome = _core.test(ivar, cmp, cmp_value, index)
+    if outcome == _core.BAD_ARGUMENTS:
+        _explain("test", ivar, cmp, cmp_value, index)
+    return bool(outcome == _core.SATISFIED)
+
+
+def _explain(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> None:
+    """Raise what is wrong with the arguments."""
+    job.current()
+    check.element(check.view(ivar, "ivar", WAIT_TYPES, routine), index)
+    if cmp not in list(Cmp):
+        allowed = ", ".join(f"CMP_{member.name}" for member in Cmp)
+        raise ValueError(f"cmp is {cmp!r}; allowed are {allowed}")
+    as_element(ivar, cmp_value)
+    raise IshmemError(f"{routine} cannot handle ivar={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")

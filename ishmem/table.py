@@ -1,0 +1,83 @@
+"""The type tables and the atomic operations: the one place that says which exist and what they take.
+
+The host functions of ``ishmem.amo``, the device functions of ``ishmem.kernels.amo``, the messages, the
+documentation and the tests all read it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+RMA_TYPES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+STANDARD = ("int32", "int64", "uint32", "uint64")
+EXTENDED = (*STANDARD, "float32", "float64")
+BITWISE = STANDARD
+WAIT_TYPES = STANDARD
+
+
+class Rmw(IntEnum):
+    """What the hardware does; several routines share one."""
+
+    FETCH = 0
+    SWAP = 1
+    COMPARE_SWAP = 2
+    ADD = 3
+    AND = 4
+    OR = 5
+    XOR = 6
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """An atomic routine.
+
+    Attributes:
+        name: Python name, without the suffix ``_nbi``.
+        rmw: The operation on memory.
+        types: Names of the dtypes it takes.
+        operands: Names of its value arguments, in order.
+        fetches: Whether it returns the old value; those that do have an ``_nbi`` form.
+    """
+
+    name: str
+    rmw: Rmw
+    types: tuple[str, ...]
+    operands: tuple[str, ...] = ("value",)
+    fetches: bool = False
+
+    @property
+    def fetching(self) -> str:
+        """Name of the routine that does the same and returns the old value."""
+        if self.fetches:
+            return self.name
+        return "atomic_swap" if self.rmw is Rmw.SWAP else self.name.replace("atomic_", "atomic_fetch_")
+
+
+ATOMICS = {
+    atomic.name: atomic
+    for atomic in (
+        Atomic("atomic_fetch", Rmw.FETCH, EXTENDED, (), fetches=True),
+        Atomic("atomic_set", Rmw.SWAP, EXTENDED),
+        Atomic("atomic_swap", Rmw.SWAP, EXTENDED, fetches=True),
+        Atomic("atomic_compare_swap", Rmw.COMPARE_SWAP, STANDARD, ("cond", "value"), fetches=True),
+        Atomic("atomic_inc", Rmw.ADD, STANDARD, ()),
+        Atomic("atomic_fetch_inc", Rmw.ADD, STANDARD, (), fetches=True),
+        Atomic("atomic_add", Rmw.ADD, STANDARD),
+        Atomic("atomic_fetch_add", Rmw.ADD, STANDARD, fetches=True),
+        Atomic("atomic_and", Rmw.AND, BITWISE),
+        Atomic("atomic_fetch_and", Rmw.AND, BITWISE, fetches=True),
+        Atomic("atomic_or", Rmw.OR, BITWISE),
+        Atomic("atomic_fetch_or", Rmw.OR, BITWISE, fetches=True),
+        Atomic("atomic_xor", Rmw.XOR, BITWISE),
+        Atomic("atomic_fetch_xor", Rmw.XOR, BITWISE, fetches=True),
+    )
+}
+
+
+def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
+    """Word the error for a dtype that a routine does not take, the same on the host and in kernels."""
+    return f"{routine}: {argument} has dtype {dtype}; allowed are {', '.join(allowed)}"

@@ -1,0 +1,242 @@
+"""The warden of a job: starts the PEs, watches them, and ends whatever is left of them.
+
+It is a process of its own, between ishmrun and the PEs. The kernel tells it when ishmrun dies, gives
+it the orphans of the PEs (it is a *subreaper*), and kills the PEs when it dies itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import os
+import signal
+import subprocess
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP = signal.SIGUSR1
+"""Sent to the warden when nobody reads the output any more, or when ishmrun has died."""
+
+TIMED_OUT = 124
+GRACE = 2.0
+"""Seconds from SIGTERM to SIGKILL, when the job is ended."""
+GRACE_FORWARDED = 10.0
+"""Seconds that the PEs have for a signal which the user sent."""
+
+_SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the warden starts.
+
+    Attributes:
+        command: The program and its arguments.
+        environments: The environment of each PE.
+        outputs: Where each PE writes stdout and stderr; empty: where ishmrun does.
+        report: Where the warden writes what happened, a line each.
+        timeout: Seconds that the job may take.
+    """
+
+    command: list[str]
+    environments: list[dict[str, str]]
+    outputs: list[tuple[int, int]]
+    report: int
+    timeout: float | None = None
+
+
+def start(job: Job) -> int:
+    """Fork the warden; gives its process number.
+
+    This process gets the orphans of the job when the warden is killed, see `wait`.
+    """
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _serve(job, parent, before)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pid
+
+
+def wait(pid: int) -> int:
+    """Wait for the warden's end; gives the exit status of the job."""
+    _, result = os.waitpid(pid, 0)
+    status = os.waitstatus_to_exitcode(result)
+    if status < 0:
+        _end_children()
+    return status if status >= 0 else 128 - status
+
+
+def _serve(job: Job, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
+    status = 1
+    try:
+        # A group of its own: a terminal's signals come from ishmrun only, and so only once.
+        os.setpgid(0, 0)
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
+        warden = _Warden(job, mask)
+        if os.getppid() == parent:
+            status = warden.run()
+    except Exception:
+        traceback.print_exc()
+    finally:
+        _end_children()
+        os._exit(status)
+
+
+class _Warden:
+    def __init__(self, job: Job, mask: set[int | signal.Signals]) -> None:
+        self._job = job
+        self._mask = mask
+        self._pid = os.getpid()
+        self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
+        self._status: int | None = None
+        self._sent: set[int] = set()
+        self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
+        self._kill_at: float | None = None
+
+    def run(self) -> int:
+        """Start the PEs and watch them until all have ended."""
+        try:
+            for pe in range(len(self._job.environments)):
+                self._start(pe)
+        except OSError as error:
+            self._report(f"cannot start {self._job.command[0]}: {error.strerror}")
+            self._end(2)
+        for end in itertools.chain(*self._job.outputs):
+            os.close(end)
+        while self._running:
+            self._step()
+        return self._status or 0
+
+    def _start(self, pe: int) -> None:
+        out, err = self._job.outputs[pe] if self._job.outputs else (None, None)
+        process = subprocess.Popen(
+            self._job.command,
+            env=self._job.environments[pe],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            preexec_fn=self._become_pe,
+        )
+        self._running[process.pid] = (pe, process)
+
+    def _become_pe(self) -> None:
+        """Run in the new process, before its program: safe, since the warden has one thread only."""
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != self._pid:
+            os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def _step(self) -> None:
+        deadlines = [moment for moment in (self._timeout_at, self._kill_at) if moment is not None]
+        patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
+        got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
+        if got is None:
+            self._check_deadlines()
+        elif got.si_signo == signal.SIGCHLD:
+            self._reap()
+        elif got.si_signo == STOP:
+            self._end(128 + signal.SIGPIPE)
+        else:
+            self._forward(signal.Signals(got.si_signo))
+
+    def _check_deadlines(self) -> None:
+        now = time.monotonic()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = None
+            self._send(signal.SIGKILL)
+        if self._timeout_at is not None and now >= self._timeout_at:
+            self._timeout_at = None
+            late = ", ".join(str(pe) for pe, _ in self._running.values())
+            self._report(f"timed out after {self._job.timeout:g} s; ending PE {late}")
+            self._end(TIMED_OUT)
+
+    def _reap(self) -> None:
+        """Take note of the children that ended; the PEs' orphans are among them."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, result = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid in self._running:
+                    pe, process = self._running.pop(pid)
+                    process.returncode = os.waitstatus_to_exitcode(result)
+                    self._ended(pe, process.returncode)
+
+    def _ended(self, pe: int, code: int) -> None:
+        if code == 0:
+            return
+        if -code not in self._sent:
+            others = "; ending the other PEs" if self._running and self._status is None else ""
+            self._report(f"PE {pe} {_how(code)}{others}")
+        status = 128 - code if code < 0 else code
+        if self._sent.isdisjoint(FORWARDED):
+            self._end(status)
+        elif self._status is None:
+            self._status = status
+
+    def _end(self, status: int) -> None:
+        """End the job; the first call decides its exit status."""
+        if self._status is None:
+            self._status = status
+            self._kill_at = time.monotonic() + GRACE
+            self._send(signal.SIGTERM)
+
+    def _forward(self, number: signal.Signals) -> None:
+        again = not self._sent.isdisjoint(FORWARDED)
+        self._report(f"{number.name} passed on to the PEs")
+        self._send(number)
+        self._kill_at = time.monotonic() + (0.0 if again else GRACE_FORWARDED)
+
+    def _send(self, number: signal.Signals) -> None:
+        self._sent.add(number)
+        for pid in self._running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, number)
+
+    def _report(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._job.report, line.encode() + b"\n")
+
+
+def _how(code: int) -> str:
+    if code > 0:
+        return f"exited with status {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
+def _end_children() -> None:
+    """Kill all children of this process, and theirs: the orphans become children in their turn."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for pid in _children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    own = os.getpid()
+    return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == own]
+
+
+def _parent(stat: Path) -> int:
+    try:
+        return int(stat.read_bytes().rpartition(b")")[2].split()[1])
+    except OSError:
+        return 0

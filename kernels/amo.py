@@ -1,0 +1,121 @@
+"""Atomic operations inside kernels: the device forms of ``ishmem.amo``, built from ``ishmem.table.ATOMICS``."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ishmem import amo
+from ishmem.table import ATOMICS, Atomic, Rmw
+
+from . import arguments
+from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
+
+INSTRUCTIONS = {
+    Rmw.FETCH: atomic("AtomicLoad", SEQ_CST, operands=0),
+    Rmw.SWAP: atomic("AtomicExchange", SEQ_CST, operands=1),
+    Rmw.COMPARE_SWAP: atomic("AtomicCompareExchange", SEQ_CST, ACQUIRE, operands=2),
+    Rmw.ADD: atomic("AtomicIAdd", SEQ_CST, operands=1),
+    Rmw.AND: atomic("AtomicAnd", SEQ_CST, operands=1),
+    Rmw.OR: atomic("AtomicOr", SEQ_CST, operands=1),
+    Rmw.XOR: atomic("AtomicXor", SEQ_CST, operands=1),
+}
+
+
+def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
+    name = "source" if routine.rmw is Rmw.FETCH else "dest"
+    arguments.array(routine.name, name, target, routine.types)
+    arguments.contiguous(routine.name, **{name: target})
+    arguments.integer(routine.name, "pe", pe)
+    arguments.integer(routine.name, "index", index)
+    for operand, kind in zip(routine.operands, operands):
+        arguments.value(routine.name, operand, kind, target.dtype)
+
+
+def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
+    """Register a routine that returns the old value."""
+    run = INSTRUCTIONS[routine.rmw]
+
+    def fetch(source, pe, index=0):
+        _check(routine, source, (), pe, index)
+        return lambda source, pe, index=0: run(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+
+    def increment(dest, pe, index=0):
+        _check(routine, dest, (), pe, index)
+        return lambda dest, pe, index=0: run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, 1)
+
+    def with_value(dest, value, pe, index=0):
+        _check(routine, dest, (value,), pe, index)
+        return lambda dest, value, pe, index=0: run(
+            address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value
+        )
+
+    def with_condition(dest, cond, value, pe, index=0):
+        _check(routine, dest, (cond, value), pe, index)
+        return lambda dest, cond, value, pe, index=0: run(
+            address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value, cond
+        )
+
+    device(host)(fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)])
+
+
+def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
+    """Register a routine that returns nothing: the fetching one, whose value is dropped."""
+
+    def increment(dest, pe, index=0):
+        _check(routine, dest, (), pe, index)
+
+        def impl(dest, pe, index=0):
+            fetching(dest, pe, index)
+
+        return impl
+
+    def with_value(dest, value, pe, index=0):
+        _check(routine, dest, (value,), pe, index)
+
+        def impl(dest, value, pe, index=0):
+            fetching(dest, value, pe, index)
+
+        return impl
+
+    device(host)((increment, with_value)[len(routine.operands)])
+
+
+def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
+    """Register the form that writes the old value into the first element of ``fetch``."""
+
+    def check(fetch: Any, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
+        _check(routine, target, operands, pe, index)
+        arguments.contiguous(f"{routine.name}_nbi", fetch=fetch)
+        arguments.same_dtype(target, fetch)
+
+    def load_only(fetch, source, pe, index=0):
+        check(fetch, source, (), pe, index)
+        return lambda fetch, source, pe, index=0: store(address_of(fetch), fetch, fetching(source, pe, index))
+
+    def increment(fetch, dest, pe, index=0):
+        check(fetch, dest, (), pe, index)
+        return lambda fetch, dest, pe, index=0: store(address_of(fetch), fetch, fetching(dest, pe, index))
+
+    def with_value(fetch, dest, value, pe, index=0):
+        check(fetch, dest, (value,), pe, index)
+        return lambda fetch, dest, value, pe, index=0: store(
+            address_of(fetch), fetch, fetching(dest, value, pe, index)
+        )
+
+    def with_condition(fetch, dest, cond, value, pe, index=0):
+        check(fetch, dest, (cond, value), pe, index)
+        return lambda fetch, dest, cond, value, pe, index=0: store(
+            address_of(fetch), fetch, fetching(dest, cond, value, pe, index)
+        )
+
+    shapes = (increment, with_value, with_condition)
+    device(host)(load_only if routine.rmw is Rmw.FETCH else shapes[len(routine.operands)])
+
+
+for _routine in ATOMICS.values():
+    _host = getattr(amo, _routine.name)
+    if _routine.fetches:
+        _register_fetching(_routine, _host)
+        _register_nbi(_routine, getattr(amo, f"{_routine.name}_nbi"), _host)
+    else:
+        _register_void(_routine, _host, getattr(amo, _routine.fetching))

@@ -1,0 +1,52 @@
+"""Checks of the argument types of device functions, made when a kernel is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+
+from ishmem.table import RMA_TYPES, refusal
+
+from .intrinsics import require
+
+
+def absent(argument: Any) -> bool:
+    """Whether an optional argument was left out."""
+    return argument is None or isinstance(argument, (types.Omitted, types.NoneType))
+
+
+def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
+    """Require a contiguous array of one of the dtypes."""
+    require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
+    dtype = str(kind.dtype)
+    require(dtype in allowed, refusal(routine, name, dtype, allowed))
+    require(kind.layout in "CF" or kind.ndim == 1 and kind.layout == "A", f"{routine}: {name} is not contiguous")
+
+
+def contiguous(routine: str, **arrays: Any) -> None:
+    """Require arrays that lie in memory as one piece."""
+    for name, kind in arrays.items():
+        array(routine, name, kind)
+        require(kind.layout in "CF", f"{routine}: {name} is not contiguous; pass a contiguous slice at a time")
+
+
+def same_dtype(dest: Any, source: Any) -> None:
+    """Require two arrays of one dtype."""
+    words = f"dest has dtype {dest.dtype} and source has dtype {source.dtype}; they must be equal"
+    require(dest.dtype == source.dtype, words)
+
+
+def integer(routine: str, name: str, kind: Any) -> None:
+    """Require an integer, or an argument that was left out."""
+    plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
+    require(plain, f"{routine}: {name} is an integer, got {kind}")
+
+
+def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
+    """Require a number of the kind that the dtype holds."""
+    is_real = isinstance(dtype, types.Float)
+    fits = isinstance(kind, (types.Integer, types.Boolean)) or (
+        isinstance(kind, types.Float) and (is_real or isinstance(dtype, types.Complex))
+    ) or (isinstance(kind, types.Complex) and isinstance(dtype, types.Complex))
+    require(fits, f"{routine}: {name} is {kind}, which is not of the kind of dtype {dtype}")

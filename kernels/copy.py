@@ -1,0 +1,64 @@
+"""Copies by one work-item or by all of a group, in the widest units that both addresses allow."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from numba_dpex import device_func
+from .intrinsics import device, move
+
+WIDEST = 16
+FEW = 4  # up to so many elements, looking for wider units costs more than it gains
+
+
+def _make_copier(unit: int) -> Callable[..., None]:
+    @device_func
+    def copy_units(to: int, origin: int, nbytes: int, rank: int, size: int) -> None:
+        for position in range(rank * unit, nbytes, size * unit):
+            move(unit, to + position, origin + position)
+
+    return copy_units
+
+
+_copiers = {unit: _make_copier(unit) for unit in (1, 2, 4, 8, 16)}
+
+
+def _make_wide_copier(itemsize: int) -> Callable[..., None]:
+    """Make the copy of elements: head and tail by elements, the body by 16 bytes when both ends line up."""
+    narrow, wide = _copiers[min(itemsize, 8)], _copiers[WIDEST]
+    # More than one wide unit, so that the head is shorter than the whole.
+    few = max(FEW * itemsize, WIDEST)
+
+    @device_func
+    def copy(to: int, origin: int, nbytes: int, rank: int, size: int) -> None:
+        if nbytes <= few or (to ^ origin) & (WIDEST - 1):
+            narrow(to, origin, nbytes, rank, size)
+        else:
+            head = -to & (WIDEST - 1)
+            body = (nbytes - head) & -WIDEST
+            narrow(to, origin, head, rank, size)
+            wide(to + head, origin + head, body, rank, size)
+            narrow(to + head + body, origin + head + body, nbytes - head - body, rank, size)
+
+    return copy
+
+
+_wide_copiers = {itemsize: _make_wide_copier(itemsize) for itemsize in (1, 2, 4, 8, 16)}
+
+
+def copy_elements(like: Any, to: int, origin: int, count: int, rank: int, size: int) -> None:
+    """Copy ``count`` elements of the dtype of ``like``, as work-item ``rank`` of ``size``.
+
+    Source and destination must not overlap, unless they are the same.
+    """
+
+
+@device(copy_elements)
+def _copy_elements(like, to, origin, count, rank, size):
+    itemsize = like.dtype.bitwidth // 8
+    copy = _wide_copiers[itemsize]
+
+    def impl(like, to, origin, count, rank, size):
+        copy(to, origin, count * itemsize, rank, size)
+
+    return impl

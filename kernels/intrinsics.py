@@ -1,0 +1,241 @@
+"""What the device functions are made of: addresses, loads and stores, atomics, fences.
+
+Addresses are plain 64-bit integers. Atomics are SPIR-V instructions with cross-device scope, on integers of
+the element's width: floating-point elements are moved as bits, so one code serves all types.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+from numba_dpex import kernel_api as kapi
+from numba_dpex.core.utils import itanium_mangler
+from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
+
+from . import state
+
+GLOBAL = 1  # the address space of device memory
+CROSS_DEVICE = 0  # SPIR-V scope
+ACQUIRE, RELEASE, SEQ_CST = 0x2, 0x4, 0x10  # SPIR-V memory semantics
+CROSS_WORKGROUP = 0x200  # which memory they are about
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
+
+
+def device_intrinsic(function: Callable[..., Any]) -> Any:
+    """Make ``function`` an intrinsic of kernels."""
+    return intrinsic(target=SPIRV_TARGET_NAME)(function)
+
+
+def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Register the decorated function as the form that ``host`` has inside kernels."""
+    return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
+
+
+@device_intrinsic
+def address_of(_context: Any, array: Any) -> Any:
+    """Return the address of an array's first element."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.ptrtoint(struct.data, I64)
+
+    return types.int64(array), code
+
+
+@device_intrinsic
+def peer_delta(_context: Any, pe: Any) -> Any:
+    """Return the distance from this PE's heap to that of ``pe``: one load from a table whose address is baked in."""
+    table = state.current().table
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        entry = builder.add(ir.Constant(I64, table), builder.shl(index, ir.Constant(I64, 3)))
+        return builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
+
+    return types.int64(pe), code
+
+
+@device_intrinsic
+def at_address(_context: Any, array: Any, address: Any) -> Any:
+    """Return ``array`` with its first element at another address."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        make = context.make_array(signature.args[0])
+        old, new = make(context, builder, arguments[0]), make(context, builder)
+        cgutils.copy_struct(new, old)
+        new.data = builder.inttoptr(arguments[1], new.data.type)
+        return new._getvalue()
+
+    return array(array, types.int64), code
+
+
+def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> Any:
+    return builder.inttoptr(address, context.get_data_type(dtype).as_pointer(GLOBAL))
+
+
+@device_intrinsic
+def load(_context: Any, address: Any, like: Any) -> Any:
+    """Return the element at an address, of the dtype of the array ``like``."""
+    dtype = like.dtype
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = _element_pointer(context, builder, arguments[0], dtype)
+        return context.unpack_value(builder, dtype, pointer)
+
+    return dtype(types.int64, like), code
+
+
+@device_intrinsic
+def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
+    """Store ``value`` at an address, as an element of the dtype of the array ``like``."""
+    dtype = like.dtype
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _element_pointer(context, builder, arguments[0], dtype)
+        context.pack_value(builder, dtype, context.cast(builder, arguments[2], signature.args[2], dtype), pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, like, value), code
+
+
+@device_intrinsic
+def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
+    """Move ``unit`` bytes, a literal power of two that both addresses are aligned to, by one load and one store."""
+    size = unit.literal_value
+    word = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = word.as_pointer(GLOBAL)
+        value = builder.load(builder.inttoptr(arguments[2], pointer), align=size)
+        builder.store(value, builder.inttoptr(arguments[1], pointer), align=size)
+        return context.get_dummy_value()
+
+    return types.void(unit, types.int64, types.int64), code
+
+
+def _bits(context: Any, dtype: Any) -> Any:
+    return types.int32 if context.get_abi_sizeof(context.get_data_type(dtype)) == 4 else types.int64
+
+
+def _call_spirv(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
+    """Call a SPIR-V atomic on integers; ``middle`` are the masks, ``values`` start with the pointer."""
+    result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
+    mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
+    mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
+    symbol = itanium_mangler.mangle_ext(f"__spirv_{name}", mangled)
+    arguments = [values[0], I32(CROSS_DEVICE), *(I32(mask | CROSS_WORKGROUP) for mask in middle), *values[1:]]
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+    function.calling_convention = CC_SPIR_FUNC
+    function.attributes.add("convergent")
+    function.attributes.add("nounwind")
+    return builder.call(function, arguments, cconv=CC_SPIR_FUNC)
+
+
+def atomic(name: str, *masks: int, operands: int) -> Any:
+    """Make an intrinsic ``(address, like, *operands)`` of a SPIR-V atomic instruction, which returns its result."""
+
+    def typing(_context: Any, address: Any, like: Any, *given: Any) -> Any:
+        dtype = like.dtype
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            integer = _bits(context, dtype)
+            word, natural = context.get_value_type(integer), context.get_value_type(dtype)
+            pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
+            values = [
+                builder.bitcast(context.cast(builder, value, kind, dtype), word)
+                for value, kind in zip(arguments[2:], signature.args[2:])
+            ]
+            old = _call_spirv(context, builder, name, integer, list(masks), [pointer, *values])
+            return context.get_dummy_value() if name == "AtomicStore" else builder.bitcast(old, natural)
+
+        result = types.void if name == "AtomicStore" else dtype
+        return result(types.int64, like, *given), code
+
+    # An intrinsic's arguments must be named, not starred.
+    shapes = {
+        0: lambda context, address, like: typing(context, address, like),
+        1: lambda context, address, like, value: typing(context, address, like, value),
+        2: lambda context, address, like, value, cond: typing(context, address, like, value, cond),
+    }
+    return device_intrinsic(shapes[operands])
+
+
+def _word(name: str, mask: int) -> Any:
+    """Make an intrinsic ``(address, *operands)`` of an atomic on an int64 that belongs to no array."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL))
+        result = _call_spirv(context, builder, name, types.int64, [mask], [pointer, *arguments[1:]])
+        return context.get_dummy_value() if name == "AtomicStore" else result
+
+    if name == "AtomicStore":
+        return device_intrinsic(lambda context, address, value: (types.void(types.int64, types.int64), code))
+    return device_intrinsic(lambda context, address: (types.int64(types.int64), code))
+
+
+atomic_load_word = _word("AtomicLoad", ACQUIRE)
+atomic_store_word = _word("AtomicStore", RELEASE)
+atomic_load = atomic("AtomicLoad", ACQUIRE, operands=0)
+
+
+def _builtin(builder: Any, name: str) -> list[Any]:
+    """Load the three components of a SPIR-V built-in variable."""
+    symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(I64, 3)
+    variable = builder.module.globals.get(symbol)
+    if variable is None:
+        variable = ir.GlobalVariable(builder.module, vector, symbol, addrspace=GLOBAL)
+        variable.linkage, variable.global_constant, variable.align = "external", True, 32
+    value = builder.load(variable)
+    return [builder.extract_element(value, I32(axis)) for axis in range(3)]
+
+
+@device_intrinsic
+def group_rank(_context):
+    """Return the number of this work-item in its group, whatever the group's dimensions."""
+
+    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        x, y, z = _builtin(builder, "LocalInvocationId")
+        width, height, _depth = _builtin(builder, "WorkgroupSize")
+        return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
+
+    return types.int64(), code
+
+
+@device_intrinsic
+def group_size(_context):
+    """Return the number of work-items in the group."""
+
+    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        width, height, depth = _builtin(builder, "WorkgroupSize")
+        return builder.mul(width, builder.mul(height, depth))
+
+    return types.int64(), code
+
+
+def fence() -> None:
+    """Order all memory operations before against all after, for every device and the host."""
+
+
+@device(fence)
+def _fence():
+    def impl():
+        kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
+
+    return impl
+
+
+def require(condition: bool, message: str) -> None:
+    """Refuse to compile a kernel, with the words of the host's error.
+
+    Raises:
+        TypingError: ``condition`` does not hold.
+    """
+    if not condition:
+        raise TypingError(message)

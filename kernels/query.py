@@ -1,0 +1,22 @@
+"""Queries inside kernels: ``my_pe`` and ``n_pes`` are constants of the compiled kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ishmem import setup
+
+from . import state
+from .intrinsics import device
+
+
+@device(setup.my_pe)
+def _my_pe():
+    pe = state.current().pe
+    return lambda: pe
+
+
+@device(setup.n_pes)
+def _n_pes():
+    n_pes = state.current().n_pes
+    return lambda: n_pes

@@ -1,0 +1,109 @@
+"""Remote memory access inside kernels: the device forms of ``ishmem.rma``.
+
+To a reachable peer each of them is one load from the table of peers, one add, and the loads and stores.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba_dpex import kernel_api as kapi
+
+from ishmem import memory, rma
+
+from . import arguments
+from .copy import copy_elements
+from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
+
+
+def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
+    arguments.contiguous(routine, dest=dest, source=source)
+    arguments.same_dtype(dest, source)
+    arguments.integer(routine, "pe", pe)
+
+
+@device(rma.put)
+def _put(dest, source, pe, nelems=None):
+    _check("put", dest, source, pe)
+    if arguments.absent(nelems):
+        return lambda dest, source, pe, nelems=None: copy_elements(
+            dest, address_of(dest) + peer_delta(pe), address_of(source), source.size, 0, 1
+        )
+    return lambda dest, source, pe, nelems=None: copy_elements(
+        dest, address_of(dest) + peer_delta(pe), address_of(source), nelems, 0, 1
+    )
+
+
+@device(rma.get)
+def _get(dest, source, pe, nelems=None):
+    _check("get", dest, source, pe)
+    if arguments.absent(nelems):
+        return lambda dest, source, pe, nelems=None: copy_elements(
+            dest, address_of(dest), address_of(source) + peer_delta(pe), dest.size, 0, 1
+        )
+    return lambda dest, source, pe, nelems=None: copy_elements(
+        dest, address_of(dest), address_of(source) + peer_delta(pe), nelems, 0, 1
+    )
+
+
+@device(rma.put_work_group)
+def _put_work_group(dest, source, pe, group, nelems=None):
+    _check("put_work_group", dest, source, pe)
+    whole = arguments.absent(nelems)
+
+    def impl(dest, source, pe, group, nelems=None):
+        kapi.group_barrier(group)
+        count = source.size if whole else nelems
+        to, origin = address_of(dest) + peer_delta(pe), address_of(source)
+        copy_elements(dest, to, origin, count, group_rank(), group_size())
+        kapi.group_barrier(group)
+
+    return impl
+
+
+@device(rma.get_work_group)
+def _get_work_group(dest, source, pe, group, nelems=None):
+    _check("get_work_group", dest, source, pe)
+    whole = arguments.absent(nelems)
+
+    def impl(dest, source, pe, group, nelems=None):
+        kapi.group_barrier(group)
+        count = dest.size if whole else nelems
+        to, origin = address_of(dest), address_of(source) + peer_delta(pe)
+        copy_elements(dest, to, origin, count, group_rank(), group_size())
+        kapi.group_barrier(group)
+
+    return impl
+
+
+# Stores and loads are never left for later, so the non-blocking forms are the same.
+device(rma.put_nbi)(_put)
+device(rma.get_nbi)(_get)
+device(rma.put_nbi_work_group)(_put_work_group)
+device(rma.get_nbi_work_group)(_get_work_group)
+
+
+@device(rma.p)
+def _p(dest, value, pe, index=0):
+    arguments.contiguous("p", dest=dest)
+    arguments.integer("p", "pe", pe)
+    arguments.integer("p", "index", index)
+    arguments.value("p", "value", value, dest.dtype)
+    return lambda dest, value, pe, index=0: store(
+        address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value
+    )
+
+
+@device(rma.g)
+def _g(source, pe, index=0):
+    arguments.contiguous("g", source=source)
+    arguments.integer("g", "pe", pe)
+    arguments.integer("g", "index", index)
+    return lambda source, pe, index=0: load(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+
+
+@device(memory.ptr)
+def _ptr(a, pe):
+    arguments.array("ptr", "a", a)
+    arguments.integer("ptr", "pe", pe)
+    return lambda a, pe: at_address(a, address_of(a) + peer_delta(pe))

@@ -1,0 +1,50 @@
+"""What is baked into kernels when they are compiled: facts of this process between init and finalize."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from numba.core.errors import TypingError
+
+if TYPE_CHECKING:
+    from ishmem.layout import Layout
+
+
+@dataclass(frozen=True)
+class State:
+    """Constants of compiled kernels; anything that keeps kernels longer must have them in its key.
+
+    Attributes:
+        heap: Device address of this PE's heap, at whose start the table of peers lies.
+    """
+
+    heap: int
+    layout: Layout
+    pe: int
+    n_pes: int
+
+    @property
+    def table(self) -> int:
+        """Device address of the table of peers."""
+        return self.heap + self.layout.table
+
+
+_state: State | None = None
+
+
+def bind(state: State | None) -> None:
+    """Set the state of kernels that are compiled from now on."""
+    global _state
+    _state = state
+
+
+def current() -> State:
+    """Return the state to compile with.
+
+    Raises:
+        TypingError: Not between ``init`` and ``finalize``.
+    """
+    if _state is None:
+        raise TypingError("a kernel that uses ishmem was compiled outside ishmem.init() to ishmem.finalize()")
+    return _state

@@ -1,0 +1,137 @@
+#include "command_list.hpp"
+
+#include <cstring>
+
+#include "memory.hpp"
+
+namespace simulator {
+
+void run(const Command &command) {
+  for (Event *event : command.waits) await(event->set, forever);
+  uint64_t start = nanoseconds();
+  if (command.work && !lost) {
+    DeviceWork accessible;
+    if (!command.work()) lost = true;
+  }
+  if (command.signal) signal(command.signal, start, nanoseconds());
+}
+
+ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits) {
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (waitCount > 0 && !waits) return ZE_RESULT_ERROR_INVALID_SIZE;
+  if (list->closed) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < waitCount; ++i)
+    if (!waits[i]) return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
+  Command command{std::move(work), {waits, waits + waitCount}, signal};
+  if (!list->immediate) {
+    list->commands->push_back(std::move(command));
+    return ZE_RESULT_SUCCESS;
+  }
+  if (lost) return ZE_RESULT_ERROR_DEVICE_LOST;
+  list->immediate->submit([command = std::move(command)] { run(command); });
+  return status(true);
+}
+
+ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_handle_t device,
+                                       const ze_command_list_desc_t *desc, ze_command_list_handle_t *list) {
+  trace(__func__);
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *list = new CommandList{nullptr, std::make_shared<std::vector<Command>>()};
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_device_handle_t device,
+                                                const ze_command_queue_desc_t *desc,
+                                                ze_command_list_handle_t *list) {
+  trace(__func__);
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  bool synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+  *list = new CommandList{std::make_unique<Queue>(synchronous), nullptr};
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeCommandListDestroy(ze_command_list_handle_t list) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete list;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeCommandListClose(ze_command_list_handle_t list) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+  list->closed = true;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeCommandListReset(ze_command_list_handle_t list) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+  list->commands = std::make_shared<std::vector<Command>>();
+  list->closed = false;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+  return status(list->immediate->synchronize(timeout));
+}
+
+ZE_API ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_event_handle_t signal,
+                                              uint32_t waitCount, ze_event_handle_t *waits) {
+  trace(__func__);
+  return append(list, nullptr, signal, waitCount, waits);  // lists run in order anyway
+}
+
+ZE_API ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t list, ze_event_handle_t event) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return append(list, nullptr, event, 0, nullptr);
+}
+
+ZE_API ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list, uint32_t count,
+                                                   ze_event_handle_t *events) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!events) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return append(list, nullptr, nullptr, count, events);
+}
+
+ZE_API ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t list, ze_event_handle_t event) {
+  trace(__func__);
+  if (anyNull(list, event)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  auto reset = [event] {
+    event->set = false;
+    return true;
+  };
+  return append(list, reset, nullptr, 0, nullptr);
+}
+
+ZE_API ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t list, uint32_t count,
+                                                            ze_event_handle_t *events, void *to,
+                                                            const size_t *offsets, ze_event_handle_t signal,
+                                                            uint32_t waitCount, ze_event_handle_t *waits) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(events, to)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::vector<std::pair<Event *, char *>> places;
+  for (uint32_t i = 0; i < count; ++i)
+    places.emplace_back(events[i], (char *)to + (offsets ? offsets[i] : i * sizeof(ze_kernel_timestamp_result_t)));
+  auto write = [places = std::move(places)] {
+    for (auto &place : places) {
+      ze_kernel_timestamp_data_t times = {place.first->start, place.first->end};
+      ze_kernel_timestamp_result_t result = {times, times};
+      memcpy(place.second, &result, sizeof result);
+    }
+    return true;
+  };
+  return append(list, std::move(write), signal, waitCount, waits);
+}
+
+}  // namespace simulator

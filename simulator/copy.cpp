@@ -1,0 +1,96 @@
+// Copies and fills.
+#include <algorithm>
+#include <cstring>
+
+#include "command_list.hpp"
+#include "opencl.hpp"
+
+namespace simulator {
+
+ZE_API ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void *to, const void *from,
+                                                 size_t size, ze_event_handle_t signal, uint32_t waitCount,
+                                                 ze_event_handle_t *waits) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (size > 0 && anyNull(to, from)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  auto copy = [to, from, size] {
+    if (size > 0) memmove(to, from, size);
+    return true;
+  };
+  return append(list, copy, signal, waitCount, waits);
+}
+
+// Fills by copying what is filled already, twice as much each time.
+static void fill(char *to, const std::vector<char> &pattern, size_t size) {
+  size_t filled = std::min(pattern.size(), size);
+  if (filled > 0) memcpy(to, pattern.data(), filled);
+  while (filled < size) {
+    size_t more = std::min(filled, size - filled);
+    memcpy(to + filled, to, more);
+    filled += more;
+  }
+}
+
+ZE_API ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t list, void *to, const void *pattern,
+                                                 size_t patternSize, size_t size, ze_event_handle_t signal,
+                                                 uint32_t waitCount, ze_event_handle_t *waits) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!pattern || (size > 0 && !to)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  bool powerOfTwo = patternSize > 0 && (patternSize & (patternSize - 1)) == 0;
+  if (!powerOfTwo || patternSize > maxFillPattern) return ZE_RESULT_ERROR_INVALID_SIZE;
+  std::vector<char> bytes((const char *)pattern, (const char *)pattern + patternSize);
+  auto work = [to, bytes = std::move(bytes), size] {
+    fill((char *)to, bytes, size);
+    return true;
+  };
+  return append(list, std::move(work), signal, waitCount, waits);
+}
+
+struct Surface {
+  char *data;
+  ze_copy_region_t region;
+  size_t pitch, slicePitch;
+
+  char *row(uint32_t y, uint32_t z) const {
+    return data + (region.originZ + z) * slicePitch + (region.originY + y) * pitch + region.originX;
+  }
+};
+
+static void copyRegion(const Surface &to, const Surface &from) {
+  for (uint32_t z = 0; z < std::max(1u, from.region.depth); ++z)
+    for (uint32_t y = 0; y < std::max(1u, from.region.height); ++y)
+      memmove(to.row(y, z), from.row(y, z), from.region.width);
+}
+
+ZE_API ze_result_t zeCommandListAppendMemoryCopyRegion(
+    ze_command_list_handle_t list, void *to, const ze_copy_region_t *toRegion, uint32_t toPitch,
+    uint32_t toSlicePitch, const void *from, const ze_copy_region_t *fromRegion, uint32_t fromPitch,
+    uint32_t fromSlicePitch, ze_event_handle_t signal, uint32_t waitCount, ze_event_handle_t *waits) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(to, toRegion, from, fromRegion)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  Surface destination = {(char *)to, *toRegion, toPitch, toSlicePitch};
+  Surface source = {(char *)from, *fromRegion, fromPitch, fromSlicePitch};
+  auto work = [destination, source] {
+    copyRegion(destination, source);
+    return true;
+  };
+  return append(list, work, signal, waitCount, waits);
+}
+
+// Hints: placement and residency have no meaning here.
+ZE_API ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void *address, size_t) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return address ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+}
+
+ZE_API ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t list, ze_device_handle_t device,
+                                                const void *address, size_t, uint32_t) {
+  trace(__func__);
+  if (anyNull(list, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return address ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+}
+
+}  // namespace simulator

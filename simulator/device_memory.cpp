@@ -1,0 +1,78 @@
+// What a device says of its memory, and of its peers' memory.
+#include "driver.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+namespace simulator {
+
+ZE_API ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t device, uint32_t *count,
+                                               ze_device_memory_properties_t *list) {
+  trace(__func__);
+  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return answerList(1, count, list, [device](ze_device_memory_properties_t &p, uint32_t) {
+    p.flags = 0;
+    p.maxClockRate = 3200;
+    p.maxBusWidth = 8192;
+    p.totalSize = device->memory;
+    snprintf(p.name, sizeof p.name, "HBM");
+    auto *more = chained<ze_device_memory_ext_properties_t>(&p, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_EXT_PROPERTIES);
+    if (!more) return;
+    more->type = ZE_DEVICE_MEMORY_EXT_TYPE_HBM2;
+    more->physicalSize = device->memory;
+    more->readBandwidth = more->writeBandwidth = 1600;
+    more->bandwidthUnit = ZE_BANDWIDTH_UNIT_BYTES_PER_NANOSEC;
+  });
+}
+
+ZE_API ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t device,
+                                                     ze_device_memory_access_properties_t *p) {
+  trace(__func__);
+  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  uint32_t single = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
+  uint32_t all = single | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+  p->hostAllocCapabilities = p->sharedSingleDeviceAllocCapabilities = p->sharedCrossDeviceAllocCapabilities = all;
+  p->deviceAllocCapabilities = settings().hostAtomics ? all : single;
+  p->sharedSystemAllocCapabilities = 0;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t device, uint32_t *count,
+                                              ze_device_cache_properties_t *list) {
+  trace(__func__);
+  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return answerList(1, count, list, [](ze_device_cache_properties_t &p, uint32_t) {
+    p.flags = 0;
+    p.cacheSize = 204 << 20;
+  });
+}
+
+ZE_API ze_result_t zeDeviceGetImageProperties(ze_device_handle_t device, ze_device_image_properties_t *p) {
+  trace(__func__);
+  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  p->maxImageDims1D = p->maxImageDims2D = p->maxImageDims3D = 0;
+  p->maxImageBufferSize = 0;
+  p->maxImageArraySlices = p->maxSamplers = p->maxReadImageArgs = p->maxWriteImageArgs = 0;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
+                                            ze_device_p2p_properties_t *p) {
+  trace(__func__);
+  if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  p->flags = ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_handle_t peer, ze_bool_t *answer) {
+  trace(__func__);
+  if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!answer) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *answer = true;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace simulator

@@ -1,0 +1,135 @@
+// Initialisation, the driver, and contexts.
+#include "driver.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+namespace simulator {
+
+std::atomic<bool> lost{false};
+
+uint64_t nanoseconds() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// Every allocation holds a file descriptor: the soft limit of 1024 would soon be reached.
+static void raiseDescriptorLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit)) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static Driver *start() {
+  raiseDescriptorLimit();
+  // Peers fetch descriptors with pidfd_getfd, which takes the rights of a debugger.
+  if (settings().ipc != IpcMode::fd) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  auto *started = new Driver;
+  for (uint32_t index : settings().devices) {
+    auto *device = new Device;
+    device->index = index;
+    device->memory = settings().memory;
+    started->devices.push_back(device);
+  }
+  return started;
+}
+
+Driver *driver() {
+  static Driver *only = start();
+  return only;
+}
+
+ZE_API ze_result_t zeInit(uint32_t flags) {
+  trace(__func__);
+  if (flags == ZE_INIT_FLAG_VPU_ONLY) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+  driver();
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers) {
+  trace(__func__);
+  return answerList(1, count, drivers, [](ze_driver_handle_t &handle, uint32_t) { handle = driver(); });
+}
+
+ZE_API ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, uint32_t *version) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!version) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *version = 1u << 16 | 6;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_properties_t *properties) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  memcpy(properties->uuid.id, "ishmem-simulator", sizeof properties->uuid.id);
+  properties->driverVersion = 1u << 24 | 6u << 16 | 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t driver,
+                                            ze_driver_ipc_properties_t *properties) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  properties->flags = ZE_IPC_PROPERTY_FLAG_MEMORY;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uint32_t *count,
+                                                  ze_driver_extension_properties_t *list) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  static const char *const names[] = {"ZE_experimental_global_offset", "ZE_experimental_module_program",
+                                      "ZE_extension_float_atomics", "ZE_extension_pci_properties"};
+  return answerList(sizeof names / sizeof *names, count, list, [](auto &extension, uint32_t i) {
+    snprintf(extension.name, sizeof extension.name, "%s", names[i]);
+    extension.version = 1u << 16;
+  });
+}
+
+ZE_API ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t, uint32_t, uint32_t, uint32_t);
+
+ZE_API ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver, const char *name,
+                                                       void **function) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(name, function)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *function = nullptr;
+  if (strcmp(name, "zeKernelSetGlobalOffsetExp") == 0) *function = (void *)&zeKernelSetGlobalOffsetExp;
+  if (*function) return ZE_RESULT_SUCCESS;
+  if (settings().trace) complain("no extension function %s", name);
+  return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+ZE_API ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t *desc,
+                                   ze_context_handle_t *context) {
+  trace(__func__);
+  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, context)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *context = new Context{driver};
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeContextDestroy(ze_context_handle_t context) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete context;
+  return ZE_RESULT_SUCCESS;
+}
+
+// The loader's part: this library is both loader and driver, so a handle needs no translation.
+ZE_API ze_result_t zelLoaderTranslateHandle(uint32_t, void *handle, void **translated) {
+  trace(__func__);
+  if (!handle) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!translated) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *translated = handle;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace simulator

@@ -1,0 +1,62 @@
+// The one driver, its devices, contexts, and helpers that every call uses.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "level_zero.h"
+#include "settings.hpp"
+
+namespace simulator {
+
+struct Device {
+  uint32_t index;
+  uint64_t memory;                // size in bytes
+  std::atomic<uint64_t> used{0};  // bytes allocated
+};
+
+struct Driver {
+  std::vector<Device *> devices;
+};
+
+struct Context {
+  Driver *driver;
+};
+
+Driver *driver();
+
+// A kernel failed: every later submission and wait answers DEVICE_LOST, or wrong results would pass.
+extern std::atomic<bool> lost;
+
+inline ze_result_t status(bool ready) {
+  if (lost.load(std::memory_order_relaxed)) return ZE_RESULT_ERROR_DEVICE_LOST;
+  return ready ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+}
+
+template <class... P>
+bool anyNull(P... pointers) {
+  return (... || (pointers == nullptr));
+}
+
+// How a call answers with a list: the count alone when the caller gives no room, else what fits.
+template <class T, class Fill>
+ze_result_t answerList(uint32_t available, uint32_t *count, T *list, Fill fill) {
+  if (!count) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (*count == 0) list = nullptr;
+  if (!list || *count > available) *count = available;
+  for (uint32_t i = 0; list && i < *count; ++i) fill(list[i], i);
+  return ZE_RESULT_SUCCESS;
+}
+
+// The structure with this tag in the chain behind another, or null.
+template <class T>
+T *chained(const ze_tagged_t *head, ze_structure_type_t type) {
+  for (auto *next = (ze_tagged_t *)head->pNext; next; next = (ze_tagged_t *)next->pNext)
+    if (next->stype == type) return static_cast<T *>(next);
+  return nullptr;
+}
+
+uint64_t nanoseconds();
+
+}  // namespace simulator

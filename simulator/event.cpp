@@ -1,0 +1,118 @@
+#include "event.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace simulator {
+
+// One place to sleep serves all events and fences: few threads ever sleep at once.
+struct Waiters {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<int> count{0};
+};
+
+static Waiters &waiters() {
+  static Waiters *only = new Waiters;  // never destroyed: worker threads may outlive main
+  return *only;
+}
+
+// A sleeper counts itself before it looks at the flag, so either it sees the flag or is counted here.
+void raise(std::atomic<bool> &flag) {
+  Waiters &w = waiters();
+  flag.store(true);
+  if (w.count.load() == 0) return;
+  std::lock_guard<std::mutex> lock(w.mutex);
+  w.changed.notify_all();
+}
+
+void signal(Event *event, uint64_t start, uint64_t end) {
+  event->start = start;
+  event->end = end;
+  raise(event->set);
+}
+
+bool await(const std::atomic<bool> &flag, uint64_t timeout) {
+  auto isSet = [&flag] { return flag.load(); };
+  if (isSet()) return true;
+  if (timeout == 0) return false;
+  if (spin(isSet)) return true;
+  Waiters &w = waiters();
+  std::unique_lock<std::mutex> lock(w.mutex);
+  ++w.count;
+  bool set = sleepUntil(w.changed, lock, timeout, isSet);
+  --w.count;
+  return set;
+}
+
+ZE_API ze_result_t zeEventPoolCreate(ze_context_handle_t context, const ze_event_pool_desc_t *desc, uint32_t,
+                                     ze_device_handle_t *, ze_event_pool_handle_t *pool) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, pool)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  *pool = new EventPool{desc->count};
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t pool) {
+  trace(__func__);
+  if (!pool) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete pool;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventCreate(ze_event_pool_handle_t pool, const ze_event_desc_t *desc,
+                                 ze_event_handle_t *event) {
+  trace(__func__);
+  if (!pool) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, event)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->index >= pool->count) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  *event = new Event;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventDestroy(ze_event_handle_t event) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete event;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventHostSignal(ze_event_handle_t event) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  uint64_t now = nanoseconds();
+  signal(event, now, now);
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventHostReset(ze_event_handle_t event) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  event->set = false;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return status(await(event->set, timeout));
+}
+
+ZE_API ze_result_t zeEventQueryStatus(ze_event_handle_t event) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return status(event->set);
+}
+
+ZE_API ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t event, ze_kernel_timestamp_result_t *result) {
+  trace(__func__);
+  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!result) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (!event->set) return ZE_RESULT_NOT_READY;
+  result->global = result->context = {event->start, event->end};
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace simulator

@@ -1,0 +1,139 @@
+#include "kernel.hpp"
+
+#include <cstring>
+
+namespace simulator {
+
+ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_t *desc,
+                                  ze_kernel_handle_t *kernel) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, kernel)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (!desc->pKernelName) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  auto info = module->info.kernels.find(desc->pKernelName);
+  if (info == module->info.kernels.end()) return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+  int32_t error = 0;
+  cl_object code = openCl()->clCreateKernel(module->program, desc->pKernelName, &error);
+  if (error) return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+  *kernel = new Kernel;
+  (*kernel)->code.reset(new KernelCode{info->first, info->second, code, {}});
+  (*kernel)->arguments.resize(info->second.parameters.size());
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelDestroy(ze_kernel_handle_t kernel) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete kernel;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t kernel, uint32_t index, size_t size,
+                                            const void *value) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (index >= kernel->arguments.size()) return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
+  bool pointer = kernel->code->info.parameters[index].kind == Parameter::pointer;
+  if (size == 0 || (pointer && value && size != sizeof(void *))) return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
+  Argument &argument = kernel->arguments[index];
+  argument.set = true;
+  argument.size = size;
+  argument.bytes.assign((const char *)value, value ? size : 0);
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  bool fits = x && y && z && x <= maxGroupSize && y <= maxGroupSize && (uint64_t)x * y * z <= maxGroupSize;
+  auto &required = kernel->code->info.groupSize;
+  std::array<uint32_t, 3> asked = {x, y, z};
+  if (!fits || (required[0] && required != asked)) return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
+  kernel->groupSize = {x, y, z};
+  return ZE_RESULT_SUCCESS;
+}
+
+// The largest divisor of a count that is not above a limit.
+static uint32_t largestDivisor(uint32_t count, uint32_t limit) {
+  for (uint32_t divisor = limit < count ? limit : count; divisor > 1; --divisor)
+    if (count % divisor == 0) return divisor;
+  return 1;
+}
+
+ZE_API ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t kernel, uint32_t sizeX, uint32_t sizeY,
+                                            uint32_t sizeZ, uint32_t *x, uint32_t *y, uint32_t *z) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(x, y, z)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::array<uint32_t, 3> group = kernel->code->info.groupSize;
+  if (!group[0]) {
+    const uint32_t limit = 256;
+    group[0] = largestDivisor(sizeX, limit);
+    group[1] = largestDivisor(sizeY, limit / group[0]);
+    group[2] = largestDivisor(sizeZ, limit / group[0] / group[1]);
+  }
+  *x = group[0], *y = group[1], *z = group[2];
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  kernel->offset = {x, y, z};
+  return ZE_RESULT_SUCCESS;
+}
+
+// Kernels reach all memory anyway.
+ZE_API ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t kernel, uint32_t flags) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (flags > 7) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t kernel, uint32_t) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeKernelGetName(ze_kernel_handle_t kernel, size_t *size, char *name) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const std::string &text = kernel->code->name;
+  if (name && *size > text.size()) memcpy(name, text.c_str(), text.size() + 1);
+  *size = text.size() + 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+static uint32_t kernelBytes(cl_object kernel, uint32_t what) {
+  uint64_t bytes = 0;
+  openCl()->clGetKernelWorkGroupInfo(kernel, openCl()->device, what, sizeof bytes, &bytes, nullptr);
+  return (uint32_t)bytes;
+}
+
+ZE_API ze_result_t zeKernelGetProperties(ze_kernel_handle_t kernel, ze_kernel_properties_t *p) {
+  trace(__func__);
+  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const KernelCode &code = *kernel->code;
+  p->numKernelArgs = (uint32_t)kernel->arguments.size();
+  p->requiredGroupSizeX = code.info.groupSize[0];
+  p->requiredGroupSizeY = code.info.groupSize[1];
+  p->requiredGroupSizeZ = code.info.groupSize[2];
+  p->requiredNumSubGroups = 0;
+  p->requiredSubgroupSize = code.info.subgroupSize;
+  p->maxSubgroupSize = code.info.subgroupSize ? code.info.subgroupSize : maxSubgroupSize;
+  p->maxNumSubgroups = maxGroupSize / p->maxSubgroupSize;
+  p->localMemSize = kernelBytes(code.kernel, CL_KERNEL_LOCAL_MEM_SIZE);
+  p->privateMemSize = kernelBytes(code.kernel, CL_KERNEL_PRIVATE_MEM_SIZE);
+  p->spillMemSize = 0;
+  p->uuid = {};
+  auto *preferred = chained<ze_kernel_preferred_group_size_properties_t>(
+      p, ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES);
+  if (preferred) preferred->preferredMultiple = p->maxSubgroupSize;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace simulator

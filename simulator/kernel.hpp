@@ -1,0 +1,34 @@
+// Kernels and their arguments.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "module.hpp"
+
+namespace simulator {
+
+// The OpenCL kernel behind a kernel handle. Launches that still run share it.
+struct KernelCode {
+  std::string name;
+  KernelInfo info;
+  cl_object kernel;
+  std::mutex mutex;  // from setting the arguments until the launch is enqueued
+
+  ~KernelCode() { openCl()->clReleaseKernel(kernel); }
+};
+
+struct Argument {
+  bool set = false;
+  size_t size = 0;
+  std::string bytes;  // empty: the caller gave no value
+};
+
+struct Kernel {
+  std::shared_ptr<KernelCode> code;
+  std::vector<Argument> arguments;
+  std::array<size_t, 3> groupSize{1, 1, 1}, offset{};
+};
+
+}  // namespace simulator

@@ -1,0 +1,78 @@
+// Kernel launches.
+#include <cstring>
+
+#include "command_list.hpp"
+#include "kernel.hpp"
+
+namespace simulator {
+
+// One launch, with the arguments as they were when it was appended.
+struct Launch {
+  std::shared_ptr<KernelCode> code;
+  std::vector<Argument> arguments;
+  std::array<size_t, 3> global, local, offset;
+
+  bool run() const;
+
+ private:
+  int32_t setArgument(const OpenCl &cl, uint32_t index) const;
+  int32_t enqueue(const OpenCl &cl, cl_object queue) const;
+};
+
+int32_t Launch::setArgument(const OpenCl &cl, uint32_t index) const {
+  const Argument &argument = arguments[index];
+  const Parameter &parameter = code->info.parameters[index];
+  if (parameter.kind == Parameter::local) return cl.clSetKernelArg(code->kernel, index, argument.size, nullptr);
+  if (parameter.kind == Parameter::pointer) {
+    void *address = nullptr;
+    memcpy(&address, argument.bytes.data(), argument.bytes.size());
+    return cl.clSetKernelArgMemPointerINTEL(code->kernel, index, address);
+  }
+  // The caller's size may differ from the kernel's, and a value that is missing is zeros.
+  size_t size = parameter.size ? parameter.size : argument.size;
+  if (argument.bytes.size() == size) return cl.clSetKernelArg(code->kernel, index, size, argument.bytes.data());
+  std::string bytes = argument.bytes;
+  bytes.resize(size);
+  return cl.clSetKernelArg(code->kernel, index, size, bytes.data());
+}
+
+int32_t Launch::enqueue(const OpenCl &cl, cl_object queue) const {
+  std::lock_guard<std::mutex> lock(code->mutex);
+  for (uint32_t i = 0; i < arguments.size(); ++i) {
+    int32_t error = setArgument(cl, i);
+    if (!error) continue;
+    complain("argument %u of kernel %s was refused", i, code->name.c_str());
+    return error;
+  }
+  return cl.clEnqueueNDRangeKernel(queue, code->kernel, 3, offset.data(), global.data(), local.data(), 0, nullptr,
+                                   nullptr);
+}
+
+bool Launch::run() const {
+  const OpenCl &cl = *openCl();
+  cl_object queue = threadQueue(cl);
+  int32_t error = enqueue(cl, queue);
+  if (!error) error = cl.clFinish(queue);
+  if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);
+  return !error;
+}
+
+ZE_API ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                                   const ze_group_count_t *groups, ze_event_handle_t signal,
+                                                   uint32_t waitCount, ze_event_handle_t *waits) {
+  trace(__func__);
+  if (anyNull(list, kernel)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!groups) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  for (auto &argument : kernel->arguments)
+    if (!argument.set) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  auto &local = kernel->groupSize;
+  std::array<size_t, 3> global = {local[0] * groups->groupCountX, local[1] * groups->groupCountY,
+                                  local[2] * groups->groupCountZ};
+  bool empty = global[0] == 0 || global[1] == 0 || global[2] == 0;
+  if (empty) return append(list, nullptr, signal, waitCount, waits);
+  auto launch = std::make_shared<const Launch>(
+      Launch{kernel->code, kernel->arguments, global, local, kernel->offset});
+  return append(list, [launch] { return launch->run(); }, signal, waitCount, waits);
+}
+
+}  // namespace simulator

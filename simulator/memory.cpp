@@ -1,0 +1,116 @@
+#include "memory.hpp"
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace simulator {
+
+static const char memfdName[] = "ze_simulator";
+
+Memory &memory() {
+  static Memory *only = new Memory;  // never destroyed: worker threads may outlive main
+  return *only;
+}
+
+int createMemfd(size_t size) {
+  int fd = memfd_create(memfdName, MFD_CLOEXEC);
+  if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+bool isMemfd(int fd, size_t *size) {
+  char path[64], target[PATH_MAX] = "", expected[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  snprintf(expected, sizeof expected, "/memfd:%s", memfdName);
+  struct stat status;
+  if (readlink(path, target, sizeof target - 1) < 0 || fstat(fd, &status)) return false;
+  *size = (size_t)status.st_size;
+  return strncmp(target, expected, strlen(expected)) == 0;
+}
+
+// Reserves more than needed, and gives back what lies outside the aligned part.
+static char *reserve(size_t size, size_t alignment) {
+  void *all = mmap(nullptr, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  char *begin = (char *)all;
+  char *aligned = (char *)(((uintptr_t)begin + alignment - 1) & ~(uintptr_t)(alignment - 1));
+  if (aligned > begin) munmap(begin, (size_t)(aligned - begin));
+  munmap(aligned + size, (size_t)(begin + alignment - aligned));
+  return aligned;
+}
+
+ze_result_t Memory::map(Allocation allocation, size_t alignment, void **address) {
+  Allocation &a = allocation;
+  a.mapped = (a.size + pageSize - 1) & ~(pageSize - 1);
+  a.base = reserve(a.mapped, alignment > pageSize ? alignment : pageSize);
+  if (!a.base) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  int flags = MAP_FIXED | (a.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+  std::lock_guard<std::mutex> lock(mutex);
+  bool hidden = settings().strict && a.type == ZE_MEMORY_TYPE_DEVICE && working_ == 0;
+  if (mmap(a.base, a.mapped, hidden ? PROT_NONE : PROT_READ | PROT_WRITE, flags, a.fd, 0) == MAP_FAILED) {
+    munmap(a.base, a.mapped);
+    return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  }
+  a.id = ++lastId_;
+  table_[(uintptr_t)a.base] = a;
+  *address = a.base;
+  return ZE_RESULT_SUCCESS;
+}
+
+static void closeExported(const Allocation &a) {
+  if (a.exported < 0) return;
+  struct stat exported, own;
+  bool same = fstat(a.exported, &exported) == 0 && fstat(a.fd, &own) == 0 && exported.st_ino == own.st_ino;
+  if (same)
+    close(a.exported);
+  else
+    complain("the application closed descriptor %d of an IPC handle: it belongs to the driver", a.exported);
+}
+
+ze_result_t Memory::release(const void *address, bool imported) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto entry = table_.find((uintptr_t)address);
+  if (entry == table_.end() || entry->second.imported != imported) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  Allocation a = entry->second;
+  table_.erase(entry);
+  munmap(a.base, a.mapped);
+  closeExported(a);
+  if (a.fd >= 0) close(a.fd);
+  if (a.device && !imported) a.device->used -= a.size;
+  return ZE_RESULT_SUCCESS;
+}
+
+Allocation *Memory::find(const void *address) {
+  auto next = table_.upper_bound((uintptr_t)address);
+  if (next == table_.begin()) return nullptr;
+  Allocation &a = std::prev(next)->second;
+  return (uintptr_t)address - (uintptr_t)a.base < a.size ? &a : nullptr;
+}
+
+Allocation *Memory::findExported(int fd) {
+  for (auto &entry : table_)
+    if (fd >= 0 && entry.second.exported == fd) return &entry.second;
+  return nullptr;
+}
+
+void Memory::protect(int protection) {
+  for (auto &entry : table_)
+    if (entry.second.type == ZE_MEMORY_TYPE_DEVICE) mprotect(entry.second.base, entry.second.mapped, protection);
+}
+
+void Memory::beginWork() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (working_++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+
+void Memory::endWork() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (--working_ == 0) protect(PROT_NONE);
+}
+
+}  // namespace simulator

@@ -1,0 +1,163 @@
+#include "module.hpp"
+
+#include <cstring>
+
+namespace simulator {
+
+static std::map<uint32_t, std::string> readConstants(const ze_module_constants_t *constants,
+                                                     const std::string &spirv) {
+  std::map<uint32_t, std::string> values;
+  if (!constants || constants->numConstants == 0) return values;
+  ModuleInfo info;
+  readSpirv(spirv, info);
+  for (uint32_t i = 0; i < constants->numConstants; ++i) {
+    auto size = info.constantSizes.find(constants->pConstantIds[i]);
+    if (size == info.constantSizes.end()) continue;
+    values[size->first].assign((const char *)constants->pConstantValues[i], size->second);
+  }
+  return values;
+}
+
+static ModuleInput makeInput(const uint8_t *data, size_t size, const char *flags,
+                             const ze_module_constants_t *constants) {
+  ModuleInput input;
+  input.spirv.assign((const char *)data, size);
+  input.flags = flags ? flags : "";
+  input.constants = readConstants(constants, input.spirv);
+  return input;
+}
+
+static ze_result_t readInputs(const ze_module_desc_t &desc, std::vector<ModuleInput> &inputs) {
+  if (auto *many = chained<ze_module_program_exp_desc_t>(&desc, ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)) {
+    for (uint32_t i = 0; i < many->count; ++i)
+      inputs.push_back(makeInput(many->pInputModules[i], many->inputSizes[i],
+                                 many->pBuildFlags ? many->pBuildFlags[i] : nullptr,
+                                 many->pConstants ? many->pConstants[i] : nullptr));
+    return inputs.empty() ? ZE_RESULT_ERROR_INVALID_SIZE : ZE_RESULT_SUCCESS;
+  }
+  if (!desc.pInputModule) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc.inputSize == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  if (desc.format == ZE_MODULE_FORMAT_NATIVE) {
+    std::string binary((const char *)desc.pInputModule, desc.inputSize);
+    return readNative(binary, inputs) ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+  }
+  inputs.push_back(makeInput(desc.pInputModule, desc.inputSize, desc.pBuildFlags, desc.pConstants));
+  return ZE_RESULT_SUCCESS;
+}
+
+static void destroy(Module *module) {
+  if (module->program) openCl()->clReleaseProgram(module->program);
+  delete module;
+}
+
+ZE_API ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
+                                  const ze_module_desc_t *desc, ze_module_handle_t *module,
+                                  ze_module_build_log_handle_t *log) {
+  trace(__func__);
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, module)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->format > ZE_MODULE_FORMAT_NATIVE) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+  auto *created = new Module;
+  ze_result_t result = readInputs(*desc, created->inputs);
+  if (result == ZE_RESULT_SUCCESS) result = build(*created);
+  if (log) *log = new BuildLog{created->log};
+  if (result == ZE_RESULT_SUCCESS) {
+    *module = created;
+    return result;
+  }
+  if (settings().trace) complain("zeModuleCreate failed: %s", created->log.c_str());
+  destroy(created);
+  return result;
+}
+
+ZE_API ze_result_t zeModuleDestroy(ze_module_handle_t module) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  destroy(module);
+  return ZE_RESULT_SUCCESS;
+}
+
+// Modules that import nothing have nothing to link.
+ZE_API ze_result_t zeModuleDynamicLink(uint32_t, ze_module_handle_t *modules, ze_module_build_log_handle_t *log) {
+  trace(__func__);
+  if (!modules) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (log) *log = new BuildLog;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeModuleGetProperties(ze_module_handle_t module, ze_module_properties_t *properties) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  properties->flags = 0;
+  return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t answerString(const std::string &text, size_t *size, char *to) {
+  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (to && *size > text.size()) memcpy(to, text.c_str(), text.size() + 1);
+  *size = text.size() + 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t log, size_t *size, char *text) {
+  trace(__func__);
+  if (!log) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return answerString(log->text, size, text);
+}
+
+ZE_API ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t log) {
+  trace(__func__);
+  if (!log) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  delete log;
+  return ZE_RESULT_SUCCESS;
+}
+
+// As Intel's driver: the size on entry is not looked at, and the SYCL plugin passes 0 with a buffer.
+ZE_API ze_result_t zeModuleGetNativeBinary(ze_module_handle_t module, size_t *size, uint8_t *to) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::string binary = writeNative(module->inputs);
+  *size = binary.size();
+  if (to) memcpy(to, binary.data(), binary.size());
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeModuleGetKernelNames(ze_module_handle_t module, uint32_t *count, const char **names) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  auto &kernels = module->info.kernels;
+  auto next = kernels.begin();
+  return answerList((uint32_t)kernels.size(), count, names,
+                    [&next](const char *&name, uint32_t) { name = (next++)->first.c_str(); });
+}
+
+ZE_API ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t module, const char *name, size_t *size,
+                                            void **address) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!name) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  auto lookUp = openCl()->clGetDeviceGlobalVariablePointerINTEL;
+  size_t foundSize = 0;
+  void *found = nullptr;
+  if (!lookUp || lookUp(openCl()->device, module->program, name, &foundSize, &found))
+    return ZE_RESULT_ERROR_INVALID_GLOBAL_NAME;
+  if (size) *size = foundSize;
+  if (address) *address = found;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t module, const char *name, void **address) {
+  trace(__func__);
+  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(name, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  auto lookUp = openCl()->clGetDeviceFunctionPointerINTEL;
+  uint64_t found = 0;
+  if (!lookUp || lookUp(openCl()->device, module->program, name, &found))
+    return ZE_RESULT_ERROR_INVALID_FUNCTION_NAME;
+  *address = (void *)found;
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace simulator

@@ -1,0 +1,69 @@
+// The OpenCL CPU runtime that compiles and runs kernels, opened with dlopen. The declarations are
+// the part of the OpenCL C ABI that is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace simulator {
+
+struct ClObject;  // any OpenCL handle
+using cl_object = ClObject *;
+using cl_callback = void (*)(cl_object, void *);
+
+enum : uint32_t {
+  CL_DEVICE_TYPE_CPU = 1 << 1,
+  CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
+  CL_PROGRAM_BUILD_LOG = 0x1183,
+  CL_KERNEL_NUM_ARGS = 0x1191,
+  CL_KERNEL_LOCAL_MEM_SIZE = 0x11b2,
+  CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
+};
+
+// The functions carry the names of the C interface.
+struct OpenCl {
+  int32_t (*clGetPlatformIDs)(uint32_t, cl_object *, uint32_t *);
+  int32_t (*clGetDeviceIDs)(cl_object, uint64_t, uint32_t, cl_object *, uint32_t *);
+  int32_t (*clGetDeviceInfo)(cl_object, uint32_t, size_t, void *, size_t *);
+  cl_object (*clCreateContext)(const intptr_t *, uint32_t, const cl_object *, void *, void *, int32_t *);
+  cl_object (*clCreateCommandQueueWithProperties)(cl_object, cl_object, const uint64_t *, int32_t *);
+  int32_t (*clReleaseCommandQueue)(cl_object);
+  cl_object (*clCreateProgramWithIL)(cl_object, const void *, size_t, int32_t *);
+  int32_t (*clSetProgramSpecializationConstant)(cl_object, uint32_t, size_t, const void *);
+  int32_t (*clBuildProgram)(cl_object, uint32_t, const cl_object *, const char *, cl_callback, void *);
+  int32_t (*clCompileProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
+                              const char **, cl_callback, void *);
+  cl_object (*clLinkProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
+                             cl_callback, void *, int32_t *);
+  int32_t (*clGetProgramBuildInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
+  int32_t (*clReleaseProgram)(cl_object);
+  cl_object (*clCreateKernel)(cl_object, const char *, int32_t *);
+  int32_t (*clReleaseKernel)(cl_object);
+  int32_t (*clGetKernelInfo)(cl_object, uint32_t, size_t, void *, size_t *);
+  int32_t (*clGetKernelWorkGroupInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
+  int32_t (*clSetKernelArg)(cl_object, uint32_t, size_t, const void *);
+  int32_t (*clEnqueueNDRangeKernel)(cl_object, cl_object, uint32_t, const size_t *, const size_t *,
+                                    const size_t *, uint32_t, const cl_object *, cl_object *);
+  int32_t (*clFinish)(cl_object);
+  void *(*clGetExtensionFunctionAddressForPlatform)(cl_object, const char *);
+
+  // Extensions of the Intel runtime. The first takes any mapped address; the others may be null.
+  int32_t (*clSetKernelArgMemPointerINTEL)(cl_object, uint32_t, const void *);
+  int32_t (*clGetDeviceGlobalVariablePointerINTEL)(cl_object, cl_object, const char *, size_t *, void **);
+  int32_t (*clGetDeviceFunctionPointerINTEL)(cl_object, cl_object, const char *, uint64_t *);
+
+  cl_object platform, device, context;
+};
+
+// Null, after a complaint, when there is no usable runtime.
+const OpenCl *openCl();
+
+// The calling thread's own queue: kernels of different threads run at the same time.
+cl_object threadQueue(const OpenCl &cl);
+
+static const uint32_t maxGroupSize = 1024, maxSubgroupSize = 32;
+static const size_t maxFillPattern = 128;
+
+size_t localMemorySize();
+
+}  // namespace simulator

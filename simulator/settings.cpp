@@ -1,0 +1,81 @@
+#include "settings.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <unistd.h>
+
+namespace simulator {
+
+static std::string text(const char *name, const char *otherwise) {
+  const char *value = getenv(name);
+  return value && *value ? value : otherwise;
+}
+
+static uint64_t number(const char *name, uint64_t otherwise) {
+  std::string value = text(name, "");
+  if (value.empty()) return otherwise;
+  char *end = nullptr;
+  uint64_t result = strtoull(value.c_str(), &end, 0);
+  switch (*end) {
+    case 'K': case 'k': result <<= 10, ++end; break;
+    case 'M': case 'm': result <<= 20, ++end; break;
+    case 'G': case 'g': result <<= 30, ++end; break;
+  }
+  if (*end == 0 && end != value.c_str() && value[0] != '-') return result;
+  complain("%s=%s is not a number; %llu is used", name, value.c_str(), (unsigned long long)otherwise);
+  return otherwise;
+}
+
+// Entries that name a tile ("0.1") or no existing device are left out, as a driver does.
+static std::vector<uint32_t> visibleDevices(uint32_t count) {
+  std::vector<uint32_t> devices;
+  std::string mask = text("ZE_AFFINITY_MASK", "");
+  for (uint32_t i = 0; mask.empty() && i < count; ++i) devices.push_back(i);
+  std::istringstream entries(mask);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    char *end = nullptr;
+    unsigned long index = strtoul(entry.c_str(), &end, 10);
+    if (end != entry.c_str() && *end == 0 && index < count) devices.push_back((uint32_t)index);
+  }
+  return devices;
+}
+
+static IpcMode ipcMode() {
+  std::string mode = text("ISHMEM_SIM_IPC", "fd");
+  if (mode == "opaque") return IpcMode::opaque;
+  if (mode == "opaque-strict") return IpcMode::opaqueStrict;
+  if (mode != "fd") complain("ISHMEM_SIM_IPC=%s is unknown; fd is used", mode.c_str());
+  return IpcMode::fd;
+}
+
+static Settings read() {
+  Settings s;
+  s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1));
+  s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
+  s.ipc = ipcMode();
+  s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
+  s.inlineWork = number("ISHMEM_SIM_INLINE", 0);
+  s.strict = number("ISHMEM_SIM_STRICT", 0);
+  s.trace = (int)number("ISHMEM_SIM_TRACE", 0);
+  s.opencl = text("ISHMEM_SIM_OPENCL", "libintelocl.so");
+  return s;
+}
+
+const Settings &settings() {
+  static const Settings *s = new Settings(read());  // never destroyed: worker threads may outlive main
+  return *s;
+}
+
+void complain(const char *format, ...) {
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "[simulator %d] %s\n", (int)getpid(), line);
+}
+
+}  // namespace simulator

@@ -1,0 +1,30 @@
+// The simulator's environment variables, read once, and the trace of calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simulator {
+
+enum class IpcMode { fd, opaque, opaqueStrict };
+
+struct Settings {
+  std::vector<uint32_t> devices;  // indices left after ZE_AFFINITY_MASK
+  uint64_t memory;                // bytes per device
+  IpcMode ipc;
+  bool hostAtomics, inlineWork, strict;
+  int trace;
+  std::string opencl;  // path of the OpenCL CPU runtime
+};
+
+const Settings &settings();
+
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+inline void trace(const char *call) {
+  static const bool on = settings().trace > 1;
+  if (__builtin_expect(on, false)) complain("%s", call);
+}
+
+}  // namespace simulator

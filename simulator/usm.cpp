@@ -1,0 +1,115 @@
+// Unified shared memory: allocation and queries. Device and host memory are memfds, shared memory
+// is anonymous, as it cannot be exported.
+#include "memory.hpp"
+
+#include <unistd.h>
+
+namespace simulator {
+
+static bool reserveOn(Device *device, size_t size) {
+  uint64_t used = device->used.load();
+  do {
+    if (size > device->memory - used) return false;
+  } while (!device->used.compare_exchange_weak(used, used + size));
+  return true;
+}
+
+static ze_result_t allocate(ze_memory_type_t type, Device *device, size_t size, size_t alignment, void **address) {
+  if (size == 0) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
+  if (alignment & (alignment - 1)) return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+  if (size > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
+  if (device && !reserveOn(device, size)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+  int fd = -1;
+  ze_result_t result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+  if (type != ZE_MEMORY_TYPE_SHARED) fd = createMemfd((size + pageSize - 1) & ~(pageSize - 1));
+  if (fd >= 0 || type == ZE_MEMORY_TYPE_SHARED)
+    result = memory().map({nullptr, size, 0, fd, type, device, 0, false}, alignment, address);
+  if (result == ZE_RESULT_SUCCESS) return result;
+  if (fd >= 0) close(fd);
+  if (device) device->used -= size;
+  return result;
+}
+
+ZE_API ze_result_t zeMemAllocDevice(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc,
+                                    size_t size, size_t alignment, ze_device_handle_t device, void **address) {
+  trace(__func__);
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return allocate(ZE_MEMORY_TYPE_DEVICE, device, size, alignment, address);
+}
+
+ZE_API ze_result_t zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
+                                  size_t alignment, void **address) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return allocate(ZE_MEMORY_TYPE_HOST, nullptr, size, alignment, address);
+}
+
+ZE_API ze_result_t zeMemAllocShared(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *deviceDesc,
+                                    const ze_host_mem_alloc_desc_t *hostDesc, size_t size, size_t alignment,
+                                    ze_device_handle_t device, void **address) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(deviceDesc, hostDesc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return allocate(ZE_MEMORY_TYPE_SHARED, device, size, alignment, address);
+}
+
+ZE_API ze_result_t zeMemFree(ze_context_handle_t context, void *address) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return memory().release(address, false);
+}
+
+ZE_API ze_result_t zeMemGetAddressRange(ze_context_handle_t context, const void *address, void **base,
+                                        size_t *size) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  const Allocation *a = memory().find(address);
+  if (!a) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  if (base) *base = a->base;
+  if (size) *size = a->size;
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeMemGetAllocProperties(ze_context_handle_t context, const void *address,
+                                           ze_memory_allocation_properties_t *properties,
+                                           ze_device_handle_t *device) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(address, properties)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  const Allocation *a = memory().find(address);
+  properties->type = a ? a->type : ZE_MEMORY_TYPE_UNKNOWN;
+  properties->id = a ? a->id : 0;
+  properties->pageSize = a ? pageSize : 0;
+  if (device) *device = a ? a->device : nullptr;
+  return ZE_RESULT_SUCCESS;
+}
+
+// All memory is always resident. A real driver needs the call; here only its arguments are checked.
+static ze_result_t checkResidency(Context *context, Device *device, const void *address, size_t size) {
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  const Allocation *a = memory().find(address);
+  bool inside = a && size <= a->mapped - (size_t)((const char *)address - a->base);
+  return inside ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+ZE_API ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
+                                               void *address, size_t size) {
+  trace(__func__);
+  return checkResidency(context, device, address, size);
+}
+
+ZE_API ze_result_t zeContextEvictMemory(ze_context_handle_t context, ze_device_handle_t device, void *address,
+                                        size_t size) {
+  trace(__func__);
+  return checkResidency(context, device, address, size);
+}
+
+}  // namespace simulator

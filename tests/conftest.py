@@ -1,0 +1,55 @@
+"""Fixtures: ``pes`` runs a test on 1, 2, 3 and 4 PEs.
+
+    def check_put(dtype):  # runs on every PE
+        ...
+
+    def test_put(pes):
+        pes.run(check_put, "f4")
+
+A test that wants other numbers of PEs says so: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from pes import Pool
+
+# Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
+os.environ.setdefault("ISHMEM_DEVICE", "sim")
+
+ALL = (1, 2, 3, 4)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pes", help="only these numbers of PEs, such as 2 or 1,4", metavar="N[,N]")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "pes(n, ...): numbers of PEs that the test runs on")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "pes" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("pes")
+    option = metafunc.config.getoption("pes") or os.environ.get("PES")
+    allowed = [int(n) for n in option.split(",")] if option else None
+    counts = [n for n in (marker.args if marker else ALL) if allowed is None or n in allowed]
+    metafunc.parametrize("pes", counts, indirect=True, ids=[f"{n}pes" for n in counts])
+
+
+@pytest.fixture(scope="session")
+def _pools() -> Iterator[dict[int, Pool]]:
+    pools: dict[int, Pool] = {}
+    yield pools
+    for pool in pools.values():
+        pool.stop()
+
+
+@pytest.fixture
+def pes(request: pytest.FixtureRequest, _pools: dict[int, Pool]) -> Pool:
+    """N PEs with ishmem initialised; ``pes.run(function, ...)`` runs a function on each."""
+    return _pools.setdefault(request.param, Pool(request.param))

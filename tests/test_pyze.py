@@ -1,0 +1,190 @@
+"""The binding: properties, memory, copies, and errors that carry call and result."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+
+import ishmem  # noqa: F401
+from ishmem.errors import LevelZeroError
+from ishmem.ipc import pyze
+
+SIZES = {
+    pyze.DriverProperties: 40,
+    pyze.DriverIpcProperties: 24,
+    pyze.DeviceProperties: 368,
+    pyze.ComputeProperties: 88,
+    pyze.QueueGroupProperties: 40,
+    pyze.MemoryProperties: 296,
+    pyze.MemoryAccessProperties: 40,
+    pyze.P2PProperties: 24,
+    pyze.ContextDesc: 24,
+    pyze.QueueDesc: 40,
+    pyze.ListDesc: 24,
+    pyze.EventPoolDesc: 24,
+    pyze.EventDesc: 32,
+    pyze.FenceDesc: 24,
+    pyze.DeviceMemDesc: 24,
+    pyze.HostMemDesc: 24,
+    pyze.AllocationProperties: 40,
+    pyze.ModuleDesc: 56,
+    pyze.KernelDesc: 32,
+    pyze.KernelProperties: 96,
+    pyze.GroupCount: 12,
+    pyze.TimestampResult: 32,
+    pyze.IpcHandle: 64,
+}
+
+
+@pytest.fixture(scope="module")
+def driver():
+    return pyze.drivers()[0]
+
+
+@pytest.fixture(scope="module")
+def device(driver):
+    return pyze.devices(driver)[0]
+
+
+@pytest.fixture(scope="module")
+def context(driver):
+    context = pyze.create_context(driver)
+    yield context
+    pyze.zeContextDestroy(context)
+
+
+@pytest.fixture
+def memory(context, device):
+    pointer = pyze.alloc_device(context, device, 8192)
+    yield pointer
+    pyze.zeMemFree(context, pointer)
+
+
+def address(buffer):
+    return ctypes.addressof(buffer)
+
+
+@pytest.mark.parametrize("kind", SIZES, ids=lambda kind: kind.__name__)
+def test_structure_sizes(kind):
+    assert ctypes.sizeof(kind) == SIZES[kind]
+    if issubclass(kind, pyze.Tagged):
+        assert kind().stype == kind.STYPE > 0
+
+
+@pytest.mark.parametrize("name", pyze.CALLS)
+def test_every_call_has_a_signature(name):
+    if pyze.available(name):
+        assert tuple(getattr(pyze, name).argtypes) == pyze.CALLS[name]
+    else:
+        with pytest.raises(LevelZeroError, match="UNSUPPORTED_FEATURE"):
+            getattr(pyze, name)
+
+
+def test_an_unknown_name_is_no_attribute():
+    with pytest.raises(AttributeError, match="zeNoSuchCall"):
+        _ = pyze.zeNoSuchCall
+
+
+def test_driver(driver):
+    assert pyze.api_version(driver) >= (1, 3)
+    assert pyze.driver_ipc_properties(driver).flags & pyze.IPC_MEMORY
+    assert pyze.driver_properties(driver).driverVersion > 0
+
+
+def test_device(driver, device):
+    properties = pyze.device_properties(device)
+    assert properties.type == pyze.DEVICE_TYPE_GPU
+    assert not properties.flags & pyze.DEVICE_INTEGRATED
+    assert properties.name
+    assert properties.maxMemAllocSize > 1 << 20
+    assert any(properties.uuid)
+    assert len({bytes(pyze.device_properties(each).uuid) for each in pyze.devices(driver)}) == len(
+        pyze.devices(driver)
+    )
+    assert sum(memory.totalSize for memory in pyze.memory_properties(device)) > 1 << 20
+    assert pyze.memory_access_properties(device).deviceAllocCapabilities & pyze.ACCESS_RW
+    assert pyze.queue_groups(device)[0].flags & pyze.QUEUE_COMPUTE
+    assert pyze.compute_properties(device).maxTotalGroupSize >= 64
+    for sub_device in pyze.sub_devices(device):
+        assert pyze.device_properties(sub_device).flags & pyze.DEVICE_SUBDEVICE
+
+
+def test_peers(driver):
+    for device in pyze.devices(driver):
+        for peer in pyze.devices(driver):
+            flags = pyze.p2p_properties(device, peer).flags
+            assert pyze.can_access_peer(device, peer) == bool(flags & pyze.P2P_ACCESS) or device == peer
+
+
+def test_memory_kinds(context, device):
+    kinds = {
+        pyze.MEMORY_DEVICE: pyze.alloc_device(context, device, 4096),
+        pyze.MEMORY_SHARED: pyze.alloc_shared(context, device, 4096),
+        pyze.MEMORY_HOST: pyze.alloc_host(context, 4096),
+    }
+    for kind, pointer in kinds.items():
+        properties, owner = pyze.alloc_properties(context, pointer + 100)
+        assert properties.type == kind
+        assert owner == (0 if kind == pyze.MEMORY_HOST else device)
+        base, size = pyze.address_range(context, pointer + 100)
+        assert base == pointer
+        assert size >= 4096
+        pyze.zeMemFree(context, pointer)
+    properties, owner = pyze.alloc_properties(context, address(ctypes.create_string_buffer(8)))
+    assert (properties.type, owner) == (pyze.MEMORY_UNKNOWN, 0)
+
+
+def test_copy_and_fill_through_an_immediate_list(context, device, memory):
+    clist = pyze.create_immediate(context, device)
+    source, result = ctypes.create_string_buffer(bytes(range(256)), 256), (ctypes.c_uint8 * 512)()
+    pyze.append_fill(clist, memory, b"\x01\x02\x03\x04", 512)
+    pyze.append_copy(clist, memory + 64, address(source), 256)
+    pyze.append_barrier(clist)
+    pyze.append_copy(clist, address(result), memory, 512)
+    pattern = bytes([1, 2, 3, 4])
+    assert bytes(result) == pattern * 16 + bytes(range(256)) + pattern * 48
+    pyze.zeCommandListDestroy(clist)
+
+
+def test_copy_through_a_queue_with_fence_and_event(context, device, memory):
+    queue, clist = pyze.create_queue(context, device), pyze.create_list(context, device)
+    pool, fence = pyze.create_event_pool(context, 1), pyze.create_fence(queue)
+    event = pyze.create_event(pool, 0)
+    source, result = ctypes.create_string_buffer(b"twelve bytes", 12), ctypes.create_string_buffer(12)
+    assert pyze.zeEventQueryStatus(event) == pyze.NOT_READY
+    pyze.append_copy(clist, memory, address(source), 12, signal=event)
+    pyze.append_copy(clist, address(result), memory, 12, waits=[event])
+    pyze.zeCommandListClose(clist)
+    pyze.execute(queue, [clist], fence)
+    assert pyze.zeFenceHostSynchronize(fence, pyze.FOREVER) == pyze.SUCCESS
+    assert pyze.zeCommandQueueSynchronize(queue, pyze.FOREVER) == pyze.SUCCESS
+    assert pyze.zeEventQueryStatus(event) == pyze.SUCCESS
+    assert result.raw == b"twelve bytes"
+    pyze.zeEventDestroy(event)
+    pyze.zeEventPoolDestroy(pool)
+    pyze.zeFenceDestroy(fence)
+    pyze.zeCommandListDestroy(clist)
+    pyze.zeCommandQueueDestroy(queue)
+
+
+def test_an_error_carries_call_and_result(context, device):
+    with pytest.raises(LevelZeroError) as caught:
+        pyze.open_ipc_handle(context, device, bytes(64))
+    assert caught.value.call == "zeMemOpenIpcHandle"
+    assert caught.value.result == pyze.RESULTS[caught.value.code]
+    assert "zeMemOpenIpcHandle failed: ZE_RESULT_ERROR_" in str(caught.value)
+
+
+def test_null_pointer_and_unknown_result(context):
+    with pytest.raises(LevelZeroError, match=r"ZE_RESULT_ERROR_INVALID_NULL_POINTER|INVALID_ARGUMENT"):
+        pyze.zeMemGetAddressRange(context, None, None, None)
+    assert pyze.result_name(0x12345) == "unknown result"
+
+
+@pytest.mark.parametrize("spirv", [b"no SPIR-V at all", struct.pack("<5I", 0x07230203, 0x10000, 0, 1, 0) * 3])
+def test_a_module_that_does_not_build(context, device, spirv):
+    with pytest.raises(LevelZeroError) as caught:
+        pyze.create_module(context, device, spirv)
+    assert caught.value.call == "zeModuleCreate"

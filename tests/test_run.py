@@ -1,0 +1,337 @@
+"""The launcher, with PE programs that need no ishmem and so start fast."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import uuid
+
+import pytest
+from pes import run_command, run_program
+
+RUN = [sys.executable, "-m", "ishmem.run"]
+
+HEAD = """
+import os, signal, subprocess, sys, time
+pe, n = int(os.environ["ISHMEM_PE"]), int(os.environ["ISHMEM_NPES"])
+"""
+
+
+def run(body, n, *args, **options):
+    return run_program(HEAD + textwrap.dedent(body), n, *args, **options)
+
+
+@pytest.fixture
+def mark(monkeypatch):
+    """A variable in the environment of all processes of a test, by which they are found."""
+    value = uuid.uuid4().hex
+    monkeypatch.setenv("TEST_MARK", value)
+    yield value
+    assert eventually(lambda: not processes(value)), f"left behind: {processes(value)}"
+
+
+def processes(mark):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if f"TEST_MARK={mark}".encode() in file.read():
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def eventually(condition, seconds=5.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def start(tmp_path, body, n, *options, **popen):
+    """Start a job, and wait until each PE has written a line ``ready``."""
+    program = tmp_path / "prog.py"
+    program.write_text(HEAD + textwrap.dedent(body))
+    command = [*RUN, "-n", str(n), *options, str(program)]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
+    seen = b""
+    while seen.count(b"ready") < n:
+        assert select.select([job.stdout], [], [], 20)[0], seen
+        seen += os.read(job.stdout.fileno(), 4096) or pytest.fail(f"ended early: {job.communicate()}")
+    return job
+
+
+def test_environment_of_each_pe():
+    names = "ISHMEM_PE ISHMEM_NPES ISHMEM_JOB ISHMEM_DEVICE ISHMEM_SIM_DEVICES ONEAPI_DEVICE_SELECTOR"
+    done = run(f"print(*[os.environ[name] for name in {names.split()}])", 3, sim=2)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    rows = sorted(line.split() for line in done.stdout.splitlines())
+    jobs = {row[3] for row in rows}
+    assert len(jobs) == 1
+    assert re.fullmatch("[0-9a-f]{32}", jobs.pop())
+    assert [[*row[:3], *row[4:]] for row in rows] == [
+        [f"[{pe}]", str(pe), "3", "sim", "2", f"level_zero:{pe % 2}"] for pe in range(3)
+    ]
+
+
+def test_a_device_for_each_pe_when_simulated():
+    done = run("print(os.environ['ISHMEM_SIM_DEVICES'], os.environ['ONEAPI_DEVICE_SELECTOR'])", 2)
+    assert sorted(done.stdout.splitlines()) == ["[0] 2 level_zero:0", "[1] 2 level_zero:1"]
+
+
+def test_the_users_variables_stay():
+    env = {"ONEAPI_DEVICE_SELECTOR": "opencl:cpu", "ISHMEM_SIM_DEVICES": "5", "LD_LIBRARY_PATH": "/mine"}
+    done = run(f"print(*[os.environ[name] for name in {list(env)}])", 1, env=env)
+    selector, devices, path = done.stdout.split()[1:]
+    assert (selector, devices) == ("opencl:cpu", "5")
+    assert path.endswith(":/mine")
+
+
+def test_variables_of_an_outer_job_are_replaced():
+    env = {"ISHMEM_PE": "7", "ISHMEM_NPES": "9", "ISHMEM_JOB": "0" * 32}
+    env["ONEAPI_DEVICE_SELECTOR"] = "level_zero:7"
+    done = run("print(*[os.environ[name] for name in sys.argv[1:]])", 1, *env, env=env)
+    pe, npes, job, selector = done.stdout.split()[1:]
+    assert (pe, npes, selector) == ("0", "1", "level_zero:0")
+    assert job != "0" * 32
+
+
+def test_arguments_are_passed_on():
+    assert run("print(sys.argv[1:])", 1, "-n", "5", "--sim", "x").stdout == "[0] ['-n', '5', '--sim', 'x']\n"
+
+
+def test_module():
+    done = run_command([*RUN, "-n", "2", "-m", "platform", "--terse"])
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_executable():
+    done = run_command([*RUN, "-n", "2", "sh", "-c", "echo $ISHMEM_PE; exit 5"])
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n", "0", "x.py"], "-n: got '0', allowed: a whole number, at least 1"),
+        (["-n", "-3", "x.py"], "-n"),
+        (["-n", "1.5", "x.py"], "-n: got '1.5'"),
+        (["-n", "2", "--sim", "0", "x.py"], "--sim: got '0'"),
+        (["-n", "2", "--timeout", "nan", "x.py"], "--timeout: got 'nan'"),
+        (["-n", "2"], "no program given"),
+        (["x.py"], "-n"),
+        (["-n", "2", "there_is_none.py"], "no such program: there_is_none.py"),
+        (["-n", "2", "there_is_none"], "no such program: there_is_none"),
+        (["-n", "2", "-m", "there_is_none.x"], "no such module: there_is_none.x"),
+        (["-n", "2", "--what", "x.py"], "--what"),
+    ],
+)
+def test_wrong_usage(arguments, message):
+    done = run_command([*RUN, *arguments])
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("ishmrun: ")
+    assert message in done.stderr
+
+
+def test_wrong_number_of_devices():
+    done = run("pass", 1, env={"ISHMEM_SIM_DEVICES": "none", "ISHMEM_DEVICE": "sim"})
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "ISHMEM_SIM_DEVICES: got 'none'" in done.stderr
+
+
+def test_program_that_does_not_start(tmp_path):
+    program = tmp_path / "broken"
+    program.write_text("#!/there/is/none\n")
+    program.chmod(0o755)
+    done = run_command([*RUN, "-n", "2", str(program)])
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ishmrun: cannot start {program}: ")
+
+
+def test_failing_pe_ends_the_rest(mark):
+    begin = time.monotonic()
+    done = run("print('up'); time.sleep(0.2); sys.exit(3) if pe == 1 else time.sleep(60)", 3)
+    assert time.monotonic() - begin < 10
+    assert done.returncode == 3
+    assert done.stderr == "ishmrun: PE 1 exited with status 3; ending the other PEs\n"
+
+
+def test_pe_ended_by_a_signal(mark):
+    done = run("os.kill(os.getpid(), signal.SIGSEGV) if pe == 0 else time.sleep(60)", 2)
+    assert done.returncode == 128 + signal.SIGSEGV
+    assert "PE 0 was ended by SIGSEGV" in done.stderr
+
+
+def test_pe_that_ignores_sigterm_is_killed(mark):
+    body = """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    open(f"{sys.argv[1]}/{pe}", "w").close()
+    while len(os.listdir(sys.argv[1])) < n: time.sleep(0.01)
+    sys.exit(4) if pe else time.sleep(60)
+    """
+    folder = f"/tmp/{mark}"
+    os.mkdir(folder)
+    try:
+        done = run(body, 2, folder)
+    finally:
+        subprocess.run(["rm", "-r", folder], check=True)
+    assert done.returncode == 4
+
+
+def test_traceback_comes_before_the_launchers_line():
+    done = run("raise RuntimeError('oh')", 1)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == ["[0] RuntimeError: oh", "ishmrun: PE 0 exited with status 1"]
+
+
+def test_timeout(mark):
+    done = run("print('up'); time.sleep(60) if pe else None", 3, options=["--timeout", "0.7"])
+    assert done.returncode == 124
+    assert done.stderr == "ishmrun: timed out after 0.7 s; ending PE 1, 2\n"
+    assert done.stdout.count("up") == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_the_job(tmp_path, mark, number):
+    job = start(tmp_path, "print('ready'); time.sleep(60)", 2)
+    job.send_signal(number)
+    job.communicate(timeout=10)
+    assert job.returncode == 128 + number
+
+
+def test_signal_reaches_each_pe_once(tmp_path, mark):
+    body = """
+    got = []
+    signal.signal(signal.SIGTERM, lambda *_: got.append(1))
+    print("ready")
+    while not got: time.sleep(0.01)
+    time.sleep(0.3)
+    print("got", len(got))
+    """
+    job = start(tmp_path, body, 3)
+    job.terminate()
+    out, _ = job.communicate(timeout=10)
+    assert job.returncode == 0
+    assert sorted(out.decode().splitlines()) == [f"[{pe}] got 1" for pe in range(3)]
+
+
+def test_second_signal_kills(tmp_path, mark):
+    job = start(tmp_path, "signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready'); time.sleep(60)", 2)
+    job.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert job.poll() is None
+    job.send_signal(signal.SIGINT)
+    job.communicate(timeout=5)
+    assert job.returncode == 128 + signal.SIGKILL
+
+
+CHILDREN = """
+child = [sys.executable, "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)"]
+subprocess.Popen(child)
+subprocess.Popen(child, start_new_session=True)
+subprocess.Popen(["sh", "-c", "setsid sleep 60 & exit"], start_new_session=True).wait()
+"""
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(1)"])
+def test_children_of_pes_end_too(mark, end):
+    done = run(CHILDREN + end, 2)
+    assert done.returncode == (1 if "exit" in end else 0)
+    assert not processes(mark)
+
+
+def test_killed_launcher_leaves_nothing(tmp_path, mark):
+    job = start(tmp_path, CHILDREN + "print('ready'); time.sleep(60)", 2)
+    assert len(processes(mark)) >= 8
+    job.kill()
+    job.communicate(timeout=10)
+    assert eventually(lambda: not processes(mark))
+
+
+def test_killed_warden_leaves_nothing(tmp_path, mark):
+    job = start(tmp_path, CHILDREN + "print('ready'); time.sleep(60)", 2)
+    with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
+        (warden,) = map(int, file.read().split())
+    os.kill(warden, signal.SIGKILL)
+    job.communicate(timeout=10)
+    assert job.returncode == 128 + signal.SIGKILL
+    assert not processes(mark)
+
+
+def test_broken_pipe_ends_quietly(mark):
+    command = [*RUN, "-n", "2", "yes"]
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert job.stdout.read(4) == b"[0] " or True
+    job.stdout.close()
+    _, errors = job.communicate(timeout=10)
+    assert errors == b""
+    assert job.returncode == 128 + signal.SIGPIPE
+
+
+def test_flood_is_not_torn():
+    body = """
+    for i in range(4000):
+        stream = sys.stderr if i % 2 else sys.stdout
+        os.write(stream.fileno(), f"{pe} {i} {'x' * (i % 200)}\\n".encode())
+    """
+    done = run(body, 3)
+    for lines, odd in ((done.stdout.splitlines(), 0), (done.stderr.splitlines(), 1)):
+        for pe in range(3):
+            mine = [line for line in lines if line.startswith(f"[{pe}] ")]
+            assert mine == [f"[{pe}] {pe} {i} {'x' * (i % 200)}" for i in range(odd, 4000, 2)]
+        assert len(lines) == 6000
+
+
+def test_a_long_line_stays_whole():
+    done = run("os.write(1, b'y' * 300000 + b'\\n' + b'z')", 2)
+    lines = sorted(done.stdout.splitlines())
+    assert lines == [f"[{pe}] {c}" for pe in (0, 1) for c in ("y" * 300000, "z")]
+
+
+def test_partial_last_line_is_kept():
+    assert run("print('no end', end='')", 1).stdout == "[0] no end\n"
+
+
+def output(body, *options):
+    program = [sys.executable, "-c", body]
+    return subprocess.run([*RUN, "-n", "1", *options, *program], check=True, stdout=subprocess.PIPE).stdout
+
+
+def test_progress_bar():
+    body = r"import os; [os.write(1, b'\r%d%%' % i) for i in (0, 50, 100)]; os.write(1, b'\r\nend\r\n')"
+    assert output(body) == b"[0] 0%\r[0] 50%\r[0] 100%\r\n[0] end\r\n"
+
+
+def test_binary_junk():
+    body = "import os; os.write(1, bytes(range(256)) * 300)"
+    junk = bytes(range(256)) * 300
+    assert output(body).replace(b"[0] ", b"").replace(b"\n", b"") == junk.replace(b"\n", b"")
+    assert output(body, "--no-prefix") == junk
+
+
+def test_no_prefix():
+    done = run("print('out'); print('err', file=sys.stderr)", 2, options=["--no-prefix"])
+    assert (done.stdout, done.stderr) == ("out\n" * 2, "err\n" * 2)
+
+
+def test_nohup_is_respected(tmp_path, mark):
+    job = start(
+        tmp_path,
+        "print('ready'); time.sleep(1); print('end')",
+        1,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    job.send_signal(signal.SIGHUP)
+    out, _ = job.communicate(timeout=10)
+    assert (job.returncode, out) == (0, b"[0] end\n")

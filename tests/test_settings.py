@@ -1,0 +1,167 @@
+import contextlib
+import logging
+import re
+import subprocess
+import sys
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from ishmem import settings
+
+LARGEST = 2**63 - 1
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch):
+    for name in settings.known():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(settings, "_warned", set())
+
+
+def load_with(**variables):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv("ISHMEM_" + name, value)
+        return settings.load()
+
+
+def refused(**variables):
+    with pytest.raises(ValueError, match="allowed: ") as caught:
+        load_with(**variables)
+    assert not isinstance(caught.value, ValidationError)
+    return str(caught.value)
+
+
+def test_defaults():
+    got = settings.load()
+    assert got.symmetric_size == 512 << 20
+    assert (got.device, got.host_atomics, got.leaks) == ("auto", "auto", "warn")
+    assert (got.debug, got.copy_cutover, got.init_timeout) == (None, None, 60.0)
+    assert (got.pe, got.npes, got.job) == (None, None, None)
+
+
+def test_empty_means_unset():
+    assert load_with(SYMMETRIC_SIZE="", DEVICE="", PE="") == settings.load()
+
+
+def test_frozen():
+    with pytest.raises(ValidationError):
+        settings.load().symmetric_size = 1
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4096", 4096), ("1K", 1024), ("1.5g", 3 << 29), (".5M", 1 << 19), ("2T", 2 << 40), (" 8k ", 8192)],
+)
+def test_sizes(text, size):
+    assert load_with(SYMMETRIC_SIZE=text).symmetric_size == size
+    assert load_with(COPY_CUTOVER=text).copy_cutover == size
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "1E", "K", "1.2.3", "1 K", "0x10", "8388608T", "nan", "٣", "0.1"]
+)
+def test_wrong_sizes(text):
+    message = refused(SYMMETRIC_SIZE=text)
+    assert message.startswith(f"ISHMEM_SYMMETRIC_SIZE: got {text!r}, allowed: ")
+    assert "pydantic" not in message
+
+
+@given(st.integers(1, LARGEST))
+def test_sizes_round_trip(size):
+    assert settings.parse_size(settings.format_size(size)) == size
+    assert settings.parse_size(str(size)) == size
+
+
+@given(st.text())
+def test_junk_is_a_value_error(text):
+    with contextlib.suppress(ValueError):
+        assert 0 < settings.parse_size(text) <= LARGEST
+
+
+@given(
+    st.sampled_from([name.upper() for name in settings.Settings.model_fields]),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+)
+def test_junk_in_a_variable_is_a_value_error(name, text):
+    message = None
+    try:
+        load_with(**{name: text})
+    except ValidationError as error:
+        message = str(error)
+    except ValueError as error:
+        message = str(error)
+    assert message is None or re.match(r"ISHMEM_\w+(, ISHMEM_\w+)*: got .*, allowed: ", message, re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [("1", logging.DEBUG), ("True", logging.DEBUG), ("0", None), ("false", None), ("info", logging.INFO)],
+)
+def test_debug(text, level):
+    assert load_with(DEBUG=text).debug == level
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("DEBUG", "loud", "DEBUG, INFO"),
+        ("DEVICE", "tpu", "auto, gpu or sim"),
+        ("HOST_ATOMICS", "x", "auto, mapped or kernel"),
+        ("INIT_TIMEOUT", "0", "seconds, more than 0"),
+        ("INIT_TIMEOUT", "inf", "seconds, more than 0"),
+        ("LEAKS", "drip", "warn, ignore or error"),
+        ("PE", "-1", "0 to ISHMEM_NPES - 1"),
+        ("JOB", "../x", "32 hexadecimal digits"),
+    ],
+)
+def test_wrong_values(name, text, allowed):
+    message = refused(**{name: text})
+    assert f"ISHMEM_{name}: got '{text}', allowed: " in message
+    assert allowed in message
+
+
+def test_all_wrong_variables_are_named():
+    message = refused(DEVICE="x", LEAKS="y")
+    assert "ISHMEM_DEVICE" in message
+    assert "ISHMEM_LEAKS" in message
+
+
+def test_launcher_variables():
+    job = "0123456789abcdef" * 2
+    got = load_with(PE="1", NPES="2", JOB=job)
+    assert (got.pe, got.npes, got.job) == (1, 2, job)
+    assert "ISHMEM_NPES, ISHMEM_JOB: got nothing" in refused(PE="0")
+    assert "ISHMEM_PE: got '2', allowed: 0 to 1" in refused(PE="2", NPES="2", JOB=job)
+
+
+def test_unknown_name_warns_once():
+    with pytest.warns(UserWarning, match="ISHMEM_SYMETRIC_SIZE is no setting .* mean ISHMEM_SYMMETRIC_SIZE"):
+        load_with(SYMETRIC_SIZE="1G")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_with(SYMETRIC_SIZE="1G")
+        load_with(SIM_DEVICES="2", ROOT="/opt")
+
+
+def test_logging(capsys):
+    settings.start_logging(load_with(DEBUG="info"), 2, 4)
+    settings.start_logging(load_with(DEBUG="info"), 2, 4)
+    logging.getLogger("ishmem").info("hello")
+    logging.getLogger("ishmem").debug("hidden")
+    lines = capsys.readouterr().err.splitlines()
+    settings.start_logging(load_with())
+    assert len(lines) == 1
+    assert lines[0].startswith("[2/4 ")
+    assert lines[0].endswith("INFO hello")
+
+
+def test_table_has_every_setting():
+    command = [sys.executable, "-m", "ishmem.settings"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for name in settings.known() - {"ISHMEM_ROOT"}:
+        assert f"| `{name}` |" in text

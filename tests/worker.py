@@ -1,0 +1,53 @@
+"""A PE of a `pes.Pool`: runs the functions that the test session names, until it closes the connection."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import operator
+import os
+import traceback
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+import pes
+
+import ishmem
+
+
+def serve(connection: Connection) -> None:
+    connection.send(int(os.environ["ISHMEM_PE"]))
+    ishmem.init()
+    connection.send((True, None))
+    while True:
+        try:
+            request = connection.recv()
+        except EOFError:
+            break
+        try:
+            connection.send(answer(request))
+        except Exception:  # the result cannot be pickled
+            connection.send((False, traceback.format_exc()))
+    ishmem.finalize()
+
+
+def answer(request: Any) -> tuple[bool, Any]:
+    """Do what is asked: ``(module, function, arguments, seconds)``, or None to free what is left."""
+    try:
+        if request is None:
+            ishmem.free_all()
+            return True, None
+        module, name, arguments, seconds = request
+        # Shows where a function hangs, before the session loses its patience.
+        faulthandler.dump_traceback_later(0.9 * seconds)
+        function = operator.attrgetter(name)(importlib.import_module(module))
+        return True, function(*arguments)
+    except BaseException:
+        return False, traceback.format_exc()
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+if __name__ == "__main__":
+    with Client(os.environ[pes.ADDRESS], "AF_UNIX") as link:
+        serve(link)
