@@ -60,6 +60,7 @@ class Links:
         on_lost: Called with PE and how, from the reader thread, when a PE's connection ends
             without ``leave``.
         on_left: Called with the PE, from the reader thread, when another PE has left.
+        on_exit: Called with the status, from the reader thread, when another PE ends the job.
     """
 
     def __init__(self, job: str, pe: int, n_pes: int) -> None:
@@ -70,6 +71,7 @@ class Links:
         self.left: set[int] = set()
         self.on_lost: Callable[[int, str], None] | None = None
         self.on_left: Callable[[int], None] | None = None
+        self.on_exit: Callable[[int], None] | None = None
         self._job = job
         self._closed = False
         self._calling = threading.Lock()  # one collective at a time
@@ -155,6 +157,11 @@ class Links:
             self._forward(Message(Kind.LEFT, self.pe))
             if not self._changed.wait_for(lambda: not self._awaited(), timeout):
                 raise IshmemError(f"{_name(self._awaited())} did not leave within {timeout:g} s")
+
+    def exit(self, status: int) -> None:
+        """Tell all PEs to end with a status; does not wait for them."""
+        with self._changed:
+            self._forward(Message(Kind.EXIT, self.pe, status))
 
     def close(self) -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
@@ -295,6 +302,8 @@ class Links:
             self._take_abort(message)
         elif message.kind == Kind.LEFT:
             self._take_left(message.pe)
+        elif message.kind == Kind.EXIT:
+            self._take_exit(message)
         elif message.kind == Kind.LOST and self.pe != 0:
             self._lose(message.pe, message.payload.decode(errors="replace"))
         else:
@@ -323,6 +332,11 @@ class Links:
         if not current.error and len(current.parts) < self.n_pes:
             current.error = IshmemError(message.payload.decode(errors="replace"))
             self._pass_on(message._replace(pe=0))  # also to the PE that asked for it
+
+    def _take_exit(self, message: Message) -> None:
+        self._pass_on(message)
+        if self.on_exit:
+            self._news.append(functools.partial(self.on_exit, message.sequence))
 
     def _take_left(self, pe: int) -> None:
         if pe in self.left or pe in self.lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,3 +83,38 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     immediate = ctypes.c_int(0)
     member = _member("_ZNK4sycl3_V15queue9getNativeERi", ctypes.POINTER(ctypes.c_int))
     return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)
+
+
+_LEVEL_ZERO = 2  # of sycl::backend
+_EVENT_SIZE = 16  # of sycl::event
+_CAPSULE = b"SyclEventRef"  # as dpctl names it; kept alive, since the capsules point at it
+
+
+@functools.lru_cache(maxsize=1)
+def _dpctl_library() -> ctypes.CDLL:
+    import dpctl
+
+    return ctypes.CDLL(os.path.join(os.path.dirname(dpctl.__file__), "libDPCTLSyclInterface.so.0"))
+
+
+def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
+    """Return a SYCL event that stands for a ``ze_event_handle_t``, which must outlive it and stays the caller's.
+
+    Raises:
+        TypeError: Not a ``dpctl.SyclContext``.
+    """
+    import dpctl
+
+    _expect(sycl_context, "SyclContext")
+    make = _member("_ZN4sycl3_V16detail10make_eventEmRKNS0_7contextEbNS0_7backendE",
+                   ctypes.c_uint64, ctypes.c_void_p, ctypes.c_bool, ctypes.c_int)  # fmt: skip
+    new, delete = _member("_Znwm"), _dpctl_library().DPCTLEvent_Delete
+    wrap = ctypes.pythonapi.PyCapsule_New
+    wrap.argtypes, wrap.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
+    delete.argtypes = (ctypes.c_void_p,)
+    place = new(_EVENT_SIZE)
+    make(place, event, sycl_context.addressof_ref(), True, _LEVEL_ZERO)  # the result goes where the first argument says
+    try:
+        return dpctl.SyclEvent(wrap(place, _CAPSULE, None))  # dpctl copies it
+    finally:
+        delete(place)

@@ -49,6 +49,8 @@ class Kind(enum.IntEnum):
     """This PE is lost (payload: how)."""
     LEFT = 7
     """This PE has left."""
+    EXIT = 8
+    """This PE ends the job (sequence: with which status)."""
 
 
 class Message(NamedTuple):

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = [*table.ATOMICS, *(f"{name}_nbi" for name, atomic in table.ATOMICS.items() if atomic.fetches)]
 
-_BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
+BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
 _OPERATIONS = {
-    name: (atomic, int(atomic.rmw), sum(1 << _BITS[dtype] for dtype in atomic.types))
+    name: (atomic, int(atomic.rmw), sum(1 << BITS[dtype] for dtype in atomic.types))
     for name, atomic in table.ATOMICS.items()
 }
 
 
-def _run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
+def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Do an atomic operation and return the old value."""
     _atomic, rmw, types = _OPERATIONS[name]
     old = _core.atomic(rmw, types, target, pe, index, value, cond)
@@ -49,9 +49,17 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any, cond
     return atomic_by_kernel(atomic, target, number, check.integer(index, "index"), operands)
 
 
-def _deliver(fetch: Any, target: ndarray, old: Any) -> None:
-    """Write a fetched value into the first element of ``fetch``."""
-    check.same_dtype(check.view(fetch, "fetch"), check.view(target, "target"))
+def _run_nbi(
+    fetch: Any, name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None
+) -> None:
+    """Do an atomic operation and write the old value into the first element of ``fetch``."""
+    to = check.view(fetch, "fetch")
+    check.writable(to)
+    if not to.count:
+        raise ValueError("fetch has no elements; it needs one")
+    if _core.describe(target) is not None:
+        check.same_dtype(check.view(target, "dest", routine=name), to)
+    old = run(name, target, pe, index, value, cond)
     if not _core.p(fetch, old, job.current().pe, 0):
         fetch[(0,) * fetch.ndim] = old
 
@@ -61,7 +69,7 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
-    return _run("atomic_fetch", source, pe, index)
+    return run("atomic_fetch", source, pe, index)
 
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -69,7 +77,7 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_set); ishmem_atomic_set.
     """
-    _run("atomic_set", dest, pe, index, value)
+    run("atomic_set", dest, pe, index, value)
 
 
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -77,7 +85,7 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_swap); ishmem_atomic_swap.
     """
-    return _run("atomic_swap", dest, pe, index, value)
+    return run("atomic_swap", dest, pe, index, value)
 
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
@@ -85,7 +93,7 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
-    return _run("atomic_compare_swap", dest, pe, index, value, cond)
+    return run("atomic_compare_swap", dest, pe, index, value, cond)
 
 
 def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
@@ -93,7 +101,7 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    _run("atomic_inc", dest, pe, index, 1)
+    run("atomic_inc", dest, pe, index, 1)
 
 
 def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
@@ -101,7 +109,7 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
-    return _run("atomic_fetch_inc", dest, pe, index, 1)
+    return run("atomic_fetch_inc", dest, pe, index, 1)
 
 
 def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -109,7 +117,7 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_add); ishmem_atomic_add.
     """
-    _run("atomic_add", dest, pe, index, value)
+    run("atomic_add", dest, pe, index, value)
 
 
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -117,7 +125,7 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
-    return _run("atomic_fetch_add", dest, pe, index, value)
+    return run("atomic_fetch_add", dest, pe, index, value)
 
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -125,7 +133,7 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_and); ishmem_atomic_and.
     """
-    _run("atomic_and", dest, pe, index, value)
+    run("atomic_and", dest, pe, index, value)
 
 
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -133,7 +141,7 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
-    return _run("atomic_fetch_and", dest, pe, index, value)
+    return run("atomic_fetch_and", dest, pe, index, value)
 
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -141,7 +149,7 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_or); ishmem_atomic_or.
     """
-    _run("atomic_or", dest, pe, index, value)
+    run("atomic_or", dest, pe, index, value)
 
 
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -149,7 +157,7 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
-    return _run("atomic_fetch_or", dest, pe, index, value)
+    return run("atomic_fetch_or", dest, pe, index, value)
 
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -157,7 +165,7 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_xor); ishmem_atomic_xor.
     """
-    _run("atomic_xor", dest, pe, index, value)
+    run("atomic_xor", dest, pe, index, value)
 
 
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -165,7 +173,7 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
-    return _run("atomic_fetch_xor", dest, pe, index, value)
+    return run("atomic_fetch_xor", dest, pe, index, value)
 
 
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
@@ -173,7 +181,7 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> No
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
     """
-    _deliver(fetch, source, atomic_fetch(source, pe, index))
+    _run_nbi(fetch, "atomic_fetch", source, pe, index)
 
 
 def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -181,7 +189,7 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
     """
-    _deliver(fetch, dest, atomic_swap(dest, value, pe, index))
+    _run_nbi(fetch, "atomic_swap", dest, pe, index, value)
 
 
 def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
@@ -189,7 +197,7 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
     """
-    _deliver(fetch, dest, atomic_compare_swap(dest, cond, value, pe, index))
+    _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
 
 
 def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
@@ -197,7 +205,7 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
     """
-    _deliver(fetch, dest, atomic_fetch_inc(dest, pe, index))
+    _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index)
 
 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -205,7 +213,7 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
     """
-    _deliver(fetch, dest, atomic_fetch_add(dest, value, pe, index))
+    _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
 
 
 def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -213,7 +221,7 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
     """
-    _deliver(fetch, dest, atomic_fetch_and(dest, value, pe, index))
+    _run_nbi(fetch, "atomic_fetch_and", dest, pe, index, value)
 
 
 def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -221,7 +229,7 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
     """
-    _deliver(fetch, dest, atomic_fetch_or(dest, value, pe, index))
+    _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
 
 
 def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -229,4 +237,4 @@ def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
     Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
     """
-    _deliver(fetch, dest, atomic_fetch_xor(dest, value, pe, index))
+    _run_nbi(fetch, "atomic_fetch_xor", dest, pe, index, value)

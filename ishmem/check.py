@@ -85,8 +85,19 @@ def symmetric(array: View) -> int:
     return offset
 
 
-def element(array: View, index: Any) -> int:
-    """Return the offset in the heap of one element of a symmetric array.
+def remote(array: View, pe: int) -> int:
+    """Return the address of a symmetric array on a PE: a device address, or for a static object that of its map.
+
+    Raises:
+        SymmetryError: Neither on the symmetric heap nor a static object.
+    """
+    if not array.device and (address := _core.static_address(array.address, array.count * array.itemsize, pe)):
+        return int(address)
+    return job.current().heap.peers[pe] + symmetric(array)
+
+
+def element(array: View, index: Any, pe: int | None = None) -> int:
+    """Return the address of one element of a symmetric array on a PE: by default, on this one.
 
     Raises:
         SymmetryError: Not on the symmetric heap.
@@ -95,7 +106,7 @@ def element(array: View, index: Any) -> int:
     """
     position = integer(index, "index")
     contiguous(array)
-    first = symmetric(array)
+    first = remote(array, job.current().pe if pe is None else pe)
     if not 0 <= position < array.count:
         raise IndexError(f"index is {position}; {array.name} has the elements 0 to {array.count - 1}")
     return first + position * array.itemsize
@@ -124,7 +135,9 @@ def same_dtype(dest: View, source: View) -> None:
         TypeError: They have not.
     """
     if dest.dtype != source.dtype:
-        raise TypeError(f"dest has dtype {dest.dtype} and source has dtype {source.dtype}; they must be equal")
+        raise TypeError(
+            f"{dest.name} has dtype {dest.dtype} and {source.name} has dtype {source.dtype}; they must be equal"
+        )
 
 
 def writable(array: View) -> None:

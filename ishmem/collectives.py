@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import job
+from . import job, teams
 from .order import quiet
 from .stubs import kernel_only
 
-__all__ = ["barrier_all", "barrier_all_work_group", "sync_all", "sync_all_work_group"]
+__all__ = [
+    "barrier_all", "barrier_all_work_group", "sync_all", "sync_all_work_group", "team_sync", "team_sync_work_group",
+]  # fmt: skip
 
 
 def barrier_all() -> None:
@@ -40,6 +42,17 @@ def sync_all() -> None:
     job.current().barrier("sync_all")
 
 
+def team_sync(team: teams.Team | int) -> None:
+    """Wait until every PE of a team has called, without completing any operation: see ``Team.sync``.
+
+    Collective over the team, blocking. ``team`` is a team or its handle. Inside a kernel it is a handle, and the
+    result is 0, or -1 when there is no such team.
+
+    Source: OpenSHMEM 1.5, 9.9.2 (shmem_team_sync); ishmem_team_sync.
+    """
+    teams.find(team).sync()
+
+
 @kernel_only
 def barrier_all_work_group(group: Any) -> None:
     """``barrier_all`` called by all work-items of one group of each PE; in kernels only.
@@ -53,4 +66,12 @@ def sync_all_work_group(group: Any) -> None:
     """``sync_all`` called by all work-items of one group of each PE; in kernels only.
 
     Source: ishmemx_sync_all_work_group.
+    """
+
+
+@kernel_only
+def team_sync_work_group(team: int, group: Any) -> None:
+    """``team_sync`` called by all work-items of one group of each PE of the team; in kernels only.
+
+    Source: ishmemx_team_sync_work_group.
     """

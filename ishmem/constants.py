@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 
 class Cmp(IntEnum):
@@ -19,6 +19,49 @@ class Cmp(IntEnum):
 CMP_EQ, CMP_NE, CMP_GT, CMP_GE, CMP_LT, CMP_LE = Cmp
 
 SYMBOLS = {Cmp.EQ: "==", Cmp.NE: "!=", Cmp.GT: ">", Cmp.GE: ">=", Cmp.LT: "<", Cmp.LE: "<="}
+
+
+class SignalOp(IntEnum):
+    """What ``put_signal`` does to the signal (OpenSHMEM 1.5, 9.8.3)."""
+
+    SET = 0
+    ADD = 1
+
+
+SIGNAL_SET, SIGNAL_ADD = SignalOp
+
+
+class Thread(IntEnum):
+    """How many threads of a PE call ishmem (OpenSHMEM 1.5, 9.2; the values of Intel SHMEM)."""
+
+    SINGLE = 0
+    FUNNELED = 1
+    SERIALIZED = 2
+    MULTIPLE = 3
+
+
+THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = Thread
+
+
+class Hint(IntFlag):
+    """What ``malloc_with_hints`` is told of the use of the memory (OpenSHMEM 1.5, 9.3.6)."""
+
+    ATOMICS_REMOTE = 1
+    SIGNAL_REMOTE = 2
+
+
+MALLOC_ATOMICS_REMOTE, MALLOC_SIGNAL_REMOTE = Hint
+
+
+class CtxOption(IntFlag):
+    """Options of contexts (OpenSHMEM 1.5, 9.5.1)."""
+
+    SERIALIZED = 1
+    PRIVATE = 2
+    NOSTORE = 4
+
+
+CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE = CtxOption
 
 VERSION = (1, 5)
 VENDOR_NAME = "ishmem for Python"

@@ -99,7 +99,8 @@ class SymmetricHeap:
         shared = _shares_atomics(self.device)
         cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
         mapped = settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
-        _core.configure(self.pe, self.base, self.size, addresses, self.layout.host_sync, cutover, mapped)
+        _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped)
+        _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)
 
@@ -125,8 +126,10 @@ class SymmetricHeap:
     def close(self) -> None:
         """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
         _core.reset()
-        for opened in (*self._mappings, *self._maps, self._own):
-            opened.close()
+        for mapping in self._mappings:
+            mapping.close()
+        for host_map in (*self._maps, self._own):
+            host_map.close()
         self._mappings.clear()
         self._maps.clear()
 

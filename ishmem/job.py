@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from . import _core
-from .errors import PeerLost, StateError, SymmetryError
-from .layout import RECORD
+from .errors import IshmemError, PeerLost, StateError, SymmetryError
+from .layout import MAX_TEAMS, RECORD, TeamRecord
+from .shape import Shape
 
 if TYPE_CHECKING:
     from .engine import CopyEngine
     from .heap import SymmetricHeap
     from .ipc.exchange import Links
+    from .lanes import Lanes
     from .settings import Settings
+    from .statics import Statics
 
 log = logging.getLogger("ishmem")
+T = TypeVar("T")
+PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
 
 
 class Job:
@@ -24,12 +30,31 @@ class Job:
 
     links: Links
     heap: SymmetricHeap
-    engine: CopyEngine
+    default_engine: CopyEngine
+    lanes: Lanes
+    statics: Statics
+    processes: list[int]  # of all PEs
 
     def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings
         self.gone: dict[int, str] = {}
-        self._sequence = 0
+        self.teams: dict[int, Shape] = {}
+        self.team_configs: dict[int, Any] = {}
+        self.highest_sequence = 0
+        self.contexts: set[Any] = set()
+        self._local = threading.local()
+        self._sequences = [0] * MAX_TEAMS
+
+    @property
+    def engine(self) -> CopyEngine:
+        """The copy engine of the context whose operation this thread is in."""
+        return getattr(self._local, "engine", None) or self.default_engine
+
+    def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
+        """Set the copy engine for this thread, ``None`` for the default one; return what it was."""
+        previous = getattr(self._local, "engine", None)
+        self._local.engine = engine
+        return previous
 
     def on_lost(self, pe: int, how: str) -> None:
         """Note that a PE has died; called by the thread that reads the links."""
@@ -47,29 +72,83 @@ class Job:
         pe, how = next(iter(self.gone.items()), (-1, "unknown"))
         raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 
-    def barrier(self, routine: str) -> None:
-        """Wait until every PE has called; collective, completes no operation."""
-        if _core.barrier(-1.0) != _core.SATISFIED:
+    def start_teams(self) -> None:
+        """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""
+        for handle in range(MAX_TEAMS):
+            self._write_team(handle, TeamRecord())
+        for handle in PREDEFINED:
+            self.set_team(handle, Shape(0, 1, self.n_pes))
+
+    def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
+        """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held."""
+        me = shape.index(self.pe)
+        self.teams[handle], self.team_configs[handle] = shape, config
+        self._sequences[handle] = 0
+        _core.set_team(handle, shape.start, shape.stride, shape.size, me, sequence)
+        self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
+
+    def remove_team(self, handle: int) -> None:
+        """Forget a team; a later one with its handle counts on from where its barriers have counted to."""
+        del self.teams[handle]
+        record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
+        self._write_team(handle, TeamRecord())
+        self.highest_sequence = max(self.highest_sequence, record.sequence, _core.team_sequence(handle))
+
+    def _write_team(self, handle: int, record: TeamRecord) -> None:
+        _core.write(self.pe, self.heap.layout.team(handle), record.pack())
+
+    def barrier(self, routine: str, team: int = WORLD) -> None:
+        """Wait until every PE of a team has called; collective, completes no operation."""
+        if _core.barrier(team, -1.0) != _core.SATISFIED:
             self.raise_lost(routine)
 
-    def agree(self, routine: str, request: str) -> None:
-        """Raise ``SymmetryError`` on every PE unless all make the same request; collective, a barrier."""
-        self._sequence += 1
-        record = f"{self._sequence}\0{routine}\0{request}".encode()[:RECORD].ljust(RECORD, b"\0")
-        place = self.heap.layout.agree(self._sequence, self.pe)
-        for pe in range(self.n_pes):
-            _core.write(pe, place, record)
-        self.barrier(routine)
-        first = self.heap.layout.agree(self._sequence, 0)
-        records = [_core.read(self.pe, first + RECORD * pe, RECORD) for pe in range(self.n_pes)]
-        if len(set(records)) > 1:
+    def agree(self, routine: str, request: str, team: int = WORLD, note: str = "") -> list[str]:
+        """Raise ``SymmetryError`` on every PE of a team unless all make the same request; collective, a barrier.
+
+        Returns:
+            The ``note`` of each, which may differ.
+        """
+        self._sequences[team] += 1
+        sequence = self._sequences[team]
+        place = self.heap.layout.agree(team, sequence)
+        text = "\0".join([note, str(sequence), routine, request]).encode()
+        _core.write(self.pe, place, text[:RECORD].ljust(RECORD, b"\0"))
+        self.barrier(routine, team)
+        members = list(self.teams[team])
+        parts = [_core.read(pe, place, RECORD).split(b"\0", 1) for pe in members]
+        records = {pe: record for pe, (_note, record) in zip(members, parts)}
+        if len({record.rstrip(b"\0") for record in records.values()}) > 1:
             raise SymmetryError(_describe_dissent(routine, records))
+        return [note.decode() for note, _record in parts]
+
+    def together(
+        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, note: str = ""
+    ) -> tuple[T, list[str]]:
+        """Check arguments on this PE and agree with the team; a PE that refuses its own makes every PE raise.
+
+        Returns:
+            What ``make`` returned, and the ``note`` of each PE of the team.
+        """
+        notes: list[str] = []
+        try:
+            request = make()
+            text, problem = words(request), None
+        except Exception as error:
+            text, problem = f"refused: {type(error).__name__}: {error}", error
+        try:
+            notes = self.agree(routine, text, team, note)
+        except SymmetryError:
+            if problem is None:
+                raise
+        if problem is not None:
+            raise problem
+        return request, notes
 
 
-def _describe_dissent(routine: str, records: list[bytes]) -> str:
-    common = Counter(records).most_common()
+def _describe_dissent(routine: str, records: dict[int, bytes]) -> str:
+    common = Counter(records.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
-    odd = [pe for pe, record in enumerate(records) if split or record != common[0][0]]
+    odd = [pe for pe, record in records.items() if split or record != common[0][0]]
     parts = [f"PE {pe}: {_words(records[pe])}" for pe in odd]
     if not split:
         parts.append(f"the other {common[0][1]}: {_words(common[0][0])}")

@@ -16,7 +16,7 @@ from . import amo
 from .table import Atomic
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _kernel(name: str, n_operands: int) -> Any:
     """Return the kernel ``(target, operands, pe, index, old)`` of a fetching routine."""
     routine: Callable[..., Any] = getattr(amo, name)

@@ -2,23 +2,51 @@
 
 The host side and the device side both reach it by the offsets given here:
 
-========  ==========================================  ===========================
-table     int64 per PE: that PE's heap minus mine     read by every device access
-host      a line per barrier round                    written by peers' hosts
-device    a line per barrier round                    written by peers' kernels
-sequence  int64: device barriers begun on this PE     used by this PE's kernels
-agree     two records per PE                          written by peers' hosts
-========  ==========================================  ===========================
+========  =============================================  ===================================
+table     int64 per PE: that PE's heap minus mine        read by every device access
+teams     a `TeamRecord` per team                        written by this host, read by kernels
+host      a line per team and barrier round              written by peers' hosts
+device    a line per team and barrier round              written by peers' kernels
+farewell  int64 per team: barriers this host has begun   read by peers when this PE has left
+agree     two records per team                           read by peers' hosts
+turn      int64                                          used by this PE's kernels
+========  =============================================  ===================================
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 LINE = 64
-ROUNDS = 16  # of the dissemination barrier: enough for 65536 PEs
 RECORD = 256
 PAGE = 4096
+MAX_TEAMS = 64  # as in ishmem/core/heap.hpp
+
+
+class TeamRecord(NamedTuple):
+    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the number is free."""
+
+    start: int = 0
+    stride: int = 1
+    size: int = -1
+    me: int = -1
+    sequence: int = 0
+
+    def pack(self) -> bytes:
+        """Return the bytes in the heap."""
+        return struct.pack(f"<{len(self)}q", *self)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> TeamRecord:
+        """Read the bytes in the heap."""
+        return cls(*struct.unpack_from(f"<{len(cls._fields)}q", data))
+
+    @classmethod
+    def at(cls, field: str) -> int:
+        """Return the offset of a field in the record."""
+        return 8 * cls._fields.index(field)
 
 
 @dataclass(frozen=True)
@@ -30,32 +58,43 @@ class Layout:
     table = 0
 
     @property
-    def host_sync(self) -> int:
-        """First line of the host barrier."""
-        return _round_up(8 * self.n_pes, LINE)
+    def sync_bytes(self) -> int:
+        """Size of the lines of one team: one per round of the dissemination barrier."""
+        return LINE * max((self.n_pes - 1).bit_length(), 1)
+
+    def team(self, handle: int) -> int:
+        """Record of a team."""
+        return _round_up(8 * self.n_pes, LINE) + LINE * handle
+
+    def host_sync(self, handle: int) -> int:
+        """First line of a team's barrier on the host."""
+        return self.team(MAX_TEAMS) + self.sync_bytes * handle
+
+    def device_sync(self, handle: int) -> int:
+        """First line of a team's barrier inside kernels."""
+        return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
-    def device_sync(self) -> int:
-        """First line of the barrier inside kernels."""
-        return self.host_sync + ROUNDS * LINE
+    def farewell(self) -> int:
+        """Barriers that this PE's host has begun, written when it leaves."""
+        return self.device_sync(MAX_TEAMS)
 
-    @property
-    def device_sequence(self) -> int:
-        """Number of barriers that this PE's kernels have begun."""
-        return self.device_sync + ROUNDS * LINE
+    def agree(self, handle: int, sequence: int) -> int:
+        """Record of this PE for the collective call number ``sequence`` of a team.
 
-    def agree(self, sequence: int, pe: int) -> int:
-        """Record of ``pe`` for the collective call number ``sequence``.
-
-        There are two sets, used in turn: a PE can be at most one collective call ahead of another.
+        There are two, used in turn: a PE can be at most one collective call ahead of another.
         """
-        first = self.device_sequence + LINE
-        return first + RECORD * (self.n_pes * (sequence % 2) + pe)
+        return self.farewell + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
+
+    @property
+    def turn(self) -> int:
+        """Number of ``any`` calls of this PE's kernels, from which the place to start looking is made."""
+        return self.agree(MAX_TEAMS, 0)
 
     @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.agree(1, self.n_pes), PAGE)
+        return _round_up(self.turn + LINE, PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

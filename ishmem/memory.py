@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import dpctl.memory
 import dpctl.tensor
@@ -18,6 +18,7 @@ import numpy as np
 
 from . import _core, check, job
 from .allocator import ALIGNMENT, Allocation
+from .constants import Hint
 from .errors import HeapExhausted, IshmemError, SymmetryError
 from .table import RMA_TYPES, refusal
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
     from dpctl.memory import MemoryUSMDevice
     from dpnp import ndarray
 
+T = TypeVar("T")
+
 __all__ = [
     "addr_accessible", "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
-    "full_like", "is_symmetric", "malloc", "ones", "ones_like", "ptr", "zeros", "zeros_like",
+    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "ptr", "realloc", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -108,10 +111,7 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
 
     Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
     """
-    source = a if hasattr(a, "__sycl_usm_array_interface__") else np.asarray(a)
-    kind = dtype if dtype is not None else source.dtype
-    fortran = order == "F" or (order in "KA" and source.flags.fnc)
-    return _array("array", lambda: _request(source.shape, kind, "F" if fortran else "C"), source)
+    return _copied("array", lambda: a if hasattr(a, "__sycl_usm_array_interface__") else np.asarray(a), dtype, order)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> ndarray:
@@ -121,27 +121,28 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     """
     import dpnp
 
-    return array(dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=job.current().heap.queue))
+    queue = job.current().heap.queue
+    return _copied("arange", lambda: dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue), dtype)
 
 
 def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
     """Return ``empty`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
-    return empty(a.shape if shape is None else shape, dtype=dtype or a.dtype, order=order)
+    return _array("empty_like", lambda: _request_like(a, dtype, order, shape))
 
 
 def zeros_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
     """Return ``zeros`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
-    return zeros(a.shape if shape is None else shape, dtype=dtype or a.dtype, order=order)
+    return _array("zeros_like", lambda: _request_like(a, dtype, order, shape), 0)
 
 
 def ones_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
     """Return ``ones`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
-    return ones(a.shape if shape is None else shape, dtype=dtype or a.dtype, order=order)
+    return _array("ones_like", lambda: _request_like(a, dtype, order, shape), 1)
 
 
 def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
     """Return ``full`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
-    return full(a.shape if shape is None else shape, fill_value, dtype=dtype or a.dtype, order=order)
+    return _array("full_like", lambda: _request_like(a, dtype, order, shape), fill_value)
 
 
 def malloc(nbytes: int) -> MemoryUSMDevice | None:
@@ -161,9 +162,12 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_calloc); ishmem_calloc.
     """
-    number, each = check.integer(count, "count"), check.integer(size, "size")
-    nbytes = -1 if number < 0 or each < 0 else number * each
-    memory = align(ALIGNMENT, nbytes, _routine="calloc")
+
+    def request() -> _Request:
+        number, each = check.integer(count, "count"), check.integer(size, "size")
+        return _bytes_request("calloc", -1 if number < 0 or each < 0 else number * each)
+
+    memory = _memory("calloc", _together("calloc", request, str))
     if memory is not None:
         memory.memset(0)
         job.current().barrier("calloc")
@@ -179,15 +183,79 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
     """
 
     def request() -> _Request:
-        size, multiple = check.integer(nbytes, "nbytes"), check.integer(alignment, "alignment")
-        if size < 0:
-            raise ValueError(f"{_routine}: the size is {size} bytes; it must not be negative")
+        multiple = check.integer(alignment, "alignment")
         if multiple < 1 or multiple & (multiple - 1):
             raise ValueError(f"{_routine}: alignment is {multiple}; allowed are powers of two")
-        return _Request(size, multiple, (size,), "uint8", "C")
+        return _bytes_request(_routine, nbytes, multiple)
 
-    allocation = _allocate(_routine, request)
-    return job.current().heap.bytes_at(allocation.offset, allocation.nbytes) if allocation else None
+    return _memory(_routine, _together(_routine, request, str))
+
+
+def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
+    """Return ``malloc(nbytes)``; ``hints`` tell what the memory will be used for.
+
+    ``hints`` is 0 or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and
+    ``MALLOC_SIGNAL_REMOTE`` (signals that other PEs update). All symmetric memory serves for both, so they change
+    nothing; they must be the same on every PE all the same. Collective, blocking. Errors as for ``empty``, and
+    ``ValueError`` for other bits.
+
+    Source: OpenSHMEM 1.5, 9.3.6 (shmem_malloc_with_hints).
+    """
+
+    def request() -> _Request:
+        known = sum(Hint)
+        if check.integer(hints, "hints") & ~known:
+            names = ", ".join(f"MALLOC_{hint.name}" for hint in Hint)
+            raise ValueError(f"malloc_with_hints: hints is {hints:#x}; allowed are 0 and sums of {names}")
+        return _bytes_request("malloc_with_hints", nbytes)
+
+    agreed = _together("malloc_with_hints", request, lambda found: f"{found}, hints {int(hints)}")
+    return _memory("malloc_with_hints", agreed)
+
+
+def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
+    """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
+
+    Of memory, ``size`` is in bytes: as many are kept as both have, what is added is not set, and zero bytes give
+    ``None``. Of an array, ``size`` is the new shape: dtype and memory order stay, elements are kept in the order in
+    which they lie in memory, and what is added is zero, as ``numpy.ndarray.resize`` does. ``None`` is ``malloc(size)``.
+    Collective, blocking: ``a`` must not be used afterwards.
+
+    Raises:
+        HeapExhausted: There is no room for both; on every PE, and ``a`` stays as it is.
+        SymmetryError, ValueError, TypeError: As for ``free`` and ``empty``.
+
+    Source: OpenSHMEM 1.5, 9.3.1 (shmem_realloc).
+    """
+    if a is None:
+        return malloc(size)
+    is_array = hasattr(a, "shape")
+
+    def request() -> tuple[Allocation, _Request]:
+        old = _owned(a, "realloc")
+        if is_array:
+            return old, _request(size, a.dtype, "F" if a.flags.fnc else "C")
+        return old, _bytes_request("realloc", size)
+
+    old, new = _together("realloc", request, lambda found: f"at offset {found[0].offset} to {found[1]}")
+    this = job.current()
+    moved = _take("realloc", new) if new.nbytes or is_array else None
+    if moved:
+        _move(old, moved, is_array)
+    this.engine.quiet()
+    _forget(old)
+    this.barrier("realloc")
+    if is_array and moved:
+        return this.heap.array(moved.offset, new.shape, new.dtype, new.order)
+    return this.heap.bytes_at(moved.offset, moved.nbytes) if moved else None
+
+
+def _move(old: Allocation, new: Allocation, clear: bool) -> None:
+    heap, kept = job.current().heap, min(old.nbytes, new.nbytes)
+    if kept:
+        heap.bytes_at(new.offset, kept).copy_from_device(heap.bytes_at(old.offset, kept))
+    if clear and new.nbytes > kept:
+        heap.bytes_at(new.offset + kept, new.nbytes - kept).memset(0)
 
 
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
@@ -206,7 +274,7 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """
     if a is None:
         return
-    _release(lambda: _owned(a))
+    _release(lambda: _owned(a, "free"))
 
 
 def free_all() -> None:
@@ -222,7 +290,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     """Return a dpnp array on the memory of ``a`` at a PE, or ``None`` when this PE cannot load and store there.
 
     The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
-    until ``a`` is freed, and is not itself symmetric. Not collective.
+    until ``a`` is freed, and is not itself symmetric. Of a static object it is a numpy array. Not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -233,6 +301,8 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     """
     number, extent = check.pe(pe), _extent(a)
     described = check.view(a, "a", routine="ptr")
+    if (static := job.current().statics.ptr(a, number)) is not None:
+        return static
     if extent is None:
         check.symmetric(described)
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
@@ -241,13 +311,13 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 
 
 def is_symmetric(a: Any) -> bool:
-    """Return whether all elements of ``a`` are on the symmetric heap, in one live allocation; not collective.
+    """Return whether all elements of ``a`` are in one live symmetric allocation or static object; not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
     """
-    job.current()
-    return _extent(a) is not None
+    this = job.current()
+    return _extent(a) is not None or this.statics.ptr(a, this.pe) is not None
 
 
 def addr_accessible(a: Any, pe: int) -> bool:
@@ -277,25 +347,31 @@ def _extent(a: Any) -> tuple[int, int] | None:
     return (offset, offset + high - low) if offset >= 0 else None
 
 
-def _owned(a: Any) -> Allocation:
+def _owned(a: Any, routine: str) -> Allocation:
     """Return the live allocation that ``a`` is the whole of."""
     facts = _core.describe(a)
     if facts is None:
-        raise TypeError(f"free takes a symmetric array or memory, got {type(a).__name__}")
+        raise TypeError(f"{routine} takes a symmetric array or memory, got {type(a).__name__}")
     address, heap = facts[0], job.current().heap
     found = heap.allocator.live.get(address - heap.base)
     if found is not None and found.nbytes == a.nbytes:
         return found
     if _core.offset_of(address, 1) >= 0:
-        raise ValueError(f"free takes a whole allocation, got a part of one: {a.nbytes} bytes at {address:#x}")
-    raise SymmetryError(f"free: {a.nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?")
+        raise ValueError(f"{routine} takes a whole allocation, got a part of one: {a.nbytes} bytes at {address:#x}")
+    raise SymmetryError(
+        f"{routine}: {a.nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?"
+    )
 
 
 def _release(find: Callable[[], Allocation]) -> None:
     this = job.current()
     allocation = _together("free", find, lambda found: f"of {found.what} at offset {found.offset}")
     this.engine.quiet()
-    this.heap.allocator.release(allocation.offset)
+    _forget(allocation)
+
+
+def _forget(allocation: Allocation) -> None:
+    job.current().heap.allocator.release(allocation.offset)
     _core.remove_live(allocation.offset)
 
 
@@ -323,28 +399,62 @@ def _request(
     return _Request(int(np.prod(sizes, dtype=object)) * kind.itemsize, ALIGNMENT, sizes, kind.name, order)
 
 
+def _request_like(a: Any, dtype: Any, order: str, shape: Any) -> _Request:
+    if not hasattr(a, "shape") or not hasattr(a, "dtype"):
+        raise TypeError(f"a is an array, got {type(a).__name__}")
+    return _request(a.shape if shape is None else shape, dtype or a.dtype, order)
+
+
+def _copied(routine: str, find: Callable[[], Any], dtype: Any, order: str = "K") -> ndarray:
+    """Return a new symmetric array with the elements of the array that ``find`` returns."""
+    found = []
+
+    def request() -> _Request:
+        if order not in ("C", "F", "A", "K"):
+            raise ValueError(f"order is {order!r}; allowed are 'C', 'F', 'A' and 'K'")
+        found.append(find())
+        fortran = order == "F" or (order in "KA" and found[0].flags.fnc)
+        return _request(found[0].shape, found[0].dtype if dtype is None else dtype, "F" if fortran else "C")
+
+    return _array(routine, request, lambda: found[0])
+
+
 def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndarray:
-    allocation = _allocate(routine, make, always=True)
-    request = make()
-    this = job.current()
-    result = this.heap.array(allocation.offset, request.shape, request.dtype, request.order)
+    """Return a new symmetric array, filled with a scalar or with what ``fill`` returns."""
+    request = _together(routine, make, str)
+    allocation = _take(routine, request)
+    result = job.current().heap.array(allocation.offset, request.shape, request.dtype, request.order)
     if fill is not None:
-        result[...] = fill if np.isscalar(fill) else _on_queue(fill, this.heap.queue)
-        this.barrier(routine)
+        try:
+            _together(routine, lambda: _fill(result, fill() if callable(fill) else fill), lambda _: "filled")
+        except Exception:
+            _forget(allocation)
+            raise
     return result
 
 
-def _on_queue(source: Any, queue: Any) -> ndarray:
+def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    return dpnp.asarray(source, sycl_queue=queue)
+    result[...] = value if np.isscalar(value) else dpnp.asarray(value, sycl_queue=job.current().heap.queue)
 
 
-def _allocate(routine: str, make: Callable[[], _Request], always: bool = False) -> Allocation | None:
-    """Agree on a request and take it from the heap; ``None`` for zero bytes unless ``always``."""
-    request = _together(routine, make, str)
-    if not request.nbytes and not always:
+def _bytes_request(routine: str, nbytes: Any, alignment: int = ALIGNMENT) -> _Request:
+    size = check.integer(nbytes, "nbytes")
+    if size < 0:
+        raise ValueError(f"{routine}: the size is {size} bytes; it must not be negative")
+    return _Request(size, alignment, (size,), "uint8", "C")
+
+
+def _memory(routine: str, agreed: _Request) -> MemoryUSMDevice | None:
+    if not agreed.nbytes:
         return None
+    allocation = _take(routine, agreed)
+    return job.current().heap.bytes_at(allocation.offset, allocation.nbytes)
+
+
+def _take(routine: str, request: _Request) -> Allocation:
+    """Take what all PEs have agreed on from the heap."""
     heap = job.current().heap
     what = f"{routine} {request}"
     allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, _caller())
@@ -358,21 +468,9 @@ def _allocate(routine: str, make: Callable[[], _Request], always: bool = False) 
     return allocation
 
 
-def _together(routine: str, make: Callable[[], Any], words: Callable[[Any], str]) -> Any:
-    """Check arguments on this PE and agree with the others; a PE that refuses its own makes every PE raise."""
-    this = job.current()
-    try:
-        request = make()
-        text, problem = words(request), None
-    except (TypeError, ValueError, IshmemError) as error:
-        text, problem = f"refused: {type(error).__name__}: {error}", error
-    try:
-        this.agree(routine, text)
-    except SymmetryError:
-        if problem is None:
-            raise
-    if problem is not None:
-        raise problem
+def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) -> T:
+    """Check arguments on this PE and agree with the others."""
+    request, _notes = job.current().together(routine, make, words)
     return request
 
 

@@ -23,7 +23,7 @@ def fence() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
     """
-    job.current().engine.quiet()
+    job.current().default_engine.quiet()
     _core.fence()
 
 
@@ -37,7 +37,7 @@ def quiet() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
     """
-    job.current().engine.quiet()
+    job.current().default_engine.quiet()
     _core.fence()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, check, job
+from . import _core, check, job, strided
 from .stubs import kernel_only
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not fit, or arrays that are not contiguous.
+        ValueError: Sizes that do not fit, or a view that is not contiguous, nor 1-D with a positive stride, nor 2-D
+            with contiguous rows.
 
     Source: OpenSHMEM 1.5, 9.5.1 (shmem_put); ishmem_put.
     """
@@ -153,45 +154,53 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
     if np.isscalar(source):
         source = as_element(dest, source)
     origin = check.view(source, "source", routine="put")
-    offset, nbytes = check.symmetric(to), _bytes(to, origin, nelems)
-    this.engine.copy(this.heap.peers[number] + offset, origin.address, nbytes, source)
+    if not (to.order and origin.order):
+        return strided.put_views(dest, source, number, nelems)
+    remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
+    this.engine.copy(remote, origin.address, nbytes, source)
 
 
 def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
     """Get by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
     to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
-    offset, nbytes = check.symmetric(origin), _bytes(to, origin, nelems)
-    this.engine.copy(to.address, this.heap.peers[number] + offset, nbytes, dest)
+    if not (to.order and origin.order):
+        return strided.get_views(dest, source, number, nelems)
+    remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
+    this.engine.copy(to.address, remote, nbytes, dest)
 
 
-def _bytes(to: check.View, origin: check.View, nelems: int | None) -> int:
+def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
+    """Check what a put or get moves and return its size."""
     check.same_dtype(to, origin)
     check.contiguous(to, origin)
     check.writable(to)
     return check.count(nelems, to, origin) * to.itemsize
 
 
-def _move_element(array: ndarray, host: np.ndarray, pe: int, index: int, to_peer: bool) -> None:
+def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: int, to_peer: bool) -> None:
     """Move one element by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
-    remote = this.heap.peers[number] + check.element(check.view(array, "dest" if to_peer else "source"), index)
+    remote = check.element(check.view(array, "dest" if to_peer else "source"), index, number)
     local = host.ctypes.data
     dest, source = (remote, local) if to_peer else (local, remote)
     this.engine.copy(dest, source, host.itemsize, host)
     this.engine.quiet()
 
 
-def as_element(dest: ndarray, value: Any) -> np.ndarray:
+def as_element(dest: ndarray, value: Any) -> np.ndarray[Any, Any]:
     """Return ``value`` as an array of one element of the dtype of ``dest``, exactly."""
     job.current()
     dtype = np.dtype(check.view(dest, "dest").dtype)
     kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
     if kind not in _TAKES[dtype.kind]:
         raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
-    with np.errstate(over="ignore"):
-        out = np.asarray([value]).astype(dtype)
-    exact = int(out[0]) == int(value) if dtype.kind in "iu" else np.isfinite(out[0]) or not np.isfinite(value)
+    try:
+        with np.errstate(over="ignore"):
+            out = np.asarray([value]).astype(dtype)
+        exact = int(out[0]) == int(value) if dtype.kind in "iu" else np.isfinite(out[0]) or not np.isfinite(value)
+    except OverflowError:  # an int of more bits than any dtype has
+        exact = False
     if not exact:
         raise ValueError(f"value is {value!r}, which does not fit dtype {dtype}")
     return out

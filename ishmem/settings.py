@@ -120,6 +120,9 @@ class Settings(BaseSettings):
         gt=0,
         allow_inf_nan=False,
     )
+    teams_max: int = _setting(
+        64, "3 to 64", "teams alive at once on a PE, with the three predefined ones", ge=3, le=64
+    )
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )

@@ -9,10 +9,10 @@ import secrets
 import sys
 import warnings
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-from . import check, constants, job
-from .errors import IshmemError, StateError
+from . import _core, check, constants, farewell, job
+from .errors import IshmemError, PeerLost, StateError
 
 if TYPE_CHECKING:
     import dpctl
@@ -36,7 +36,9 @@ class Session:
         """Return the running session."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Finalise; after an error without waiting for the other PEs, which learn of it at once."""
         if kind is not None:
             abandon()
@@ -83,6 +85,38 @@ def init(
     return Session()
 
 
+def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:
+    """Start ishmem like ``init`` and return the level of thread support, which is always ``THREAD_MULTIPLE``.
+
+    ``requested`` is one of ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` and ``THREAD_MULTIPLE``. Any
+    number of threads may call ishmem at once; collective calls of a team come from one of them at a time, in the same
+    order on all PEs, and ``finalize`` when no other call is under way. Collective, blocking.
+
+    Raises:
+        ValueError: ``requested`` is none of the levels.
+        StateError, IshmemError: As for ``init``.
+
+    Source: OpenSHMEM 1.5, 9.2.1 (shmem_init_thread); ishmem_init_thread.
+    """
+    if requested not in list(constants.Thread):
+        levels = ", ".join(f"THREAD_{level.name}" for level in constants.Thread)
+        raise ValueError(f"requested is {requested!r}; allowed are {levels}")
+    init(heap_size, **arguments)
+    return query_thread()
+
+
+def query_thread() -> constants.Thread:
+    """Return the level of thread support: ``THREAD_MULTIPLE``, after ``init`` too.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.2.2 (shmem_query_thread); ishmem_query_thread.
+    """
+    job.current()
+    return constants.Thread.MULTIPLE
+
+
 def _size(heap_size: int | str) -> int:
     from .settings import parse_size
 
@@ -113,9 +147,11 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
 
     this = job.Job(place.pe, place.n_pes, settings)
     this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left)
+    this.links.on_exit = farewell.end_process
     try:
         this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
         exports = this.heap.exchange(this.links)
+        this.processes = farewell.prepare(this.links)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         this.links.close()
@@ -127,9 +163,14 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from . import kernels
     from .engine import CopyEngine
+    from .lanes import Lanes
+    from .statics import Statics
 
     this.heap.attach(exports, this.settings)
-    this.engine = CopyEngine(this.heap.context, this.heap.device)
+    this.start_teams()
+    this.default_engine = CopyEngine(this.heap.context, this.heap.device)
+    this.lanes = Lanes(this.heap)
+    this.statics = Statics()
     kernels.bind(this.heap.base, this.heap.layout, this.pe, this.n_pes)
 
 
@@ -180,11 +221,16 @@ def finalize() -> None:
     """
     this = job.current()
     leaks = _leaks(this)
+    this.lanes.drain()
     this.engine.quiet()
+    _core.say_farewell()
     try:
         this.links.leave(None)
     finally:
         _close(this)
+    if this.links.lost:
+        pe, how = next(iter(this.links.lost.items()))
+        raise PeerLost(f"finalize on PE {this.pe}: PE {pe} is gone ({how})", pe)
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
     if leaks and this.settings.leaks == "warn":
@@ -195,9 +241,12 @@ def _close(this: job.Job) -> None:
     from . import kernels
 
     atexit.unregister(_at_exit)
+    this.lanes.close()
+    for context in list(this.contexts):
+        context.close()
     job.finish()
     kernels.unbind()
-    this.engine.close()
+    this.default_engine.close()
     this.heap.close()
     this.links.close()
 
@@ -224,6 +273,25 @@ def _at_exit() -> None:
         finalize()
     except IshmemError as error:
         log.warning("%s", error)
+
+
+def global_exit(status: int) -> NoReturn:
+    """End all PEs of the job at once with an exit status, whatever they are doing; does not return.
+
+    What was printed is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; when
+    several do, one of their statuses counts. Not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        TypeError: ``status`` is not an integer.
+        ValueError: ``status`` is not 0 to 255.
+
+    Source: OpenSHMEM 1.5, 9.1.4 (shmem_global_exit).
+    """
+    this, number = job.current(), check.integer(status, "status")
+    if not 0 <= number <= 255:
+        raise ValueError(f"status is {number}; allowed are 0 to 255")
+    farewell.end_job(this, number)
 
 
 def is_initialized() -> bool:

@@ -15,4 +15,5 @@ def kernel_only(function: F) -> F:
     def refuse(*_arguments: Any, **_keywords: Any) -> Any:
         raise TypeError(f"ishmem.{function.__name__} is called inside numba_dpex kernels only")
 
+    refuse.kernel_only = True  # type: ignore[attr-defined]
     return refuse  # type: ignore[return-value]

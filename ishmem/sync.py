@@ -5,18 +5,19 @@ Host calls. The same names inside a kernel are the functions of ``ishmem.kernels
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _core, check, job
 from .constants import SYMBOLS, Cmp
 from .errors import IshmemError, WaitTimeout
 from .rma import as_element, g
+from .stubs import kernel_only
 from .table import WAIT_TYPES
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = ["test", "wait_until"]
+__all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 
 
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
@@ -37,17 +38,11 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
     outcome = _core.wait_until(ivar, cmp, cmp_value, index, -1.0 if timeout is None else timeout)
-    if outcome == _core.SATISFIED:
-        return
     if outcome == _core.BAD_ARGUMENTS:
-        _explain("wait_until", ivar, cmp, cmp_value, index)
-    this = job.current()
-    if outcome == _core.LOST:
-        this.raise_lost("wait_until")
-    raise WaitTimeout(
-        f"wait_until on PE {this.pe}: after {timeout} s element {index} is {g(ivar, this.pe, index)}, "
-        f"wanted {SYMBOLS[Cmp(cmp)]} {cmp_value}"
-    )
+        explain("wait_until", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
+    if outcome != _core.SATISFIED:
+        seen = f"element {index} is {g(ivar, job.current().pe, index)}"
+        give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
 
 
 def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
@@ -59,16 +54,58 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
     """
     outcome = _core.test(ivar, cmp, cmp_value, index)
     if outcome == _core.BAD_ARGUMENTS:
-        _explain("test", ivar, cmp, cmp_value, index)
+        explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
     return bool(outcome == _core.SATISFIED)
 
 
-def _explain(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> None:
-    """Raise what is wrong with the arguments."""
-    job.current()
-    check.element(check.view(ivar, "ivar", WAIT_TYPES, routine), index)
+@kernel_only
+def wait_until_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> None:
+    """``wait_until`` by all work-items of a group together; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_wait_until_work_group.
+    """
+
+
+@kernel_only
+def test_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> bool:
+    """``test`` by all work-items of a group, which all get one result; in kernels only, as ``wait_until_work_group``.
+
+    Source: ishmemx_test_work_group.
+    """
+    return False
+
+
+def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeout: float | None) -> NoReturn:
+    """Raise the error of a wait that was not satisfied."""
+    this = job.current()
+    if outcome == _core.LOST:
+        this.raise_lost(routine)
+    raise WaitTimeout(
+        f"{routine} on PE {this.pe}: after {timeout} s {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}"
+    )
+
+
+def check_cmp(cmp: Any) -> None:
+    """Check a comparison.
+
+    Raises:
+        ValueError: It is none.
+    """
     if cmp not in list(Cmp):
         allowed = ", ".join(f"CMP_{member.name}" for member in Cmp)
         raise ValueError(f"cmp is {cmp!r}; allowed are {allowed}")
+
+
+def explain(
+    routine: str, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any
+) -> NoReturn:
+    """Raise what is wrong with the arguments of a wait or test of one variable."""
+    job.current()
+    check.element(check.view(ivar, name, types, routine), index)
+    check_cmp(cmp)
     as_element(ivar, cmp_value)
-    raise IshmemError(f"{routine} cannot handle ivar={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")
+    raise IshmemError(
+        f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}"
+    )

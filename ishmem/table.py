@@ -17,6 +17,8 @@ STANDARD = ("int32", "int64", "uint32", "uint64")
 EXTENDED = (*STANDARD, "float32", "float64")
 BITWISE = STANDARD
 WAIT_TYPES = STANDARD
+SIGNAL_TYPES = ("uint64",)
+STATUS_TYPES = tuple(name for name in RMA_TYPES if name == "bool" or "int" in name)
 
 
 class Rmw(IntEnum):

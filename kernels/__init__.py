@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from ishmem.layout import Layout
 
-from . import amo, collectives, order, query, rma, state, sync
+from . import amo, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
 
-__all__ = ["amo", "bind", "collectives", "order", "query", "rma", "state", "sync", "unbind"]
+__all__ = [
+    "amo", "bind", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets",
+    "teams", "unbind",
+]  # fmt: skip
 
 
 def bind(heap: int, layout: Layout, pe: int, n_pes: int) -> None:

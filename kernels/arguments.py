@@ -21,7 +21,7 @@ def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYP
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
     require(dtype in allowed, refusal(routine, name, dtype, allowed))
-    require(kind.layout in "CF" or kind.ndim == 1 and kind.layout == "A", f"{routine}: {name} is not contiguous")
+    require(kind.layout in "CF" or (kind.ndim == 1 and kind.layout == "A"), f"{routine}: {name} is not contiguous")
 
 
 def contiguous(routine: str, **arrays: Any) -> None:

@@ -5,33 +5,73 @@ Exactly one work-item of each PE calls; the ``_work_group`` forms are called by 
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba_dpex import kernel_api as kapi
 
 from ishmem import collectives
-from ishmem.layout import LINE
+from ishmem.layout import LINE, TeamRecord
 
-from . import state
+from . import arguments, state
 from .intrinsics import atomic_load_word, atomic_store_word, device, fence, group_rank, peer_delta
+from .teams import is_team, team_facts
 
 
-def _sync():
-    """Return the dissemination barrier, as on the host: see ``barrier`` in ``ishmem/core/wait.cpp``."""
-    here = state.current()
-    me, n_pes, first = here.pe, here.n_pes, here.heap + here.layout.device_sync
-    counter = here.heap + here.layout.device_sequence
+def disseminate(start, stride, size, me, counter, line):
+    """Wait for all members of a team; in kernels only: see ``barrier`` in ``ishmem/core/barrier.cpp``."""
 
-    def impl():
+
+@device(disseminate)
+def _disseminate(start, stride, size, me, counter, line):
+    def impl(start, stride, size, me, counter, line):
         sequence = atomic_load_word(counter) + 1
         atomic_store_word(counter, sequence)
-        distance, line = 1, first
-        while distance < n_pes:
-            atomic_store_word(line + peer_delta((me + distance) % n_pes), sequence)
+        distance = 1
+        while distance < size:
+            peer = start + (me + distance) % size * stride
+            atomic_store_word(line + peer_delta(peer), sequence)
             while atomic_load_word(line) < sequence:
                 pass
             distance *= 2
             line += LINE
+
+    return impl
+
+
+def _sync():
+    # The facts of the world are constants here, where ``team_sync`` loads them.
+    here, world = state.current(), 0
+    me, n_pes, line = here.pe, here.n_pes, here.heap + here.layout.device_sync(world)
+    counter = here.heap + here.layout.team(world) + TeamRecord.at("sequence")
+
+    def impl():
+        disseminate(0, 1, n_pes, me, counter, line)
+
+    return impl
+
+
+def _team_sync(team):
+    arguments.integer("team_sync", "team", team)
+    here = state.current()
+    records, lines = here.heap + here.layout.team(0), here.heap + here.layout.device_sync(0)
+    apart, counter = here.layout.sync_bytes, TeamRecord.at("sequence")
+
+    def impl(team):
+        if not is_team(team):
+            return -1
+        start, stride, size, me = team_facts(team)
+        disseminate(start, stride, size, me, records + LINE * team + counter, lines + apart * team)
+        return 0
+
+    return impl
+
+
+def _team_sync_work_group(team, group):
+    arguments.integer("team_sync_work_group", "team", team)
+
+    def impl(team, group):
+        kapi.group_barrier(group)
+        if group_rank() == 0:
+            collectives.team_sync(team)
+        kapi.group_barrier(group)
 
     return impl
 
@@ -69,3 +109,5 @@ device(collectives.sync_all)(_sync)
 device(collectives.barrier_all)(_barrier)
 device(collectives.sync_all_work_group)(_sync_work_group)
 device(collectives.barrier_all_work_group)(_barrier_work_group)
+device(collectives.team_sync)(_team_sync)
+device(collectives.team_sync_work_group)(_team_sync_work_group)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from numba_dpex import device_func
+
 from .intrinsics import device, move
 
 WIDEST = 16
 FEW = 4  # up to so many elements, looking for wider units costs more than it gains
 
 
-def _make_copier(unit: int) -> Callable[..., None]:
+def _make_copier(unit: int) -> Any:
     @device_func
     def copy_units(to: int, origin: int, nbytes: int, rank: int, size: int) -> None:
         for position in range(rank * unit, nbytes, size * unit):
@@ -23,7 +24,7 @@ def _make_copier(unit: int) -> Callable[..., None]:
 _copiers = {unit: _make_copier(unit) for unit in (1, 2, 4, 8, 16)}
 
 
-def _make_wide_copier(itemsize: int) -> Callable[..., None]:
+def _make_wide_copier(itemsize: int) -> Any:
     """Make the copy of elements: head and tail by elements, the body by 16 bytes when both ends line up."""
     narrow, wide = _copiers[min(itemsize, 8)], _copiers[WIDEST]
     # More than one wide unit, so that the head is shorter than the whole.
@@ -55,7 +56,7 @@ def copy_elements(like: Any, to: int, origin: int, count: int, rank: int, size: 
 
 @device(copy_elements)
 def _copy_elements(like, to, origin, count, rank, size):
-    itemsize = like.dtype.bitwidth // 8
+    itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
     copy = _wide_copiers[itemsize]
 
     def impl(like, to, origin, count, rank, size):

@@ -19,7 +19,8 @@ from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_N
 from . import state
 
 GLOBAL = 1  # the address space of device memory
-CROSS_DEVICE = 0  # SPIR-V scope
+CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
+REDUCE = 0  # SPIR-V group operation
 ACQUIRE, RELEASE, SEQ_CST = 0x2, 0x4, 0x10  # SPIR-V memory semantics
 CROSS_WORKGROUP = 0x200  # which memory they are about
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -32,8 +33,13 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(target=SPIRV_TARGET_NAME)(function)
 
 
+registered: set[Callable[..., Any]] = set()
+"""The host functions that have a form inside kernels."""
+
+
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the form that ``host`` has inside kernels."""
+    registered.add(host)
     return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
 
 
@@ -153,13 +159,12 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
                 for value, kind in zip(arguments[2:], signature.args[2:])
             ]
             old = _call_spirv(context, builder, name, integer, list(masks), [pointer, *values])
-            return context.get_dummy_value() if name == "AtomicStore" else builder.bitcast(old, natural)
+            return builder.bitcast(old, natural)
 
-        result = types.void if name == "AtomicStore" else dtype
-        return result(types.int64, like, *given), code
+        return dtype(types.int64, like, *given), code
 
     # An intrinsic's arguments must be named, not starred.
-    shapes = {
+    shapes: dict[int, Callable[..., Any]] = {
         0: lambda context, address, like: typing(context, address, like),
         1: lambda context, address, like, value: typing(context, address, like, value),
         2: lambda context, address, like, value, cond: typing(context, address, like, value, cond),
@@ -217,6 +222,27 @@ def group_size(_context):
         return builder.mul(width, builder.mul(height, depth))
 
     return types.int64(), code
+
+
+@device_intrinsic
+def group_sum(_context, value):
+    """Return the sum of ``value`` over the work-items of the group, all of which must call.
+
+    It serves to tell a group what one work-item found: the others add 0. It works for any number of dimensions.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", types.int64]
+        symbol = itanium_mangler.mangle_ext("__spirv_GroupIAdd", kinds)
+        kind = ir.FunctionType(I64, [I32, I32, I64])
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        function.calling_convention = CC_SPIR_FUNC
+        function.attributes.add("convergent")
+        function.attributes.add("nounwind")
+        number = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=CC_SPIR_FUNC)
+
+    return types.int64(value), code
 
 
 def fence() -> None:

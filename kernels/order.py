@@ -6,8 +6,6 @@ memory fence for all devices does not order and complete.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba_dpex import kernel_api as kapi
 
 from ishmem import order

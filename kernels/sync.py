@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba_dpex import kernel_api as kapi
+
 from ishmem import sync
 from ishmem.constants import Cmp
 from ishmem.table import WAIT_TYPES
 
 from . import arguments
-from .intrinsics import address_of, atomic_load, device
+from .intrinsics import address_of, atomic_load, device, group_rank, group_sum
 
 
 def compare(seen, cmp, wanted):
@@ -21,18 +23,17 @@ def compare(seen, cmp, wanted):
 
 @device(compare)
 def _compare(seen, cmp, wanted):
+    # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, on which the OpenCL CPU runtime crashes.
     def impl(seen, cmp, wanted):
-        if cmp == Cmp.EQ:
-            return seen == wanted
-        if cmp == Cmp.NE:
-            return seen != wanted
-        if cmp == Cmp.GT:
-            return seen > wanted
-        if cmp == Cmp.GE:
-            return seen >= wanted
-        if cmp == Cmp.LT:
-            return seen < wanted
-        return seen <= wanted
+        less, equal, greater = seen < wanted, seen == wanted, seen > wanted
+        return (
+            ((cmp == Cmp.EQ) & equal)
+            | ((cmp == Cmp.NE) & (less | greater))
+            | ((cmp == Cmp.GT) & greater)
+            | ((cmp == Cmp.GE) & (greater | equal))
+            | ((cmp == Cmp.LT) & less)
+            | ((cmp == Cmp.LE) & (less | equal))
+        )
 
     return impl
 
@@ -65,5 +66,33 @@ def _test(ivar, cmp, cmp_value, index=0):
     def impl(ivar, cmp, cmp_value, index=0):
         address = address_of(ivar) + index * ivar.itemsize
         return compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
+
+    return impl
+
+
+@device(sync.wait_until_work_group)
+def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
+    _check("wait_until_work_group", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, group, index=0):
+        kapi.group_barrier(group)
+        if group_rank() == 0:
+            sync.wait_until(ivar, cmp, cmp_value, index)
+        kapi.group_barrier(group)
+
+    return impl
+
+
+@device(sync.test_work_group)
+def _test_work_group(ivar, cmp, cmp_value, group, index=0):
+    _check("test_work_group", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, group, index=0):
+        kapi.group_barrier(group)
+        # One work-item decides: others could see another value.
+        held = group_rank() == 0 and sync.test(ivar, cmp, cmp_value, index)
+        decided = group_sum(held) != 0
+        kapi.group_barrier(group)
+        return decided
 
     return impl

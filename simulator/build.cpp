@@ -64,12 +64,12 @@ static int32_t compileAndLink(const OpenCl &cl, Module &module) {
 }
 
 ze_result_t build(Module &module) {
-  const OpenCl *cl = openCl();
-  if (!cl) return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   for (auto &input : module.inputs) {
     module.log = readSpirv(input.spirv, module.info);
     if (!module.log.empty()) return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
   }
+  const OpenCl *cl = openCl();
+  if (!cl) return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
   int32_t error = compileAndLink(*cl, module);
   if (!error) return ZE_RESULT_SUCCESS;
   module.log += "\nOpenCL error " + std::to_string(error);

@@ -30,7 +30,6 @@ static bool bindAll(void *library, OpenCl &cl) {
          bind(library, "clReleaseProgram", cl.clReleaseProgram) &&
          bind(library, "clCreateKernel", cl.clCreateKernel) &&
          bind(library, "clReleaseKernel", cl.clReleaseKernel) &&
-         bind(library, "clGetKernelInfo", cl.clGetKernelInfo) &&
          bind(library, "clGetKernelWorkGroupInfo", cl.clGetKernelWorkGroupInfo) &&
          bind(library, "clSetKernelArg", cl.clSetKernelArg) &&
          bind(library, "clEnqueueNDRangeKernel", cl.clEnqueueNDRangeKernel) &&
@@ -58,9 +57,13 @@ static bool openDevice(OpenCl &cl) {
   return cl.clSetKernelArgMemPointerINTEL;
 }
 
-static const OpenCl *open() {
-  // The runtime's own default is 32 KiB; a tile of the simulated GPU has 128.
+// The runtime's own default is 32 KiB, a tile of the simulated GPU has 128. The runtime reads this
+// when it is first used, which may be by SYCL's OpenCL plugin before any call of Level Zero.
+__attribute__((constructor)) static void setLocalMemorySize() {
   setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "128KB", 0);
+}
+
+static const OpenCl *open() {
   void *library = dlopen(settings().opencl.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     complain("no OpenCL CPU runtime: %s (ISHMEM_SIM_OPENCL names it)", dlerror());

@@ -15,7 +15,6 @@ enum : uint32_t {
   CL_DEVICE_TYPE_CPU = 1 << 1,
   CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
   CL_PROGRAM_BUILD_LOG = 0x1183,
-  CL_KERNEL_NUM_ARGS = 0x1191,
   CL_KERNEL_LOCAL_MEM_SIZE = 0x11b2,
   CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
 };
@@ -39,7 +38,6 @@ struct OpenCl {
   int32_t (*clReleaseProgram)(cl_object);
   cl_object (*clCreateKernel)(cl_object, const char *, int32_t *);
   int32_t (*clReleaseKernel)(cl_object);
-  int32_t (*clGetKernelInfo)(cl_object, uint32_t, size_t, void *, size_t *);
   int32_t (*clGetKernelWorkGroupInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
   int32_t (*clSetKernelArg)(cl_object, uint32_t, size_t, const void *);
   int32_t (*clEnqueueNDRangeKernel)(cl_object, cl_object, uint32_t, const size_t *, const size_t *,

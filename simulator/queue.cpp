@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "command_list.hpp"
+#include "exit.hpp"
 
 namespace simulator {
 
@@ -45,6 +46,7 @@ void Queue::Worker::run() {
     item = nullptr;
     std::lock_guard<std::mutex> lock(mutex);
     ++completed;
+    workEnds();
     if (waiting) completion.notify_all();
   }
 }
@@ -59,6 +61,7 @@ Queue::~Queue() {
 
 void Queue::submit(std::function<void()> work) {
   if (settings().inlineWork) return work();
+  workBegins();
   {
     Worker &w = *worker_;
     std::lock_guard<std::mutex> lock(w.mutex);

@@ -10,6 +10,7 @@ namespace {
 
 // Numbers from the SPIR-V specification.
 enum Op : uint32_t {
+  OpMemoryModel = 14,
   OpEntryPoint = 15,
   OpExecutionMode = 16,
   OpTypeBool = 20,
@@ -29,6 +30,8 @@ enum : uint32_t {
   magicNumber = 0x07230203,
   headerWords = 5,
   largestBound = 1 << 22,
+  lastAddressingModel = 2,
+  memoryModelOpenCl = 2,
   executionModelKernel = 6,
   executionModeLocalSize = 17,
   executionModeSubgroupSize = 35,
@@ -62,6 +65,7 @@ class Operands {
     return {begin, end};
   }
 
+  void refuse() { damaged_ = true; }
   bool damaged() const { return damaged_; }
 
  private:
@@ -96,6 +100,7 @@ std::string Reader::read(const std::string &bytes) {
   memcpy(words.data(), bytes.data(), words.size() * 4);
   if (bytes.size() % 4 || words.size() < headerWords || words[0] != magicNumber) return "not a SPIR-V module";
   uint32_t bound = words[3];
+  if (words[4] != 0) return "the schema of instructions is unknown";
   if (bound == 0 || bound > largestBound) return "the bound of ids is out of range";
   for (size_t at = headerWords; at < words.size();) {
     size_t count = words[at] >> 16;
@@ -110,6 +115,9 @@ std::string Reader::read(const std::string &bytes) {
 
 void Reader::instruction(uint32_t op, Operands &in) {
   switch (op) {
+    case OpMemoryModel:
+      if (in.number(0) > lastAddressingModel || in.number(1) != memoryModelOpenCl) in.refuse();
+      break;
     case OpEntryPoint:
       if (in.number(0) == executionModelKernel) entryPoints_[in.id(1)].insert(in.string(2));
       break;

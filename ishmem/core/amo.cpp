@@ -34,8 +34,8 @@ PyObject *run(int rmw, char *at, Type type, PyObject *value, PyObject *cond) {
 PyObject *atomic(int rmw, uint32_t types, PyObject *target, PyObject *pe, PyObject *index, PyObject *value,
                  PyObject *cond) {
     View view;
-    char *at = heap().host_atomics ? heap().element(target, pe, index, view) : nullptr;
-    if (!at || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    char *at = heap().element(target, pe, index, view);
+    if (!at || (view.device && !heap().host_atomics) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
     return view.item == 8 ? run<uint64_t>(rmw, at, view.type, value, cond)
                           : run<uint32_t>(rmw, at, view.type, value, cond);
 }

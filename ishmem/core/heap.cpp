@@ -17,6 +17,14 @@ ptrdiff_t Heap::offset_of(const char *address, size_t bytes) const {
     return offset + bytes <= std::prev(next)->second ? static_cast<ptrdiff_t>(offset) : -1;
 }
 
+char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
+    auto next = statics.upper_bound(address);
+    if (next == statics.begin() || pe < 0 || pe >= n_pes) return nullptr;
+    const auto &[own, object] = *std::prev(next);
+    const size_t offset = static_cast<size_t>(address - own);
+    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(pe)] + offset : nullptr;
+}
+
 char *Heap::local(const View &view, size_t bytes) const {
     if (!view.device) return view.address;
     const ptrdiff_t offset = offset_of(view.address, bytes);
@@ -24,7 +32,8 @@ char *Heap::local(const View &view, size_t bytes) const {
 }
 
 char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
-    if (!view.device || pe < 0 || pe >= n_pes) return nullptr;
+    if (!view.device) return static_of(view.address, bytes, pe);
+    if (pe < 0 || pe >= n_pes) return nullptr;
     const ptrdiff_t offset = offset_of(view.address, bytes);
     return offset < 0 || !mapped[pe] ? nullptr : mapped[pe] + offset;
 }

@@ -2,12 +2,30 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
 #include "array.hpp"
 
 namespace ishmem {
+
+constexpr unsigned MAX_TEAMS = 64;
+
+// A team: members are start, start + stride, ...; size 0 while the number is free.
+struct Team {
+    int start = 0, stride = 1, size = 0;
+    int me = -1;            // number of this PE in it
+    uint64_t sequence = 0;  // barriers that this PE has begun
+
+    int pe(int member) const { return start + member * stride; }
+};
+
+// A host object of the same size on every PE; `mapped` is where this process sees that of each.
+struct Static {
+    size_t size;
+    std::vector<char *> mapped;
+};
 
 struct Heap {
     int me = 0;
@@ -18,12 +36,20 @@ struct Heap {
     size_t cutover = 0;             // from this many bytes on the copy engine copies
     bool host_atomics = false;      // host atomics on mapped memory are atomic for kernels too
     size_t sync_offset = 0;         // of the lines that barrier() writes
+    size_t sync_bytes = 0;          // of those of one team
+    size_t farewell_offset = 0;     // of what say_farewell() writes
+    Team teams[MAX_TEAMS];
     std::map<size_t, size_t> live;  // offset -> end of each allocation
+    std::map<const char *, Static> statics;  // by the address of this PE's own
     std::atomic<int> lost{-1};      // a PE that died
-    std::atomic<int> left{-1};      // a PE that has finalised
+    std::vector<std::atomic<bool>> left;  // whether each PE has finalised
+    std::atomic<bool> any_left{false};
 
     // Offset of a symmetric address range that lies in one live allocation, or -1.
     ptrdiff_t offset_of(const char *address, size_t bytes) const;
+
+    // Address on `pe` of a range in a static host object of this PE; null when it is not in one.
+    char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
 
     // Host address of a local range: the range itself, or its place in the mapped heap; null if there is none.
     char *local(const View &view, size_t bytes) const;

@@ -10,7 +10,31 @@ inline PyObject *not_implemented() {
     return Py_NotImplemented;
 }
 
+// A put or get whose arguments are checked.
+struct Copy {
+    char *to;
+    const char *from;
+    size_t bytes, item;
+};
+
+bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
+void run(const Copy &copy);
 bool transfer(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put);
+
+// Blocks of `size` elements, and how many elements lie from the start of one to that of the next.
+struct Blocks {
+    Py_ssize_t to_step, from_step, size, count;
+
+    // Elements from the start of the first to the end of the last; false when they overlap or are too far apart.
+    bool reach(Py_ssize_t step, size_t &elements) const;
+};
+
+bool strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe, bool is_put);
+
+// Copies, then sets or adds to the uint64 at `sig_addr`, so that whoever sees the signal sees the data.
+bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
+                PyObject *nelems, PyObject *index);
+
 bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
@@ -27,7 +51,20 @@ enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
 
+enum Mode { All, Any, Some };
+
+// (outcome, variables found, value seen of one that failed); `found` gets their numbers. `values` holds one value or
+// one per variable, `step` is the distance of the variables in elements, `once` looks only once.
+PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored,
+                   PyObject *found, int mode, bool once, double timeout);
+
+// (outcome, value seen) of one uint64.
+PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
+
 void fence();
-Outcome barrier(double timeout);
+
+Outcome barrier(unsigned team, double timeout);
+void set_left(int pe);
+void say_farewell();
 
 }  // namespace ishmem

@@ -1,4 +1,4 @@
-// put, get, p and g through the mapped heaps. False, or NotImplemented, means: not the plain case, let Python decide.
+// put, get, p, g and the strided forms through the mapped heaps. False, or NotImplemented, means: not the plain case, let Python decide.
 #include <cstring>
 
 #include "operations.hpp"
@@ -40,32 +40,79 @@ void move_element(char *to, const char *from, size_t item) {
     }
 }
 
-void copy(char *to, const char *from, size_t bytes, size_t item) {
-    if (bytes == item) {
-        move_element(to, from, item);
-    } else if (bytes < LONG) {
-        std::memmove(to, from, bytes);
-    } else {
-        Py_BEGIN_ALLOW_THREADS
-        std::memmove(to, from, bytes);
-        Py_END_ALLOW_THREADS
-    }
+void move_block(char *to, const char *from, size_t bytes, size_t item) {
+    if (bytes == item) move_element(to, from, item);
+    else std::memmove(to, from, bytes);
 }
 
 }  // namespace
 
-bool transfer(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put) {
+bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
     Py_ssize_t pe;
     size_t count;
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
     if (to.type != from.type || to.type == Other || !(to.order & from.order) || !to.writable) return false;
-    if (!count_of(nelems, to, from, count) || count * to.item >= heap().cutover) return false;
-    const size_t bytes = count * to.item;
-    char *target = is_put ? heap().remote(to, bytes, pe) : heap().local(to, bytes);
-    const char *origin = is_put ? heap().local(from, bytes) : heap().remote(from, bytes, pe);
+    if (!count_of(nelems, to, from, count)) return false;
+    if ((to.device || from.device) && count * to.item >= heap().cutover) return false;
+    copy.bytes = count * to.item;
+    copy.item = to.item;
+    copy.to = is_put ? heap().remote(to, copy.bytes, pe) : heap().local(to, copy.bytes);
+    copy.from = is_put ? heap().local(from, copy.bytes) : heap().remote(from, copy.bytes, pe);
+    return copy.to && copy.from;
+}
+
+void run(const Copy &copy) {
+    if (copy.bytes < LONG) {
+        move_block(copy.to, copy.from, copy.bytes, copy.item);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        move_block(copy.to, copy.from, copy.bytes, copy.item);
+        Py_END_ALLOW_THREADS
+    }
+}
+
+bool transfer(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put) {
+    Copy copy;
+    if (!plan(dest, source, pe, nelems, is_put, copy)) return false;
+    run(copy);
+    return true;
+}
+
+bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
+    if (size < 0 || count < 0 || step < 1 || step < size) return false;
+    elements = 0;
+    if (!size || !count) return true;
+    size_t last;
+    if (__builtin_mul_overflow(static_cast<size_t>(count - 1), static_cast<size_t>(step), &last)) return false;
+    return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
+}
+
+bool strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe_object, bool is_put) {
+    View to, from;
+    Py_ssize_t pe;
+    size_t reach_to, reach_from;
+    if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
+    if (to.type != from.type || to.type == Other || !(to.order & from.order & 1) || !to.writable) return false;
+    if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return false;
+    if (reach_to > to.count || reach_from > from.count) return false;
+    const size_t item = to.item, bytes = static_cast<size_t>(blocks.size) * item;
+    if ((to.device || from.device) && bytes >= heap().cutover) return false;
+    char *target = is_put ? heap().remote(to, reach_to * item, pe) : heap().local(to, reach_to * item);
+    const char *origin = is_put ? heap().local(from, reach_from * item) : heap().remote(from, reach_from * item, pe);
     if (!target || !origin) return false;
-    copy(target, origin, bytes, to.item);
+    const auto all = [&] {
+        const size_t to_step = static_cast<size_t>(blocks.to_step) * item, from_step = static_cast<size_t>(blocks.from_step) * item;
+        for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i, target += to_step, origin += from_step)
+            move_block(target, origin, bytes, item);
+    };
+    if (bytes * static_cast<size_t>(blocks.count) < LONG) {
+        all();
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        all();
+        Py_END_ALLOW_THREADS
+    }
     return true;
 }
 

@@ -1,0 +1,231 @@
+"""Contexts: streams of operations of this PE, ordered and completed apart from each other.
+
+Host calls. The methods of a context are the routines of the same names, on the PEs of the context's team and by
+their numbers in it; ``quiet`` of a context waits for the operations of that context only.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _core, amo, check, job, rma, signals, strided
+from .constants import CtxOption
+from .engine import CopyEngine
+from .errors import IshmemError, StateError
+from .teams import TEAM_INVALID, TEAM_WORLD, Team, find
+
+__all__ = [
+    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_get_team", "ctx_quiet",
+]  # fmt: skip
+
+MAX_CONTEXTS = 256
+"""Contexts alive at once on a PE: each has a command list of the device."""
+
+_OPERATIONS: tuple[Callable[..., Any], ...] = (
+    rma.put, rma.get, rma.p, rma.g, rma.put_nbi, rma.get_nbi,
+    strided.iput, strided.iget, strided.ibput, strided.ibget,
+    *(getattr(amo, name) for name in amo.__all__),
+    signals.put_signal, signals.put_signal_nbi,
+)  # fmt: skip
+
+
+class Ctx:
+    """A context, made by ``ctx_create``. It is false when the PE was not in the team it was asked of.
+
+    Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal`` and
+    ``put_signal_nbi``. They raise what the routines raise, ``IndexError`` for a PE that the team does not have, and
+    ``StateError`` for a context that was destroyed or is private to another thread. As a context manager it is
+    destroyed at the end.
+
+    Attributes:
+        team: The team whose PEs it reaches.
+        options: The ``CtxOption`` flags it was made with.
+    """
+
+    def __init__(self, team: Team, options: CtxOption, engine: CopyEngine | None) -> None:
+        self.team, self.options = team, options
+        self._engine = engine
+        self._thread = threading.get_ident()
+
+    def _usable(self) -> job.Job:
+        """Return the job.
+
+        Raises:
+            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+            ValueError: It is CTX_INVALID.
+        """
+        this = job.current()
+        if self is CTX_INVALID:
+            raise ValueError("the context is CTX_INVALID: this PE is not in the team; test it with `if ctx:`")
+        if self is not CTX_DEFAULT and self not in this.contexts:
+            raise StateError("the context was destroyed")
+        if self.options & CtxOption.PRIVATE and threading.get_ident() != self._thread:
+            raise StateError("the context was made with CTX_PRIVATE; only the thread that made it may use it")
+        return this
+
+    def fence(self) -> None:
+        """Order the puts, atomics and stores of this context to each PE; CTX_INVALID is ignored. Not collective.
+
+        Raises:
+            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
+        """
+        self.quiet()
+
+    def quiet(self) -> None:
+        """Wait until all operations of this context, and no others, have completed; CTX_INVALID is ignored.
+
+        Not collective, blocking.
+
+        Raises:
+            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
+        """
+        if not self:
+            return
+        this = self._usable()
+        (self._engine or this.default_engine).quiet()
+        _core.fence()
+
+    def destroy(self) -> None:
+        """Complete the operations of the context and destroy it; CTX_INVALID is ignored. Not collective, blocking.
+
+        Raises:
+            ValueError: It is CTX_DEFAULT.
+            StateError: Destroyed before, private to another thread, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
+        """
+        if self is CTX_DEFAULT:
+            raise ValueError("CTX_DEFAULT lives from init to finalize and cannot be destroyed")
+        if self:
+            self._usable()
+            self.close()
+
+    def close(self) -> None:
+        """Complete and release the context, from any thread."""
+        job.current().contexts.discard(self)
+        if self._engine:
+            self._engine.close()
+        _core.fence()
+
+    def get_team(self) -> Team:
+        """Return the team of the context, TEAM_INVALID for CTX_INVALID; not collective.
+
+        Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
+        """
+        return self.team
+
+    def __bool__(self) -> bool:
+        return bool(self.team)
+
+    def __repr__(self) -> str:
+        names = {id(CTX_DEFAULT): "ishmem.CTX_DEFAULT", id(CTX_INVALID): "ishmem.CTX_INVALID"}
+        return names.get(id(self), f"<context of {self.team!r}>")
+
+    def __enter__(self) -> Ctx:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.destroy()
+
+    if TYPE_CHECKING:  # the operations, which are set below
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method of a context: the routine, with the PE of its team and with its engine."""
+    place = list(inspect.signature(operation).parameters).index("pe")
+
+    @functools.wraps(operation)
+    def run(self: Ctx, *arguments: Any, **keywords: Any) -> Any:
+        this = self._usable()
+        if len(arguments) > place:
+            pe = self.team.world_pe(arguments[place])
+            arguments = (*arguments[:place], pe, *arguments[place + 1 :])
+        elif "pe" in keywords:
+            keywords["pe"] = self.team.world_pe(keywords["pe"])
+        previous = this.use_engine(self._engine)
+        try:
+            return operation(*arguments, **keywords)
+        finally:
+            this.use_engine(previous)
+
+    return run
+
+
+for _operation in _OPERATIONS:
+    setattr(Ctx, _operation.__name__, _method(_operation))
+
+CTX_DEFAULT = Ctx(TEAM_WORLD, CtxOption(0), None)
+CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)
+
+
+def ctx_create(team: Team | int = TEAM_WORLD, options: int = 0) -> Ctx:
+    """Return a new context of a team, or CTX_INVALID when this PE is not in the team.
+
+    ``options`` are ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
+    only) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own stores), joined by ``|``. Not
+    collective.
+
+    Raises:
+        IshmemError: Too many contexts are alive; destroying some makes room.
+        ValueError: Other options.
+        TypeError: ``team`` is no team, or ``options`` no integer.
+        StateError: The team was destroyed, or not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.5.1 (shmem_ctx_create).
+    """
+    this, group, flags = job.current(), find(team), check.integer(options, "options")
+    allowed = [f"CTX_{option.name}" for option in CtxOption]
+    if not 0 <= flags < 2 ** len(allowed):
+        raise ValueError(f"options is {flags}; allowed are {', '.join(allowed)}, joined by |")
+    if not group:
+        return CTX_INVALID
+    group.n_pes()  # raises when the team was destroyed
+    if len(this.contexts) >= MAX_CONTEXTS:
+        raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the most; destroy some")
+    context = Ctx(group, CtxOption(flags), CopyEngine(this.heap.context, this.heap.device))
+    this.contexts.add(context)
+    return context
+
+
+def ctx_destroy(ctx: Ctx) -> None:
+    """Complete the operations of a context and destroy it: see ``Ctx.destroy``.
+
+    Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
+    """
+    ctx.destroy()
+
+
+def ctx_get_team(ctx: Ctx) -> Team:
+    """Return the team of a context: see ``Ctx.get_team``.
+
+    Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
+    """
+    return ctx.get_team()
+
+
+def ctx_fence(ctx: Ctx) -> None:
+    """Order the operations of a context: see ``Ctx.fence``.
+
+    Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
+    """
+    ctx.fence()
+
+
+def ctx_quiet(ctx: Ctx) -> None:
+    """Wait until all operations of a context have completed: see ``Ctx.quiet``.
+
+    Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
+    """
+    ctx.quiet()

@@ -1,0 +1,52 @@
+// Polling of this PE's own heap. Every failed poll yields the processor: with more PEs than cores that is
+// what lets the awaited PE run, and with fewer it costs nothing that was measured.
+#pragma once
+#include <sched.h>
+
+#include <chrono>
+
+#include "operations.hpp"
+
+namespace ishmem {
+
+using Clock = std::chrono::steady_clock;
+
+template <class T>
+bool compare(T seen, int how, T wanted) {
+    switch (how) {
+        case EQ: return seen == wanted;
+        case NE: return seen != wanted;
+        case GT: return seen > wanted;
+        case GE: return seen >= wanted;
+        case LT: return seen < wanted;
+        default: return seen <= wanted;
+    }
+}
+
+// Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between.
+template <class Done, class Hopeless>
+Outcome poll(Done done, Hopeless hopeless, double timeout) {
+    const bool limited = timeout >= 0 && timeout < 1e9;  // what is longer than decades does not fit the clock
+    const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
+    for (;;) {
+        bool satisfied = false, given_up = false, late = false;
+        Py_BEGIN_ALLOW_THREADS
+        const auto slice = Clock::now() + std::chrono::milliseconds(20);
+        for (unsigned round = 1; !(satisfied = done()); ++round) {
+            given_up = hopeless();
+            if (given_up) break;
+            sched_yield();
+            if (round % 64) continue;
+            const auto now = Clock::now();
+            late = limited && now >= limit;
+            if (late || now >= slice) break;
+        }
+        Py_END_ALLOW_THREADS
+        if (satisfied || done()) return Satisfied;
+        if (given_up) return Lost;
+        if (late) return TimedOut;
+        if (PyErr_CheckSignals() != 0) return Interrupted;
+    }
+}
+
+}  // namespace ishmem

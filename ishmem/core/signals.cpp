@@ -1,0 +1,22 @@
+// put_signal on mapped memory; the other signal operations are atomics and waits.
+#include "operations.hpp"
+
+namespace ishmem {
+
+bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
+                PyObject *nelems, PyObject *index) {
+    Copy copy;
+    View view;
+    uint64_t value;
+    char *at = heap().element(sig_addr, pe, index, view);
+    if (!at || (view.device && !heap().host_atomics) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
+    if (!plan(dest, source, pe, nelems, true, copy)) return false;
+    run(copy);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t *word = reinterpret_cast<uint64_t *>(at);
+    if (add) __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+    else __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+}  // namespace ishmem

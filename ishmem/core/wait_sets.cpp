@@ -1,0 +1,137 @@
+// Waiting for, and testing, all, any or some of a set of variables of this PE; and a wait that tells what it saw.
+#include <vector>
+
+#include "polling.hpp"
+
+namespace ishmem {
+namespace {
+
+// A set as plain memory: variable i is `step` bytes after the one before it.
+struct Set {
+    const char *first;
+    size_t step;
+    const char *wanted;
+    size_t wanted_step;            // 0: all are compared with one value
+    int how;
+    std::vector<int64_t> pending;  // of these variables, without those that the caller ignores
+    int64_t *found;
+};
+
+template <class T>
+T seen_at(const Set &set, int64_t i) {
+    return __atomic_load_n(reinterpret_cast<const T *>(set.first + i * static_cast<int64_t>(set.step)), __ATOMIC_ACQUIRE);
+}
+
+template <class T>
+bool holds(const Set &set, int64_t i) {
+    return compare(seen_at<T>(set, i), set.how, *reinterpret_cast<const T *>(set.wanted + i * static_cast<int64_t>(set.wanted_step)));
+}
+
+// A place that no pattern of calls can foresee, so that none can starve a variable. Called with the interpreter's lock.
+size_t turn() {
+    static uint64_t state = 0;
+    uint64_t mixed = (state += 0x9e3779b97f4a7c15u);
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+    return mixed ^ mixed >> 31;
+}
+
+// One look at the set. Whether the call is done; `count` says how many variables it found.
+template <class T>
+bool look(Set &set, Mode mode, size_t start, int64_t &count) {
+    const size_t size = set.pending.size();
+    if (mode == Any) {
+        for (size_t k = 0; k < size && !count; ++k) {
+            const int64_t i = set.pending[(start + k) % size];
+            if (holds<T>(set, i)) set.found[count++] = i;
+        }
+        return count || !size;
+    }
+    size_t kept = 0;
+    for (const int64_t i : set.pending) {
+        const bool held = holds<T>(set, i);
+        if (mode == Some && held) set.found[count++] = i;
+        if (!held) set.pending[kept++] = i;
+    }
+    if (mode == All) set.pending.resize(kept);
+    return mode == All ? !kept : count || !size;
+}
+
+template <class T>
+PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
+    int64_t count = 0;
+    const size_t start = mode == Any ? turn() : 0;
+    const auto done = [&] { return look<T>(set, mode, start, count); };
+    Outcome outcome = done() ? Satisfied : Failed;
+    if (outcome == Failed && !once) outcome = poll(done, [] { return heap().lost.load() >= 0; }, timeout);
+    if (outcome == Interrupted) return nullptr;
+    if (outcome == Satisfied || set.pending.empty()) return Py_BuildValue("iLO", static_cast<int>(outcome), static_cast<long long>(count), Py_None);
+    const T seen = seen_at<T>(set, set.found[0] = set.pending[0]);  // what the error tells of
+    return Py_BuildValue("iLN", static_cast<int>(outcome), 0LL, load_scalar(&seen, type));
+}
+
+PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
+    switch (type) {
+        case I32: return run<int32_t>(set, mode, once, timeout, type);
+        case U32: return run<uint32_t>(set, mode, once, timeout, type);
+        case I64: return run<int64_t>(set, mode, once, timeout, type);
+        default: return run<uint64_t>(set, mode, once, timeout, type);
+    }
+}
+
+bool waitable(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }
+
+// Whether `view` is host memory that holds `count` elements of `type`, one after the other.
+bool host_array(PyObject *object, Type type, size_t count, View &view) {
+    return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
+}
+
+bool set_of(PyObject *ivars, Py_ssize_t step, PyObject *how, PyObject *values, PyObject *ignored, PyObject *found, Set &set, Type &type) {
+    View view, wanted, mask, out;
+    Py_ssize_t compare;
+    if (!view_of(ivars, view) || !(view.order & 1) || !waitable(view.type) || step < 1) return false;
+    if (!integer_of(how, compare) || compare < EQ || compare > LE) return false;
+    const size_t count = (view.count + static_cast<size_t>(step) - 1) / static_cast<size_t>(step);
+    set.first = heap().remote(view, view.bytes(), heap().me);
+    if (!set.first || !view_of(values, wanted) || !host_array(values, view.type, 1, wanted)) return false;
+    if (wanted.count != 1 && wanted.count != count) return false;
+    if (ignored != Py_None && !host_array(ignored, Bool, count, mask)) return false;
+    if (!host_array(found, I64, count + 1, out) || !out.writable) return false;
+    set.step = static_cast<size_t>(step) * view.item;
+    set.wanted = wanted.address;
+    set.wanted_step = wanted.count == 1 ? 0 : view.item;
+    set.how = static_cast<int>(compare);
+    set.found = reinterpret_cast<int64_t *>(out.address);
+    for (size_t i = 0; i < count; ++i)
+        if (ignored == Py_None || !mask.address[i]) set.pending.push_back(static_cast<int64_t>(i));
+    type = view.type;
+    return true;
+}
+
+}  // namespace
+
+PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored, PyObject *found,
+                   int mode, bool once, double timeout) {
+    Set set;
+    Type type;
+    if (!set_of(ivars, step, compare, values, ignored, found, set, type)) return not_implemented();
+    return run(set, static_cast<Mode>(mode), once, timeout, type);
+}
+
+PyObject *wait_seen(PyObject *ivar, PyObject *compare_object, PyObject *value, PyObject *index, double timeout) {
+    View view;
+    Py_ssize_t how;
+    uint64_t wanted, seen = 0;
+    PyObject *me = PyLong_FromLong(heap().me);
+    const char *at = heap().element(ivar, me, index, view);
+    Py_DECREF(me);
+    if (!at || view.type != U64 || !integer_of(compare_object, how) || how < EQ || how > LE) return not_implemented();
+    if (!store_scalar(value, U64, &wanted)) return not_implemented();
+    const auto done = [&] {
+        seen = __atomic_load_n(reinterpret_cast<const uint64_t *>(at), __ATOMIC_ACQUIRE);
+        return compare(seen, static_cast<int>(how), wanted);
+    };
+    const Outcome outcome = done() ? Satisfied : poll(done, [] { return heap().lost.load() >= 0; }, timeout);
+    return outcome == Interrupted ? nullptr : Py_BuildValue("iK", static_cast<int>(outcome), static_cast<unsigned long long>(seen));
+}
+
+}  // namespace ishmem

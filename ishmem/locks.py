@@ -1,0 +1,141 @@
+"""Locks among all PEs: an element of a symmetric int64 array that starts as 0.
+
+Fair: PEs get a lock in the order in which they asked. Host calls; the same names inside a kernel are the functions
+of ``ishmem.kernels.locks``, and holders of both kinds exclude each other. A PE holds a lock once: between threads of
+one PE, or work-items of one kernel, ``set_lock`` queues as between PEs.
+
+The lock of element ``index`` lives on PE ``index % n_pes()``, in one word:
+
+=====  ========  ==================================================
+bits   name      meaning
+=====  ========  ==================================================
+0-15   holder    number of the PE that has it plus 1, or 0
+16-39  serving   ticket that may take it
+40-63  next      ticket of the next one to ask
+=====  ========  ==================================================
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from . import amo, check, job, rma
+from .errors import StateError
+from .order import quiet
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["clear_lock", "lock", "set_lock", "test_lock"]
+
+SERVING, NEXT = 16, 40  # first bits
+HOLDERS, TICKETS = (1 << 16) - 1, (1 << 24) - 1  # masks
+
+_threads: dict[int, int] = {}  # which thread of this PE has set the lock at an offset of the heap
+
+
+def set_lock(lock: ndarray, index: int = 0) -> None:
+    """Wait until this PE has the lock in element ``index`` of ``lock``; first come, first served.
+
+    Not collective, blocking; the processor is yielded on every failed poll.
+
+    Raises:
+        StateError: This thread has the lock already, or not between ``init`` and ``finalize``.
+        PeerLost: A PE died, and may have had the lock.
+        SymmetryError: ``lock`` is not on the symmetric heap.
+        IndexError: There is no such element.
+        TypeError: ``lock`` is not of dtype int64.
+
+    Source: OpenSHMEM 1.5, 9.12.1 (shmem_set_lock).
+    """
+    this, place, home = _arguments("set_lock", lock, index)
+    if _threads.get(place) == threading.get_ident() and _holder(rma.g(lock, home, index)) == this.pe:
+        raise StateError(f"set_lock: PE {this.pe} has the lock in element {index} already, and would wait for itself")
+    ticket = amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT & TICKETS
+    while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
+        if this.links.lost or _holder(word) in this.gone:
+            this.raise_lost("set_lock")
+        os.sched_yield()
+    amo.atomic_add(lock, this.pe + 1, home, index)
+    _threads[place] = threading.get_ident()
+
+
+def test_lock(lock: ndarray, index: int = 0) -> bool:
+    """Take the lock in element ``index`` of ``lock`` if it is free; return whether this PE has it now.
+
+    So True is what ``shmem_test_lock`` returns 0 for. Not collective, not blocking. Errors as for ``set_lock``, but
+    a lock that this PE has is just not free.
+
+    Source: OpenSHMEM 1.5, 9.12.1 (shmem_test_lock).
+    """
+    this, place, home = _arguments("test_lock", lock, index)
+    word = rma.g(lock, home, index)
+    if word & HOLDERS or (word >> SERVING ^ word >> NEXT) & TICKETS:
+        return False
+    taken = _signed(word + (1 << NEXT) + this.pe + 1)
+    if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
+        return False
+    _threads[place] = threading.get_ident()
+    return True
+
+
+def clear_lock(lock: ndarray, index: int = 0) -> None:
+    """Complete this PE's operations, then give the lock in element ``index`` of ``lock`` to the next that waits.
+
+    Not collective, blocking.
+
+    Raises:
+        StateError: This PE does not have the lock, or not between ``init`` and ``finalize``.
+        SymmetryError: ``lock`` is not on the symmetric heap.
+        IndexError: There is no such element.
+        TypeError: ``lock`` is not of dtype int64.
+
+    Source: OpenSHMEM 1.5, 9.12.1 (shmem_clear_lock).
+    """
+    this, place, home = _arguments("clear_lock", lock, index)
+    word = rma.g(lock, home, index)
+    holder = _holder(word)
+    if holder != this.pe:
+        who = f"PE {holder} has it" if holder >= 0 else "nobody has it"
+        raise StateError(f"clear_lock: PE {this.pe} does not have the lock in element {index}; {who}")
+    quiet()
+    _threads.pop(place, None)
+    amo.atomic_add(lock, released(word >> SERVING & TICKETS) - (this.pe + 1), home, index)
+
+
+@contextlib.contextmanager
+def lock(lock: ndarray, index: int = 0) -> Iterator[None]:
+    """Have the lock in element ``index`` of ``lock`` within a with-statement; host only, errors as for ``set_lock``.
+
+    The lock is given up after an error too.
+    """
+    set_lock(lock, index)
+    try:
+        yield
+    finally:
+        clear_lock(lock, index)
+
+
+def released(serving: int) -> int:
+    """Return what to add to the word so that the next ticket is served; the last one must not carry into ``next``."""
+    return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
+
+
+def _arguments(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
+    """Return the job, the offset of the lock in the heap, and the PE that it lives on."""
+    this = job.current()
+    place = check.element(check.view(lock, "lock", ("int64",), routine), index)
+    return this, place, index % this.n_pes
+
+
+def _holder(word: int) -> int:
+    return (word & HOLDERS) - 1
+
+
+def _signed(word: int) -> int:
+    """Return the low 64 bits as an int64."""
+    return (word + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,0 +1,465 @@
+"""The on-queue forms: operations that the host puts in order with kernels, through SYCL queues and events.
+
+Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
+on-queue operation before it on the same queue; ``numba_dpex.call_kernel_async`` takes the event in its dependences, and
+its events go into ``depends``. Other commands of the queue keep their own order, but may have to wait behind one
+that cannot start yet: what such an operation waits for belongs on another queue. ``sycl_queue`` is of the device and
+context of the symmetric heap, by default the heap's own queue.
+
+Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or
+``ValueError`` for a queue or dependences that are none. All arrays must stay as they are until the event has completed;
+they are kept alive. The event of a put completes when the data are at the destination. ``quiet`` and ``barrier_all``
+of the host do not wait for on-queue operations; ``finalize`` does. When a PE dies meanwhile, the next call on the queue
+raises ``PeerLost``. None blocks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Callable, Union
+
+import dpctl
+import dpctl.tensor
+import numpy as np
+from dpctl.tensor import _tensor_impl
+
+from . import check, job, order, rma, signals, strided, sync, sync_sets, teams, views
+from .constants import SignalOp
+from .heap import UsmRange
+from .lanes import Events, Lane, events_of, in_slices
+from .table import SIGNAL_TYPES
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+    from .teams import Team
+
+__all__ = [
+    "barrier_all_on_queue", "get_nbi_on_queue", "get_on_queue", "ibget_on_queue", "ibput_on_queue", "iget_on_queue",
+    "iput_on_queue", "put_nbi_on_queue", "put_on_queue", "put_signal_nbi_on_queue", "put_signal_on_queue",
+    "quiet_on_queue", "signal_wait_until_on_queue", "sync_all_on_queue", "team_sync_on_queue",
+    "wait_until_all_on_queue", "wait_until_all_vector_on_queue", "wait_until_any_on_queue",
+    "wait_until_any_vector_on_queue", "wait_until_on_queue", "wait_until_some_on_queue",
+    "wait_until_some_vector_on_queue",
+]  # fmt: skip
+
+_RESULT_TYPES = ("int64", "uint64")
+_INDEX_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+Queue = Union[dpctl.SyclQueue, None]
+Depends = Union[list[dpctl.SyclEvent], None]
+
+
+def put_on_queue(
+    dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
+) -> dpctl.SyclEvent:
+    """``put`` in the order of a queue, by the copy engine.
+
+    Source: ishmemx_put_on_queue.
+    """
+    return _transfer("put_on_queue", dest, source, pe, nelems, True, _lane(sycl_queue), events_of(depends))
+
+
+def get_on_queue(
+    dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
+) -> dpctl.SyclEvent:
+    """``get`` in the order of a queue, by the copy engine.
+
+    Source: ishmemx_get_on_queue.
+    """
+    return _transfer("get_on_queue", dest, source, pe, nelems, False, _lane(sycl_queue), events_of(depends))
+
+
+def put_nbi_on_queue(
+    dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
+) -> dpctl.SyclEvent:
+    """``put_nbi`` in the order of a queue: the same as ``put_on_queue``, which does not block either.
+
+    Source: ishmemx_put_nbi_on_queue.
+    """
+    return put_on_queue(dest, source, pe, sycl_queue, depends, nelems)
+
+
+def get_nbi_on_queue(
+    dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
+) -> dpctl.SyclEvent:
+    """``get_nbi`` in the order of a queue: the same as ``get_on_queue``, which does not block either.
+
+    Source: ishmemx_get_nbi_on_queue.
+    """
+    return get_on_queue(dest, source, pe, sycl_queue, depends, nelems)
+
+
+def iput_on_queue(
+    dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``iput`` in the order of a queue, by a parallel kernel; a static ``dest`` must have no gaps.
+
+    Source: ishmemx_iput_on_queue.
+    """
+    arguments = (dest, source, dst, sst, 1, nelems, pe)
+    return _strided("iput_on_queue", arguments, True, _lane(sycl_queue), events_of(depends))
+
+
+def iget_on_queue(
+    dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``iget`` in the order of a queue, by a parallel kernel; a ``dest`` in host memory must have no gaps.
+
+    Source: ishmemx_iget_on_queue.
+    """
+    arguments = (dest, source, dst, sst, 1, nelems, pe)
+    return _strided("iget_on_queue", arguments, False, _lane(sycl_queue), events_of(depends))
+
+
+def ibput_on_queue(
+    dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``ibput`` in the order of a queue, as ``iput_on_queue``.
+
+    Source: ishmemx_ibput_on_queue.
+    """
+    arguments = (dest, source, dst, sst, bsize, nblocks, pe)
+    return _strided("ibput_on_queue", arguments, True, _lane(sycl_queue), events_of(depends))
+
+
+def ibget_on_queue(
+    dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``ibget`` in the order of a queue, as ``iget_on_queue``.
+
+    Source: ishmemx_ibget_on_queue.
+    """
+    arguments = (dest, source, dst, sst, bsize, nblocks, pe)
+    return _strided("ibget_on_queue", arguments, False, _lane(sycl_queue), events_of(depends))
+
+
+def put_signal_on_queue(
+    dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None, nelems: int | None = None, index: int = 0,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``put_signal`` in the order of a queue: the copy engine copies, then the host updates the signal.
+
+    Source: ishmemx_put_signal_on_queue.
+    """
+    lane, events = _lane(sycl_queue), events_of(depends)
+    signals.check_signal("put_signal_on_queue", sig_addr, signal, sig_op, pe, index)
+    update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
+    with lane.together():
+        _transfer("put_signal_on_queue", dest, source, pe, nelems, True, lane, events)
+        return lane.step([], lambda: update(sig_addr, signal, pe, index))
+
+
+def put_signal_nbi_on_queue(
+    dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
+    depends: Depends = None, nelems: int | None = None, index: int = 0,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``put_signal_nbi`` in the order of a queue: the same as ``put_signal_on_queue``, which does not block either.
+
+    Source: ishmemx_put_signal_nbi_on_queue.
+    """
+    return put_signal_on_queue(dest, source, sig_addr, signal, sig_op, pe, sycl_queue, depends, nelems, index)
+
+
+def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+    """``quiet`` in the order of a queue: completes what has been started when its turn comes.
+
+    Source: ishmemx_quiet_on_queue.
+    """
+    return _lane(sycl_queue).step(events_of(depends), order.quiet)
+
+
+def wait_until_on_queue(
+    ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: int = 0
+) -> dpctl.SyclEvent:
+    """``wait_until`` in the order of a queue; the host waits, not a kernel.
+
+    Source: ishmemx_wait_until_on_queue.
+    """
+    sync.test(ivar, cmp, cmp_value, index)  # checks the arguments
+    return _wait(
+        lambda timeout: sync.wait_until(ivar, cmp, cmp_value, index, timeout), None, _lane(sycl_queue), events_of(depends)
+    )
+
+
+def wait_until_all_on_queue(
+    ivars: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
+) -> dpctl.SyclEvent:
+    """``wait_until_all`` in the order of a queue.
+
+    Source: ishmemx_wait_until_all_on_queue.
+    """
+    return _wait_set("all", ivars, cmp, cmp_value, None, sycl_queue, depends, status)
+
+
+def wait_until_any_on_queue(
+    ivars: ndarray, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
+    status: Any = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``wait_until_any`` in the order of a queue; the index goes to ``ret[0]``, of dtype int64 or uint64.
+
+    Source: ishmemx_wait_until_any_on_queue.
+    """
+    return _wait_set("any", ivars, cmp, cmp_value, ret, sycl_queue, depends, status)
+
+
+def wait_until_some_on_queue(
+    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None,
+    depends: Depends = None, status: Any = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``wait_until_some`` in the order of a queue; the count goes to ``ret[0]``, of dtype int64 or uint64.
+
+    Source: ishmemx_wait_until_some_on_queue.
+    """
+    return _wait_set("some", ivars, cmp, cmp_value, ret, sycl_queue, depends, status, indices)
+
+
+def wait_until_all_vector_on_queue(
+    ivars: ndarray, cmp: int, cmp_values: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
+) -> dpctl.SyclEvent:
+    """``wait_until_all_vector`` in the order of a queue.
+
+    Source: ishmemx_wait_until_all_vector_on_queue.
+    """
+    return _wait_set("all_vector", ivars, cmp, cmp_values, None, sycl_queue, depends, status)
+
+
+def wait_until_any_vector_on_queue(
+    ivars: ndarray, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
+    status: Any = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``wait_until_any_vector`` in the order of a queue; the index goes to ``ret[0]``, of dtype int64 or uint64.
+
+    Source: ishmemx_wait_until_any_vector_on_queue.
+    """
+    return _wait_set("any_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status)
+
+
+def wait_until_some_vector_on_queue(
+    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None,
+    depends: Depends = None, status: Any = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``wait_until_some_vector`` in the order of a queue; the count goes to ``ret[0]``, of dtype int64 or uint64.
+
+    Source: ishmemx_wait_until_some_vector_on_queue.
+    """
+    return _wait_set("some_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status, indices)
+
+
+def signal_wait_until_on_queue(
+    sig_addr: ndarray, cmp: int, cmp_value: int, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
+    index: int = 0,
+) -> dpctl.SyclEvent:  # fmt: skip
+    """``signal_wait_until`` in the order of a queue; the value goes to ``ret[0]``, of dtype int64 or uint64.
+
+    Source: ishmemx_signal_wait_until_on_queue.
+    """
+    check.view(sig_addr, "sig_addr", SIGNAL_TYPES, "signal_wait_until_on_queue")
+    sync.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
+    return _wait(
+        lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout),
+        _result_view(ret), _lane(sycl_queue), events_of(depends),
+    )  # fmt: skip
+
+
+def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+    """``barrier_all`` in the order of a queue, by a kernel of one work-item.
+
+    Collective: all PEs call it on-queue, in the same order with other on-queue collectives.
+
+    Source: ishmemx_barrier_all_on_queue.
+    """
+    job.current().engine.quiet()
+    return _collective("barrier_all", 0, sycl_queue, depends)
+
+
+def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+    """``sync_all`` in the order of a queue, by a kernel of one work-item.
+
+    Collective, as ``barrier_all_on_queue``.
+
+    Source: ishmemx_sync_all_on_queue.
+    """
+    return _collective("sync_all", 0, sycl_queue, depends)
+
+
+def team_sync_on_queue(team: Team | int, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+    """``team_sync`` in the order of a queue, by a kernel of one work-item.
+
+    Collective over the team, as ``barrier_all_on_queue``.
+
+    Raises:
+        ValueError: This PE is not in the team.
+        StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+    Source: ishmemx_team_sync_on_queue.
+    """
+    member = teams.find(team)
+    member.shape  # noqa: B018  # raises unless this PE is in it
+    return _collective("team_sync", member.handle, sycl_queue, depends)
+
+
+def _lane(queue: Queue) -> Lane:
+    return job.current().lanes.of(queue)
+
+
+def _bytes_at(lane: Lane, address: int, nbytes: int, device: bool) -> Any:
+    """Return memory in a form that dpctl copies from and to."""
+    if device:
+        return UsmRange(address, nbytes, lane.queue).memory()
+    return np.frombuffer((ctypes.c_ubyte * nbytes).from_address(address), np.uint8)
+
+
+def _transfer(
+    routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, lane: Lane, events: Events
+) -> dpctl.SyclEvent:
+    number = check.pe(pe)
+    to = check.view(dest, "dest", routine=routine)
+    if is_put and np.isscalar(source):
+        source = rma.as_element(dest, source)
+    origin = check.view(source, "source", routine=routine)
+    if not (to.order and origin.order):
+        return _transfer_views(routine, views.split(dest, source, nelems), number, is_put, lane, events)
+    address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
+    if not nbytes:
+        return lane.nothing(events)
+    target = _bytes_at(lane, address if is_put else to.address, nbytes, to.device)
+    start = _bytes_at(lane, origin.address if is_put else address, nbytes, origin.device)
+    return lane.submit(events, lambda before: lane.queue.memcpy_async(target, start, nbytes, before), (dest, source))
+
+
+def _transfer_views(
+    routine: str, parts: Any, pe: int, is_put: bool, lane: Lane, events: Events
+) -> dpctl.SyclEvent:
+    with lane.together():
+        event = lane.nothing(events)
+        for part in list(parts):
+            event = _strided(routine, (*part, pe), is_put, lane, [])
+        return event
+
+
+def _strided(routine: str, arguments: tuple[Any, ...], is_put: bool, lane: Lane, events: Events) -> dpctl.SyclEvent:
+    plan = strided.plan_blocks(routine, *arguments, is_put)
+    dest, source = arguments[:2]
+    to, origin = check.view(dest, "dest"), check.view(source, "source")
+    if not plan.count or not plan.nbytes:
+        return lane.nothing(events)
+    if not to.device and plan.to_step != plan.nbytes and plan.count > 1:
+        raise ValueError(f"{routine}: dest is in host memory, where on-queue forms leave no gaps; dst must be the size "
+                         "of a block, or dest an array on the device")  # fmt: skip
+    kept: list[Any] = [dest, source]
+    return lane.submit(events, lambda before: _Blocks(lane, plan, to.dtype, kept).copy(to, origin, before), kept)
+
+
+class _Blocks:
+    """A strided copy of blocks on a queue."""
+
+    def __init__(self, lane: Lane, plan: strided.Plan, dtype: str, kept: list[Any]) -> None:
+        self.lane, self.plan, self.dtype, self.kept = lane, plan, np.dtype(dtype), kept
+        self.packed = plan.nbytes * plan.count
+
+    def copy(self, to: check.View, origin: check.View, before: Events) -> dpctl.SyclEvent:
+        """Copy; through memory of its own where an end is in host memory or the two overlap."""
+        plan = self.plan
+        reach = (plan.count - 1) * plan.from_step + plan.nbytes
+        source = _bytes_at(self.lane, plan.origin, reach, origin.device)
+        if not origin.device:
+            source, before = self._staged(source, reach, before)
+        if not to.device or self._overlap(reach):
+            packed = self._memory(self.packed)
+            before = [self._move(packed, plan.nbytes, source, plan.from_step, before)]
+            source, step = packed, plan.nbytes
+        else:
+            step = plan.from_step
+        if not to.device:
+            target = _bytes_at(self.lane, plan.to, self.packed, False)
+            return self.lane.queue.memcpy_async(target, source, self.packed, before)
+        target = _bytes_at(self.lane, plan.to, (plan.count - 1) * plan.to_step + plan.nbytes, True)
+        return self._move(target, plan.to_step, source, step, before)
+
+    def _overlap(self, reach: int) -> bool:
+        plan = self.plan
+        to_end = plan.to + (plan.count - 1) * plan.to_step + plan.nbytes
+        return plan.to < plan.origin + reach and plan.origin < to_end
+
+    def _memory(self, nbytes: int) -> Any:
+        self.kept.append(dpctl.memory.MemoryUSMDevice(nbytes, queue=self.lane.queue))
+        return self.kept[-1]
+
+    def _staged(self, source: Any, reach: int, before: Events) -> tuple[Any, Events]:
+        memory = self._memory(reach)
+        return memory, [self.lane.queue.memcpy_async(memory, source, reach, before)]
+
+    def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
+        arrays = [self._array(memory, step) for memory, step in ((target, to_step), (source, from_step))]
+        _done, event = _tensor_impl._copy_usm_ndarray_into_usm_ndarray(
+            src=arrays[1], dst=arrays[0], sycl_queue=self.lane.queue, depends=before
+        )
+        return event
+
+    def _array(self, memory: Any, step: int) -> dpctl.tensor.usm_ndarray:
+        item = self.dtype.itemsize
+        shape = (self.plan.count, self.plan.nbytes // item)
+        return dpctl.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
+
+
+def _wait(
+    wait: Callable[[float], Any], ret: check.View | None, lane: Lane, events: Events
+) -> dpctl.SyclEvent:
+    """Let the host wait; the value that the wait returns goes to ``ret``."""
+    value = np.zeros(8, np.uint8)
+    to_device = (_bytes_at(lane, ret.address, 8, True), value) if ret and ret.device else None
+
+    def action() -> None:
+        found = in_slices(lane, wait)
+        if ret is not None:
+            value[:] = np.frombuffer(np.array(found & (2**64 - 1), np.uint64).tobytes(), np.uint8)
+        if ret is not None and not ret.device:
+            ctypes.memmove(ret.address, value.ctypes.data, 8)
+
+    return lane.step(events, action, to_device)
+
+
+def _wait_set(
+    which: str, ivars: Any, cmp: Any, cmp_values: Any, ret: Any, queue: Queue, depends: Depends, status: Any,
+    indices: Any = None,
+) -> dpctl.SyclEvent:  # fmt: skip
+    lane, events = _lane(queue), events_of(depends)
+    vector = "_vector" if which.endswith("_vector") else ""
+    getattr(sync_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
+    result = None if which.startswith("all") else _result_view(ret)
+    arguments = (ivars, cmp, cmp_values)
+    if which.startswith("some"):
+        _check_indices(indices, ivars)
+        arguments = (ivars, indices, cmp, cmp_values)
+    routine = getattr(sync_sets, f"wait_until_{which}")
+    return _wait(lambda timeout: routine(*arguments, status, timeout), result, lane, events)
+
+
+def _check_indices(indices: Any, ivars: Any) -> None:
+    array = check.view(indices, "indices", _INDEX_TYPES, "wait_until_some_on_queue")
+    check.writable(array)
+    wanted = check.view(ivars, "ivars").count
+    if array.count < wanted:
+        raise ValueError(f"indices has {array.count} elements; {wanted} are wanted, as many as ivars has")
+
+
+def _result_view(ret: Any) -> check.View:
+    array = check.view(ret, "ret", _RESULT_TYPES, "on_queue")
+    check.writable(array)
+    if not array.count:
+        raise ValueError("ret is empty; it takes one element")
+    return array
+
+
+def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    from .kernels.on_queue import launch
+
+    lane, events = _lane(queue), events_of(depends)
+    with lane.together():
+        ready = lane.nothing(events)
+        return lane.submit([], lambda _before: launch(name, team, job.current().lanes.anchor, ready), None)

@@ -1,0 +1,208 @@
+"""Signals: a put that updates a flag at its destination after its data, and operations on such flags.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of
+a symmetric uint64 array; ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in kernels.
+Whoever sees the signal sees the data, and everything that the putting PE had put there before a fence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core, amo, check, job, rma, sync
+from .constants import Cmp, SignalOp
+from .stubs import kernel_only
+from .table import ATOMICS, SIGNAL_TYPES
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    "put_signal", "put_signal_nbi", "put_signal_nbi_work_group", "put_signal_work_group",
+    "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "signal_wait_until_work_group",
+]  # fmt: skip
+
+_TYPES = sum(1 << amo.BITS[dtype] for dtype in SIGNAL_TYPES)
+_ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
+
+
+def put_signal(
+    dest: ndarray,
+    source: Any,
+    sig_addr: ndarray,
+    signal: int,
+    sig_op: int,
+    pe: int,
+    nelems: int | None = None,
+    index: int = 0,
+) -> None:
+    """``put`` to a PE, then set (``SIGNAL_SET``) or add (``SIGNAL_ADD``) ``signal`` to a signal there.
+
+    The signal is element ``index`` of ``sig_addr``. No elements to put is allowed, the signal is sent all the same.
+    Not collective; returns when ``source`` may be reused.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``dest`` or ``sig_addr`` is not on the symmetric heap.
+        IndexError: There is no such PE or signal.
+        TypeError: Arrays that ``put`` does not take, or ``sig_addr`` is not of dtype uint64.
+        ValueError: Sizes that do not fit, ``sig_op`` is neither operation, or ``signal`` does not fit.
+
+    Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
+    """
+    if sig_op not in _ATOMIC or not _core.put_signal(dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index):
+        _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+
+
+def put_signal_nbi(
+    dest: ndarray,
+    source: Any,
+    sig_addr: ndarray,
+    signal: int,
+    sig_op: int,
+    pe: int,
+    nelems: int | None = None,
+    index: int = 0,
+) -> None:
+    """Start ``put_signal``; ``source`` may be reused after the next ``quiet``.
+
+    Arguments and errors as for ``put_signal``. Not collective.
+
+    Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
+    """
+    put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+
+
+def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
+    """Return this PE's own signal, read in one piece.
+
+    What came before the signal is visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
+
+    Source: OpenSHMEM 1.5, 9.8.3 (shmem_signal_fetch); ishmem_signal_fetch.
+    """
+    result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # which every value satisfies
+    if result is NotImplemented:
+        sync.explain("signal_fetch", "sig_addr", sig_addr, SIGNAL_TYPES, Cmp.GE, 0, index)
+    return int(result[1])
+
+
+def signal_add(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
+    """Add ``signal`` to a signal on a PE, atomically and modulo 2**64. Errors as for ``signal_set``.
+
+    Not collective; completes by the next ``quiet``.
+
+    Source: ishmemx_signal_add.
+    """
+    _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
+
+
+def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
+    """Set a signal on a PE to ``signal``, atomically.
+
+    Not collective; completes by the next ``quiet``.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``sig_addr`` is not on the symmetric heap.
+        IndexError: There is no such PE or signal.
+        TypeError: ``sig_addr`` is not of dtype uint64, or ``signal`` is no integer.
+        ValueError: ``signal`` does not fit.
+
+    Source: ishmemx_signal_set.
+    """
+    _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
+
+
+def signal_wait_until(
+    sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 0, timeout: float | None = None
+) -> int:
+    """Wait until this PE's own signal compares with ``cmp_value`` as ``cmp`` says; return the value that did.
+
+    Not collective, blocking. ``timeout`` is in seconds. Errors as for ``wait_until``, and ``TypeError`` for a signal
+    that is not of dtype uint64.
+
+    Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
+    """
+    result = _core.wait_seen(sig_addr, cmp, cmp_value, index, -1.0 if timeout is None else timeout)
+    if result is NotImplemented:
+        sync.explain("signal_wait_until", "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index)
+    outcome, seen = result
+    if outcome != _core.SATISFIED:
+        sync.give_up("signal_wait_until", outcome, f"sig_addr[{index}] is {seen}", cmp, cmp_value, timeout)
+    return int(seen)
+
+
+@kernel_only
+def put_signal_work_group(
+    dest: ndarray,
+    source: ndarray,
+    sig_addr: ndarray,
+    signal: int,
+    sig_op: int,
+    pe: int,
+    group: Any,
+    nelems: int | None = None,
+    index: int = 0,
+) -> None:
+    """``put_signal`` by all work-items of a group together, with one signal; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_put_signal_work_group.
+    """
+
+
+@kernel_only
+def put_signal_nbi_work_group(
+    dest: ndarray,
+    source: ndarray,
+    sig_addr: ndarray,
+    signal: int,
+    sig_op: int,
+    pe: int,
+    group: Any,
+    nelems: int | None = None,
+    index: int = 0,
+) -> None:
+    """``put_signal_nbi`` by all work-items of a group together; in kernels only, as ``put_signal_work_group``.
+
+    Source: ishmemx_put_signal_nbi_work_group.
+    """
+
+
+@kernel_only
+def signal_wait_until_work_group(sig_addr: ndarray, cmp: int, cmp_value: int, group: Any, index: int = 0) -> int:
+    """``signal_wait_until`` by all work-items of a group, which all get one value; in kernels only.
+
+    Source: ishmemx_signal_wait_until_work_group.
+    """
+    return 0
+
+
+def _put_signal(
+    dest: Any, source: Any, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, nelems: Any, index: Any
+) -> None:
+    """Put and signal one after the other, once the arguments of the signal are checked."""
+    check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
+    rma.put(dest, source, pe, nelems)
+    _core.fence()
+    _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
+
+
+def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
+    """Raise what is wrong with a signal that goes with a put."""
+    job.current()
+    if sig_op not in _ATOMIC:
+        raise ValueError(f"sig_op is {sig_op!r}; allowed are SIGNAL_SET, SIGNAL_ADD")
+    check.pe(pe)
+    check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
+    rma.as_element(sig_addr, signal)
+
+
+def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
+    """Update a signal by the same route as the other atomics."""
+    atomic = ATOMICS[_ATOMIC[sig_op]]
+    if _core.atomic(int(atomic.rmw), _TYPES, sig_addr, pe, index, signal, None) is NotImplemented:
+        check.pe(pe)
+        check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
+        amo.run(atomic.name, sig_addr, pe, index, signal)

@@ -1,0 +1,125 @@
+"""Symmetric host objects: what the global and static variables of a C program are.
+
+A static object is a numpy array in the host memory of every PE, which all host calls of ishmem take like a symmetric
+array. It is shared by a memfd, so nothing of it is left when the job ends.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _core, check, job
+from .ipc import wire
+from .table import RMA_TYPES, refusal
+
+__all__ = ["static"]
+
+_LONGEST = 64
+
+
+@dataclass(frozen=True)
+class _Request:
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"of shape {self.shape}, dtype {self.dtype}, name {self.name!r}"
+
+    @property
+    def nbytes(self) -> int:
+        return max(int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize, 1)
+
+
+def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
+    """Return the symmetric host object of a name, a numpy array: of zeros when it is new.
+
+    All PEs name the same shape and dtype, also when they ask for the same object again, which is returned then. It
+    lives to ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals and waits of the host
+    take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels cannot reach it: numba-dpex
+    refuses numpy arrays; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: The PEs name different objects, shapes or dtypes; on every PE.
+        ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
+        TypeError: A name that is no string, or a dtype that operations do not take.
+
+    Source: OpenSHMEM 1.5, 2 (global and static variables).
+    """
+    this = job.current()
+    request, _notes = this.together("static", lambda: _request(name, shape, dtype), str)
+    return this.statics.get(request)
+
+
+def _request(name: Any, shape: Any, dtype: Any) -> _Request:
+    if not isinstance(name, str):
+        raise TypeError(f"name is a string, got {type(name).__name__}")
+    if not 0 < len(name.encode()) <= _LONGEST or "\0" in name:
+        raise ValueError(f"name is {name!r}; allowed are 1 to {_LONGEST} bytes, none of them zero")
+    kind = np.dtype(dtype)
+    if kind.name not in RMA_TYPES:
+        raise TypeError(refusal("static", name, kind, RMA_TYPES))
+    sizes = tuple(check.integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"shape is {sizes}; sizes must not be negative")
+    request = _Request(name, sizes, kind.name)
+    job.current().statics.check(request)
+    return request
+
+
+class Statics:
+    """The static objects of a job."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, tuple[_Request, np.ndarray[Any, Any]]] = {}
+        self._maps: dict[int, list[np.ndarray[Any, Any]]] = {}  # by the address of this PE's own
+
+    def check(self, request: _Request) -> None:
+        """Refuse a name that is in use for something else.
+
+        Raises:
+            ValueError: It is.
+        """
+        known = self._objects.get(request.name)
+        if known and known[0] != request:
+            raise ValueError(f"static {request.name!r} is {known[0]}; it was asked for {request}")
+
+    def get(self, request: _Request) -> np.ndarray[Any, Any]:
+        """Return an object that all PEs have agreed on; collective when it is new."""
+        if request.name not in self._objects:
+            self._objects[request.name] = request, self._make(request)
+        return self._objects[request.name][1]
+
+    def _make(self, request: _Request) -> np.ndarray[Any, Any]:
+        this, nbytes = job.current(), request.nbytes
+        fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(fd, nbytes)
+            fds = [got[0] for _payload, got in this.links.allgather(b"", [fd], what="static")]
+        finally:
+            os.close(fd)
+        try:
+            maps = [np.frombuffer(mmap.mmap(each, nbytes), np.uint8) for each in fds]
+        finally:
+            wire.close_fds(fds)
+        addresses = [each.ctypes.data for each in maps]
+        _core.add_static(addresses[this.pe], nbytes, addresses)
+        self._maps[addresses[this.pe]] = maps
+        return np.ndarray(request.shape, request.dtype, buffer=maps[this.pe])
+
+    def ptr(self, a: Any, pe: int) -> np.ndarray[Any, Any] | None:
+        """Return the array on a PE's memory of a static object or a view of one, None when it is neither."""
+        if not isinstance(a, np.ndarray):
+            return None
+        low, high = np.lib.array_utils.byte_bounds(a) if hasattr(np.lib, "array_utils") else np.byte_bounds(a)
+        for first, maps in self._maps.items():
+            if first <= low and high <= first + maps[pe].nbytes:
+                place = a.ctypes.data - first
+                return a if pe == job.current().pe else np.ndarray(a.shape, a.dtype, maps[pe], place, a.strides)
+        return None

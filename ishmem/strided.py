@@ -1,0 +1,190 @@
+"""Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.strided``. Elements are counted in
+C order from the start of each array; strides are in elements, from the start of one element or block to that of
+the next. What lies between is not touched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _core, check, job, views
+from .stubs import kernel_only
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    "ibget", "ibget_work_group", "ibput", "ibput_work_group",
+    "iget", "iget_work_group", "iput", "iput_work_group",
+]  # fmt: skip
+
+
+def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
+    """Copy elements ``0, sst, 2*sst, ...`` of ``source`` to elements ``0, dst, 2*dst, ...`` of ``dest`` on a PE.
+
+    ``dest`` is symmetric, ``source`` a dpnp or numpy array of its dtype. Strides are at least 1. Not collective;
+    returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``dest`` is not on the symmetric heap.
+        IndexError: There is no such PE.
+        TypeError: Not arrays, not of one dtype, or strides and sizes that are not integers.
+        ValueError: Strides below 1, arrays that are too short or not C-contiguous.
+
+    Source: OpenSHMEM 1.5, 9.5.3 (shmem_iput); ishmem_iput.
+    """
+    _put("iput", dest, source, dst, sst, 1, nelems, pe)
+
+
+def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
+    """Copy elements ``0, sst, 2*sst, ...`` of ``source`` on a PE to elements ``0, dst, 2*dst, ...`` of ``dest``.
+
+    ``source`` is symmetric, ``dest`` a dpnp or numpy array of its dtype. Not collective; returns when the data are
+    in ``dest``. Errors as for ``iput``.
+
+    Source: OpenSHMEM 1.5, 9.5.6 (shmem_iget); ishmem_iget.
+    """
+    _get("iget", dest, source, dst, sst, 1, nelems, pe)
+
+
+def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
+    """Copy ``nblocks`` blocks of ``bsize`` elements to a PE, block ``i`` from ``i*sst`` to ``i*dst``.
+
+    Strides are at least ``bsize``, and at least 1. Otherwise as ``iput``.
+
+    Source: ishmemx_ibput.
+    """
+    _put("ibput", dest, source, dst, sst, bsize, nblocks, pe)
+
+
+def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
+    """Copy ``nblocks`` blocks of ``bsize`` elements from a PE, block ``i`` from ``i*sst`` to ``i*dst``.
+
+    Strides are at least ``bsize``, and at least 1. Otherwise as ``iget``.
+
+    Source: ishmemx_ibget.
+    """
+    _get("ibget", dest, source, dst, sst, bsize, nblocks, pe)
+
+
+@kernel_only
+def iput_work_group(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, pe: int, group: Any) -> None:
+    """``iput`` by all work-items of a group together; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_iput_work_group.
+    """
+
+
+@kernel_only
+def iget_work_group(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, pe: int, group: Any) -> None:
+    """``iget`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
+
+    Source: ishmemx_iget_work_group.
+    """
+
+
+@kernel_only
+def ibput_work_group(
+    dest: ndarray, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group: Any
+) -> None:
+    """``ibput`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
+
+    Source: ishmemx_ibput_work_group.
+    """
+
+
+@kernel_only
+def ibget_work_group(
+    dest: ndarray, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group: Any
+) -> None:
+    """``ibget`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
+
+    Source: ishmemx_ibget_work_group.
+    """
+
+
+def _put(routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any) -> None:
+    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, True):
+        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=True)
+        job.current().engine.quiet()
+
+
+def _get(routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any) -> None:
+    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, False):
+        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=False)
+        job.current().engine.quiet()
+
+
+def by_engine(
+    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
+) -> None:
+    """Start the copies of a strided operation in the copy engine, after every check."""
+    engine = job.current().engine
+    plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
+    for block in range(plan.count):
+        to, origin = plan.to + block * plan.to_step, plan.origin + block * plan.from_step
+        engine.copy(to, origin, plan.nbytes, (dest, source))
+
+
+class Plan(NamedTuple):
+    """A strided operation whose arguments are checked: addresses and distances in bytes."""
+
+    to: int
+    origin: int
+    to_step: int
+    from_step: int
+    nbytes: int
+    count: int
+
+
+def plan_blocks(
+    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
+) -> Plan:
+    """Check the arguments of a strided operation and return where its blocks lie."""
+    number = check.pe(pe)
+    to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
+    check.same_dtype(to, origin)
+    check.writable(to)
+    blocks = check.integer(nblocks, "nelems" if routine[1] != "b" else "nblocks")
+    size = check.integer(bsize, "bsize")
+    to_step, from_step = _step(to, "dst", dst, size, blocks), _step(origin, "sst", sst, size, blocks)
+    first = check.remote(to, number) if is_put else to.address
+    last = origin.address if is_put else check.remote(origin, number)
+    return Plan(first, last, to_step, from_step, size * to.itemsize, blocks)
+
+
+def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -> int:
+    """Return a stride in bytes, when the blocks lie in the array."""
+    step = check.integer(stride, name)
+    least = max(bsize, 1)
+    if bsize < 0 or nblocks < 0:
+        raise ValueError(f"the numbers of elements and blocks are at least 0, got {bsize} and {nblocks}")
+    if step < least:
+        raise ValueError(f"{name} is {step}; strides are at least 1 and at least the size of a block, here {least}")
+    if not array.order & 1:
+        raise ValueError(f"{array.name} is not C-contiguous; copy it with dpnp.ascontiguousarray")
+    reach = (nblocks - 1) * step + bsize if nblocks and bsize else 0
+    if reach > array.count:
+        raise ValueError(
+            f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name} {step} reach {reach}"
+        )
+    return step * array.itemsize
+
+
+def put_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
+    """Start ``put`` of arrays that are not contiguous; raise when no strided operation can do it."""
+    for spans in views.split(dest, source, nelems):
+        if not _core.strided(*spans, pe, True):
+            by_engine("put", *spans, pe, is_put=True)
+
+
+def get_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
+    """Start ``get`` of arrays that are not contiguous; raise when no strided operation can do it."""
+    for spans in views.split(dest, source, nelems):
+        if not _core.strided(*spans, pe, False):
+            by_engine("get", *spans, pe, is_put=False)

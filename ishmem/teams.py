@@ -1,0 +1,431 @@
+"""Teams: numbered groups of PEs, made by splitting a team that exists.
+
+A PE that is not in a new team gets ``TEAM_INVALID`` for it: it is false, and its ``my_pe`` and ``n_pes`` are -1.
+Kernels are given ``team.handle``, an integer. The module functions take a team or its handle; inside a kernel the
+same names are the functions of ``ishmem.kernels.teams``, which take handles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import check, job, memory
+from .errors import IshmemError, StateError
+from .layout import MAX_TEAMS
+from .shape import Shape
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+    from .contexts import Ctx
+
+__all__ = [
+    "TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig", "team_destroy",
+    "team_get_config", "team_my_pe", "team_n_pes", "team_ptr", "team_split_2d", "team_split_strided",
+    "team_translate_pe",
+]  # fmt: skip
+
+INVALID = -1
+
+
+@dataclass(frozen=True)
+class TeamConfig:
+    """What a team was made with (OpenSHMEM 1.5, 9.4, shmem_team_config_t).
+
+    Attributes:
+        num_contexts: How many contexts the program means to make from the team; a hint.
+    """
+
+    num_contexts: int = 0
+
+
+class Team:
+    """A team of PEs. Made by ``split_strided`` and ``split_2d`` only.
+
+    As a context manager it is destroyed at the end, unless an error ended it.
+
+    Attributes:
+        handle: What kernels are given: an int, -1 for a team that this PE is not in.
+    """
+
+    def __init__(self, handle: int, shape: Shape | None = None, config: TeamConfig = TeamConfig()) -> None:
+        self.handle = handle
+        self._shape = shape  # None for those that live from init to finalize
+        self._config = config
+
+    @property
+    def shape(self) -> Shape:
+        """The members, by their numbers in the world.
+
+        Raises:
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            ValueError: This PE is not in the team.
+        """
+        current = job.current().teams.get(self.handle)
+        if self.handle == INVALID:
+            raise ValueError("the team is TEAM_INVALID: this PE is not in it; test it with `if team:`")
+        if current is None or (self._shape is not None and current is not self._shape):
+            raise StateError(f"{self!r} was destroyed")
+        return current
+
+    def my_pe(self) -> int:
+        """Return the number of this PE in the team, or -1; not collective.
+
+        Raises:
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_my_pe); ishmem_team_my_pe.
+        """
+        return self.shape.index(job.current().pe) if self else INVALID
+
+    def n_pes(self) -> int:
+        """Return the number of PEs of the team, or -1 when this PE is not in it; not collective.
+
+        Raises:
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.4.3 (shmem_team_n_pes); ishmem_team_n_pes.
+        """
+        return self.shape.size if self else INVALID
+
+    def translate_pe(self, pe: int, dest_team: Team | int) -> int:
+        """Return the number in ``dest_team`` of PE ``pe`` of this team.
+
+        -1 when it is not in ``dest_team``, when there is no such PE, and when either team is TEAM_INVALID. Not
+        collective.
+
+        Raises:
+            StateError: A team was destroyed, or not between ``init`` and ``finalize``.
+            TypeError: ``pe`` is not an integer.
+
+        Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
+        """
+        dest, number = find(dest_team), check.integer(pe, "pe")
+        if not self or not dest or not 0 <= number < self.shape.size:
+            return INVALID
+        return dest.shape.index(self.shape.pe(number))
+
+    def world_pe(self, pe: int, name: str = "pe") -> int:
+        """Return the number in the world of PE ``pe`` of this team.
+
+        Raises:
+            IndexError: There is no such PE.
+            TypeError: ``pe`` is not an integer.
+        """
+        shape, number = self.shape, check.integer(pe, name)
+        if not 0 <= number < shape.size:
+            raise IndexError(f"{name} is {number}; PEs of {self!r} are numbered 0 to {shape.size - 1}")
+        return shape.pe(number)
+
+    def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
+        """Return a new team of ``size`` PEs of this one: ``start``, ``start + stride``, ...
+
+        Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. Splitting
+        TEAM_INVALID gives TEAM_INVALID.
+
+        Raises:
+            ValueError: PEs that this team does not have; on every PE of this team.
+            TypeError: Not integers; on every PE of this team.
+            SymmetryError: The PEs ask for different teams; on every PE of this team.
+            IshmemError: Too many teams are alive; on every PE of this team. Destroying some makes room.
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            PeerLost: A PE died or finalised and will not call.
+
+        Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
+        """
+        if not self:
+            return TEAM_INVALID
+
+        def layers() -> list[list[Shape]]:
+            return [[_strided(self.shape, start, stride, size)]]
+
+        request = f"with start={start!r}, stride={stride!r}, size={size!r}, num_contexts={num_contexts!r}"
+        return _split(self, "split_strided", request, layers, num_contexts)[0]
+
+    def split_2d(self, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
+        """Lay this team out in rows of ``xrange`` PEs; return the teams of this PE's row (x) and column (y).
+
+        Collective over this team, blocking. PE ``n`` is at x = n % xrange, y = n // xrange; the last row may be
+        shorter, and then so are the last columns. An ``xrange`` above the size of the team is that size. Splitting
+        TEAM_INVALID gives TEAM_INVALID twice. Errors as for ``split_strided``.
+
+        Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
+        """
+        if not self:
+            return TEAM_INVALID, TEAM_INVALID
+
+        def layers() -> list[list[Shape]]:
+            width, size = min(_at_least_one(xrange, "xrange"), self.shape.size), self.shape.size
+            rows = [_strided(self.shape, first, 1, min(width, size - first)) for first in range(0, size, width)]
+            columns = [_strided(self.shape, x, width, (size - x + width - 1) // width) for x in range(width)]
+            return [rows, columns]
+
+        request = f"with xrange={xrange!r}, num_contexts={num_contexts!r}"
+        x_team, y_team = _split(self, "split_2d", request, layers, num_contexts)
+        return x_team, y_team
+
+    def sync(self) -> None:
+        """Wait until every PE of the team has called, without completing any operation.
+
+        Collective over the team, blocking.
+
+        Raises:
+            ValueError: This PE is not in the team.
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            PeerLost: A PE died or finalised and will not call.
+
+        Source: OpenSHMEM 1.5, 9.9.2 (shmem_team_sync); ishmem_team_sync.
+        """
+        _require_alive(self)
+        job.current().barrier("team_sync", self.handle)
+
+    def destroy(self) -> None:
+        """Destroy the team, and the contexts made from it; the name is free for another team.
+
+        Collective over the team, blocking: no PE goes on before every PE has called. TEAM_INVALID is ignored.
+
+        Raises:
+            ValueError: A predefined team.
+            StateError: Destroyed before, or not between ``init`` and ``finalize``.
+            SymmetryError: The PEs destroy different teams.
+            PeerLost: A PE died or finalised and will not call.
+
+        Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
+        """
+        if not self:
+            return
+        if self._shape is None:
+            raise ValueError(f"{self!r} lives from init to finalize and cannot be destroyed")
+        this, shape = job.current(), self.shape
+        for context in [context for context in this.contexts if context.team == self]:
+            context.close()
+        this.agree("team_destroy", f"{shape.start}, {shape.stride}, {shape.size}", self.handle)
+        # Nobody reads what was agreed, nor waits for this team, any more: its lines can serve another.
+        this.barrier("team_destroy", self.handle)
+        this.remove_team(self.handle)
+
+    def get_config(self) -> TeamConfig:
+        """Return what the team was made with; not collective.
+
+        Raises:
+            ValueError: This PE is not in the team.
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
+        """
+        _require_alive(self)
+        return self._config
+
+    def create_ctx(self, options: int = 0) -> Ctx:
+        """Return a new context of this team: see ``ishmem.ctx_create``.
+
+        Source: OpenSHMEM 1.5, 9.5.2 (shmem_team_create_ctx).
+        """
+        from .contexts import ctx_create
+
+        return ctx_create(self, options)
+
+    def __bool__(self) -> bool:
+        return self.handle != INVALID
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Team):
+            return NotImplemented
+        return self.handle == other.handle and self._shape is other._shape
+
+    def __hash__(self) -> int:
+        return hash((self.handle, id(self._shape)))
+
+    def __repr__(self) -> str:
+        name = _NAMES.get(self.handle)
+        if name:
+            return f"ishmem.{name}"
+        return f"<team {self.handle}: {self._shape}>"
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # After an error the other PEs may not come here, and to wait for them would hide it.
+        if kind is None:
+            self.destroy()
+
+
+_NAMES = {job.WORLD: "TEAM_WORLD", job.SHARED: "TEAM_SHARED", job.NODE: "TEAM_NODE", INVALID: "TEAM_INVALID"}
+
+TEAM_WORLD = Team(job.WORLD)
+TEAM_SHARED = Team(job.SHARED)
+TEAM_NODE = Team(job.NODE)
+TEAM_INVALID = Team(INVALID)
+_PREDEFINED = {team.handle: team for team in (TEAM_WORLD, TEAM_SHARED, TEAM_NODE, TEAM_INVALID)}
+
+
+def find(team: Team | int) -> Team:
+    """Return the team that is given, or that a handle is of.
+
+    Raises:
+        TypeError: Neither a team nor an integer.
+        ValueError: There is no team with that handle.
+    """
+    if isinstance(team, Team):
+        return team
+    handle = check.integer(team, "team")
+    if handle in _PREDEFINED:
+        return _PREDEFINED[handle]
+    shape = job.current().teams.get(handle)
+    if shape is None:
+        raise ValueError(f"there is no team with handle {handle}; those of this PE are {sorted(job.current().teams)}")
+    return Team(handle, shape, job.current().team_configs[handle])
+
+
+def _require_alive(team: Team) -> None:
+    """Raise when this PE is not in the team, or it was destroyed."""
+    team.shape  # noqa: B018
+
+
+def _at_least_one(value: Any, name: str) -> int:
+    number = check.integer(value, name)
+    if number < 1:
+        raise ValueError(f"{name} is {number}; it is at least 1")
+    return number
+
+
+def _strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
+    """Return the shape in the world of a part of a team."""
+    first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
+    if step == 0 and count > 1:
+        raise ValueError(f"stride is 0 and size is {count}; a stride of 0 is for a team of one PE")
+    last = first + (count - 1) * step
+    for pe in (first, last):
+        if not 0 <= pe < parent.size:
+            raise ValueError(
+                f"start={first}, stride={step}, size={count} reaches PE {pe}; the team that is split has the PEs 0 to "
+                f"{parent.size - 1}"
+            )
+    return Shape(parent.pe(first), step * parent.stride if count > 1 else 1, count)
+
+
+def _split(
+    parent: Team, routine: str, request: str, layers: Callable[[], list[list[Shape]]], num_contexts: int
+) -> list[Team]:
+    """Make the teams of each layer, in which every PE is in one at most; return this PE's of each layer.
+
+    Every PE of the parent tells which handles it has free and how far its barriers have counted, and computes from
+    that what all get. So all fail, or none.
+    """
+    this, shape = job.current(), parent.shape
+    limit = this.settings.teams_max
+    free = sum(1 << handle for handle in range(limit) if handle not in this.teams)
+
+    def make() -> tuple[list[list[Shape]], TeamConfig]:
+        contexts = check.integer(num_contexts, "num_contexts")
+        if contexts < 0:
+            raise ValueError(f"num_contexts is {contexts}; it must not be negative")
+        return layers(), TeamConfig(contexts)
+
+    note = f"{free} {this.highest_sequence}"
+    (wanted, config), notes = this.together(routine, make, lambda _made: request, parent.handle, note)
+    known = {pe: [int(number) for number in note.split()] for pe, note in zip(shape, notes)}
+    masks, sequence = {pe: numbers[0] for pe, numbers in known.items()}, max(numbers[1] for numbers in known.values())
+    mine: list[Team] = []
+    for layer in wanted:
+        own = TEAM_INVALID
+        for part in layer:
+            handle = _take(part, masks, routine, limit)
+            if part.index(this.pe) >= 0:
+                own = Team(handle, part, config)
+        mine.append(own)
+    for team in mine:
+        if team:
+            this.set_team(team.handle, team._shape, sequence, config)
+    return mine
+
+
+def _take(part: Shape, masks: dict[int, int], routine: str, limit: int) -> int:
+    """Take the first handle that all members have free."""
+    common = (1 << MAX_TEAMS) - 1
+    for pe in part:
+        common &= masks[pe]
+    if not common:
+        raise IshmemError(
+            f"{routine}: too many teams are alive; ISHMEM_TEAMS_MAX is {limit}, with the {len(job.PREDEFINED)} "
+            "predefined ones, and the members of a new team must have one number free in common; destroy some"
+        )
+    handle = (common & -common).bit_length() - 1
+    for pe in part:
+        masks[pe] &= ~(1 << handle)
+    return handle
+
+
+def team_my_pe(team: Team | int) -> int:
+    """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
+
+    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_my_pe); ishmem_team_my_pe.
+    """
+    return find(team).my_pe()
+
+
+def team_n_pes(team: Team | int) -> int:
+    """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
+
+    Source: OpenSHMEM 1.5, 9.4.3 (shmem_team_n_pes); ishmem_team_n_pes.
+    """
+    return find(team).n_pes()
+
+
+def team_translate_pe(src_team: Team | int, src_pe: int, dest_team: Team | int) -> int:
+    """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
+
+    Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
+    """
+    return find(src_team).translate_pe(src_pe, dest_team)
+
+
+def team_get_config(team: Team | int) -> TeamConfig:
+    """Return what a team was made with: see ``Team.get_config``.
+
+    Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
+    """
+    return find(team).get_config()
+
+
+def team_split_strided(parent_team: Team | int, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
+    """Return a new team of every ``stride``-th PE of another; collective over it: see ``Team.split_strided``.
+
+    Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
+    """
+    return find(parent_team).split_strided(start, stride, size, num_contexts=num_contexts)
+
+
+def team_split_2d(parent_team: Team | int, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
+    """Return new teams of this PE's row and column; collective over the parent: see ``Team.split_2d``.
+
+    Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
+    """
+    return find(parent_team).split_2d(xrange, num_contexts=num_contexts)
+
+
+def team_destroy(team: Team | int) -> None:
+    """Destroy a team; collective over it, blocking: see ``Team.destroy``.
+
+    Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
+    """
+    find(team).destroy()
+
+
+def team_ptr(team: Team | int, a: ndarray, pe: int) -> ndarray | None:
+    """Return ``ptr`` of PE ``pe`` of a team; ``None`` also when this PE is not in the team. Not collective.
+
+    Raises:
+        StateError: Destroyed, or not between ``init`` and ``finalize``.
+        SymmetryError: ``a`` is not on the symmetric heap.
+        IndexError: The team has no such PE.
+
+    Source: OpenSHMEM 1.6, 9.3.7 (shmem_team_ptr).
+    """
+    group = find(team)
+    return memory.ptr(a, group.world_pe(pe)) if group else None

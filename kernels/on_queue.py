@@ -1,0 +1,31 @@
+"""The kernels of one work-item that synchronise PEs in the order of a queue."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import dpctl
+import dpctl.tensor
+import numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+
+import ishmem
+
+
+@functools.lru_cache(maxsize=None)
+def _kernel(name: str) -> Any:
+    routine = getattr(ishmem, name)
+
+    def sync(item: kapi.Item, anchor, team):  # type: ignore[no-untyped-def]
+        routine()
+
+    def sync_team(item: kapi.Item, anchor, team):  # type: ignore[no-untyped-def]
+        routine(team)
+
+    return dpex.kernel(sync_team if name == "team_sync" else sync)
+
+
+def launch(name: str, team: int, anchor: dpctl.tensor.usm_ndarray, after: dpctl.SyclEvent) -> dpctl.SyclEvent:
+    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after an event."""
+    return dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)[1]

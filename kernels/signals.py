@@ -1,0 +1,128 @@
+"""Signals inside kernels: the device forms of ``ishmem.signals``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba_dpex import kernel_api as kapi
+
+from ishmem import amo, rma, signals
+from ishmem.constants import SignalOp
+from ishmem.table import SIGNAL_TYPES
+
+from . import arguments
+from .intrinsics import address_of, atomic_load, device, fence, group_rank, group_sum, require
+from .sync import compare
+
+
+def _check(routine: str, sig_addr: Any, signal: Any, index: Any, pe: Any = 0) -> None:
+    arguments.array(routine, "sig_addr", sig_addr, SIGNAL_TYPES)
+    arguments.contiguous(routine, sig_addr=sig_addr)
+    if signal is not None:
+        arguments.value(routine, "signal", signal, sig_addr.dtype)
+    arguments.integer(routine, "index", index)
+    arguments.integer(routine, "pe", pe)
+
+
+def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any, pe: Any) -> None:
+    _check(routine, sig_addr, signal, index, pe)
+    good = isinstance(sig_op, types.Integer) or getattr(sig_op, "instance_class", None) is SignalOp
+    good = good or isinstance(sig_op, types.IntEnumMember)
+    require(good, f"{routine}: sig_op is {sig_op}; allowed are SIGNAL_SET, SIGNAL_ADD")
+
+
+def update(sig_addr, signal, sig_op, pe, index):
+    """Set or add to a signal on a PE; in kernels only."""
+
+
+@device(update)
+def _update(sig_addr, signal, sig_op, pe, index):
+    def impl(sig_addr, signal, sig_op, pe, index):
+        if sig_op == SignalOp.ADD:
+            amo.atomic_add(sig_addr, signal, pe, index)
+        else:
+            amo.atomic_set(sig_addr, signal, pe, index)
+
+    return impl
+
+
+@device(signals.put_signal)
+def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
+    _check_put("put_signal", sig_addr, signal, sig_op, index, pe)
+
+    def impl(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
+        rma.put(dest, source, pe, nelems)
+        fence()
+        update(sig_addr, signal, sig_op, pe, index)
+
+    return impl
+
+
+@device(signals.put_signal_work_group)
+def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
+    _check_put("put_signal_work_group", sig_addr, signal, sig_op, index, pe)
+
+    def impl(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
+        rma.put_work_group(dest, source, pe, group, nelems)
+        fence()  # each work-item's own part
+        kapi.group_barrier(group)
+        if group_rank() == 0:
+            fence()
+            update(sig_addr, signal, sig_op, pe, index)
+        kapi.group_barrier(group)
+
+    return impl
+
+
+# Stores are never left for later, so the non-blocking forms are the same.
+device(signals.put_signal_nbi)(_put_signal)
+device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
+
+
+@device(signals.signal_fetch)
+def _signal_fetch(sig_addr, index=0):
+    _check("signal_fetch", sig_addr, None, index)
+    return lambda sig_addr, index=0: atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+
+
+@device(signals.signal_add)
+def _signal_add(sig_addr, signal, pe, index=0):
+    _check("signal_add", sig_addr, signal, index, pe)
+    return lambda sig_addr, signal, pe, index=0: update(sig_addr, signal, SignalOp.ADD, pe, index)
+
+
+@device(signals.signal_set)
+def _signal_set(sig_addr, signal, pe, index=0):
+    _check("signal_set", sig_addr, signal, index, pe)
+    return lambda sig_addr, signal, pe, index=0: update(sig_addr, signal, SignalOp.SET, pe, index)
+
+
+@device(signals.signal_wait_until)
+def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
+    _check("signal_wait_until", sig_addr, cmp_value, index)
+
+    def impl(sig_addr, cmp, cmp_value, index=0):
+        wanted = types.uint64(cmp_value)
+        seen = signals.signal_fetch(sig_addr, index)
+        while not compare(seen, cmp, wanted):
+            seen = signals.signal_fetch(sig_addr, index)
+        return seen
+
+    return impl
+
+
+@device(signals.signal_wait_until_work_group)
+def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
+    _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
+
+    def impl(sig_addr, cmp, cmp_value, group, index=0):
+        kapi.group_barrier(group)
+        seen = types.uint64(0)
+        if group_rank() == 0:
+            seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index)
+        all_see = types.uint64(group_sum(seen))
+        kapi.group_barrier(group)
+        return all_see
+
+    return impl

@@ -1,0 +1,87 @@
+"""Strided remote memory access inside kernels: the device forms of ``ishmem.strided``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba_dpex import kernel_api as kapi
+
+from ishmem import strided
+
+from . import arguments
+from .copy import copy_elements
+from .intrinsics import address_of, device, group_rank, group_size, peer_delta
+
+
+def copy_blocks(
+    like: Any, to: int, origin: int, dst: int, sst: int, bsize: int, nblocks: int, rank: int, size: int
+) -> None:
+    """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``; in kernels only."""
+
+
+@device(copy_blocks)
+def _copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
+    def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
+        to_step, from_step = dst * like.itemsize, sst * like.itemsize
+        if bsize < size:  # then a work-item has blocks of its own, else all have a part of each
+            for block in range(rank, nblocks, size):
+                copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
+        else:
+            for block in range(nblocks):
+                copy_elements(like, to + block * to_step, origin + block * from_step, bsize, rank, size)
+
+    return impl
+
+
+def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
+    arguments.contiguous(routine, dest=dest, source=source)
+    arguments.same_dtype(dest, source)
+    for name, kind in integers.items():
+        arguments.integer(routine, name, kind)
+
+
+def _register(name: str, put: int) -> None:
+    """Register the routine for blocks ``ib<name>``, that for elements ``i<name>``, and those of groups."""
+    get = 1 - put  # at which end the peer's memory is
+    blocks, elements = getattr(strided, f"ib{name}"), getattr(strided, f"i{name}")
+    group_blocks = getattr(strided, f"ib{name}_work_group")
+
+    @device(blocks)
+    def _blocks(dest, source, dst, sst, bsize, nblocks, pe):
+        _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
+
+        def impl(dest, source, dst, sst, bsize, nblocks, pe):
+            delta = peer_delta(pe)
+            to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
+            copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, 0, 1)
+
+        return impl
+
+    @device(elements)
+    def _elements(dest, source, dst, sst, nelems, pe):
+        _check(f"i{name}", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
+        return lambda dest, source, dst, sst, nelems, pe: blocks(dest, source, dst, sst, 1, nelems, pe)
+
+    @device(group_blocks)
+    def _group_blocks(dest, source, dst, sst, bsize, nblocks, pe, group):
+        _check(f"ib{name}_work_group", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
+
+        def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
+            kapi.group_barrier(group)
+            delta = peer_delta(pe)
+            to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
+            copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, group_rank(), group_size())
+            kapi.group_barrier(group)
+
+        return impl
+
+    @device(getattr(strided, f"i{name}_work_group"))
+    def _group_elements(dest, source, dst, sst, nelems, pe, group):
+        _check(f"i{name}_work_group", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
+        return lambda dest, source, dst, sst, nelems, pe, group: group_blocks(
+            dest, source, dst, sst, 1, nelems, pe, group
+        )
+
+
+_register("put", 1)
+_register("get", 0)

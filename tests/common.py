@@ -1,0 +1,64 @@
+"""What the tests of the operations share: the SYCL stack, patterns of data, comparisons.
+
+Import dpnp, numba_dpex and their parts from here: in the test session itself they load only after ishmem,
+and what loading them writes into the environment is not for the processes that tests start.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+import ishmem
+
+_environment = dict(os.environ)
+
+import dpctl  # noqa: E402, F401, RUF100
+import dpnp  # noqa: E402, F401, RUF100
+import numba_dpex as dpex  # noqa: E402, F401, RUF100
+from numba_dpex import kernel_api as kapi  # noqa: E402, F401, RUF100
+
+os.environ.clear()
+os.environ.update(_environment)
+
+WIDTH = 64
+"""Elements from the start of one case to that of the next."""
+
+# Size, offset of the source, offset of the destination: pairs that 16-byte units fit, and that they do not.
+GRID = [
+    (size, source, dest)
+    for size in (0, 1, 3, 7, 16, 33)
+    for source, dest in [(k, k) for k in range(16)] + [(k, 5 * k % 16) for k in range(16)] + [(0, 15), (15, 0)]
+]
+SAMPLE = GRID[::7]
+
+
+def pattern(dtype: Any, count: int, *seed: int) -> np.ndarray:
+    """Return values that differ from element to element and from seed to seed, the same on every PE."""
+    random, kind = np.random.default_rng(seed), np.dtype(dtype)
+    if kind.kind in "iu":
+        return random.integers(0, 256, count * kind.itemsize, dtype="u1").view(kind)
+    if kind.kind == "b":
+        return random.integers(0, 2, count).astype(bool)
+    values = random.standard_normal(count)
+    return (values + 1j * random.standard_normal(count) if kind.kind == "c" else values).astype(kind)
+
+
+def same(seen: Any, wanted: np.ndarray) -> None:
+    """Require equal elements, and show where they are not."""
+    array = seen if isinstance(seen, np.ndarray) else seen.asnumpy()
+    np.testing.assert_array_equal(array, wanted, strict=True)
+
+
+def symmetric(values: np.ndarray) -> Any:
+    """Return a symmetric array of these values, set on every PE."""
+    return ishmem.array(values)
+
+
+def edges(dtype: Any) -> list[int]:
+    """Return the values of an integer dtype that comparisons and sums go wrong at."""
+    limits = np.iinfo(dtype)
+    candidates = [limits.min, limits.min + 1, -1, 0, 1, limits.max // 2, limits.max // 2 + 1, limits.max - 1, limits.max]
+    return sorted({value for value in candidates if limits.min <= value <= limits.max})

@@ -1,0 +1,75 @@
+"""The offset allocator, against a simple model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ishmem.allocator import ALIGNMENT, Allocator
+
+START, END = 4096 + 64, 4096 + 64 + (1 << 16)
+
+# Allocate (bytes, alignment), or free the live allocation with this number, counted round.
+operations = st.lists(
+    st.one_of(
+        st.tuples(st.integers(0, 9000), st.sampled_from([2**k for k in range(15)])),
+        st.integers(0, 1000),
+    ),
+    max_size=60,
+)
+
+
+def fits(live: list[tuple[int, int]], size: int, alignment: int) -> int | None:
+    """Return the first offset where a piece fits between the live ones, by trying every place."""
+    for offset in range(START, END - size + 1, ALIGNMENT):
+        if offset % alignment == 0 and all(offset + size <= first or offset >= last for first, last in live):
+            return offset
+    return None
+
+
+def apply(allocator: Allocator, operation: Any, live: list[tuple[int, int]]) -> None:
+    if isinstance(operation, int):
+        if live:
+            first, _ = live.pop(operation % len(live))
+            allocator.release(first)
+        return
+    nbytes, alignment = operation
+    size = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+    wanted = fits(live, size, max(alignment, ALIGNMENT))
+    got = allocator.allocate(nbytes, alignment, "array", "file:1")
+    assert (got and got.offset) == wanted
+    if got:
+        assert (got.nbytes, got.reserved, got.what, got.where) == (nbytes, size, "array", "file:1")
+        live.append((got.offset, got.offset + size))
+
+
+def check(allocator: Allocator, live: list[tuple[int, int]]) -> None:
+    assert sorted(allocator.live) == sorted(first for first, _ in live)
+    used = sum(last - first for first, last in live)
+    assert (allocator.used_bytes, allocator.free_bytes) == (used, END - START - used)
+    edges = [START, *(edge for piece in sorted(live) for edge in piece), END]
+    assert allocator.largest == max(b - a for a, b in zip(edges[::2], edges[1::2]))
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(operations)
+def test_against_model(operations: list[Any]) -> None:
+    """First fit: never overlapping, always aligned, refused only when it cannot fit, and joined again when freed."""
+    allocator, live = Allocator(START, END), []  # type: ignore[var-annotated]
+    for operation in operations:
+        apply(allocator, operation, live)
+        check(allocator, live)
+    for first, _ in live:
+        allocator.release(first)
+    check(allocator, [])
+    whole = allocator.allocate(END - START, 1)
+    assert whole is not None
+    assert whole.offset == START
+
+
+def test_none() -> None:
+    allocator = Allocator(64, 64)
+    assert (allocator.size, allocator.free_bytes, allocator.largest) == (0, 0, 0)
+    assert allocator.allocate(0, 64) is None

@@ -1,0 +1,212 @@
+"""Contexts: operations by PEs of a team, quiet of their own, life and errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from common import pattern, same, symmetric
+from pes import Pool
+
+import ishmem
+
+
+def check_operations() -> None:
+    """Every operation, on the team that numbers the PEs backwards."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
+    values = [pattern("i8", 12, pe) for pe in range(n)]
+    source, dest, back = symmetric(values[me]), ishmem.zeros((5, 12), dtype="i8"), np.zeros((4, 12), "i8")
+    right, left = (me + 1) % n, (me - 1) % n
+    to = n - 1 - right
+    with team.create_ctx(ishmem.CTX_SERIALIZED | ishmem.CTX_NOSTORE) as ctx:
+        assert ctx
+        assert ishmem.ctx_get_team(ctx) == team
+        ctx.put(dest[0], source, to)
+        ctx.put_nbi(dest[1], source, pe=to)
+        ctx.iput(dest[2], source, 2, 1, 6, to)
+        ctx.ibput(dest[3], source, 4, 2, 2, 3, pe=to)
+        for k in range(3):
+            ctx.p(dest, me + k, to, index=48 + k)
+        ctx.fence()
+        ctx.quiet()
+        ishmem.barrier_all()
+        ctx.get(back[0], source, to)
+        ctx.get_nbi(back[1], source, pe=to)
+        ctx.iget(back[2], source, 2, 1, 6, to)
+        ctx.ibget(back[3], source, 4, 2, 2, 3, to)
+        ishmem.ctx_quiet(ctx)
+        assert ctx.g(source, to, 7) == values[right][7]
+    spread, blocks = np.zeros(12, "i8"), np.zeros(12, "i8")
+    spread[::2] = values[left][:6]
+    blocks.reshape(3, 4)[:, :2] = values[left][:6].reshape(3, 2)
+    wanted = np.stack([values[left], values[left], spread, blocks, np.zeros(12, "i8")])
+    wanted[4, :3] = left + np.arange(3)
+    same(dest, wanted)
+    spread[::2] = values[right][:6]
+    blocks.reshape(3, 4)[:, :2] = values[right][:6].reshape(3, 2)
+    same(back, np.stack([values[right], values[right], spread, blocks]))
+    team.destroy()
+
+
+def check_atomics() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
+    ctx = ishmem.ctx_create(team)
+    a, old, signal = ishmem.zeros(6, dtype="i8"), np.zeros(1, "i8"), ishmem.zeros(1, dtype="u8")
+    last = n - 1  # PE 0 of the world
+    for _ in range(20):
+        ctx.atomic_add(a, 3, last, 0)
+        ctx.atomic_inc(a, pe=last, index=1)
+    ctx.atomic_or(a, 1 << me, last, 2)
+    ctx.atomic_fetch_add_nbi(old, a, 1, last, 3)
+    ctx.quiet()
+    assert 0 <= old[0] < n
+    ctx.put_signal(a[4:5], a[5:6], signal, 1, ishmem.SIGNAL_ADD, last)
+    ishmem.barrier_all()
+    assert ctx.atomic_fetch(a, last, 0) == 60 * n
+    assert ctx.atomic_fetch(a, last, 3) == n
+    if me == 0:
+        same(a, np.array([60 * n, 20 * n, 2**n - 1, n, 0, 0]))
+        assert ishmem.signal_fetch(signal) == n
+    ishmem.barrier_all()
+    ishmem.ctx_destroy(ctx)
+    with pytest.raises(ishmem.StateError, match="destroyed"):
+        ctx.quiet()
+    team.destroy()
+
+
+def test_operations(pes: Pool) -> None:
+    pes.run(check_operations)
+    pes.run(check_atomics)
+
+
+@pytest.fixture(scope="module")
+def engine_pes() -> Iterator[Pool]:
+    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+    yield pool
+    pool.stop()
+
+
+def check_own_engine() -> None:
+    """The quiet of one context leaves alone what others have started."""
+    from ishmem import job
+
+    this, pe = job.current(), ishmem.n_pes() - 1
+    a, b = ishmem.zeros(8), ishmem.ones(8)
+    one, two = ishmem.ctx_create(), ishmem.ctx_create()
+    one.put_nbi(a[:4], b[:4], pe)
+    two.put_nbi(a[4:], b[4:], pe)
+    ishmem.put_nbi(a[:1], b[:1], pe)
+    outstanding = [one._engine, two._engine, this.default_engine]
+    assert [engine.outstanding for engine in outstanding] == [True, True, True]
+    two.quiet()
+    assert [engine.outstanding for engine in outstanding] == [True, False, True]
+    ishmem.quiet()
+    assert [engine.outstanding for engine in outstanding] == [True, False, False]
+    one.destroy()
+    assert not this.default_engine.outstanding
+    with pytest.raises(TypeError):
+        two.put(a[:4], np.zeros(4, "i4"), pe)
+    assert this.engine is this.default_engine
+    ishmem.CTX_DEFAULT.put_nbi(a[:1], b[:1], pe)
+    assert this.default_engine.outstanding
+    ishmem.CTX_DEFAULT.quiet()
+    assert not this.default_engine.outstanding
+    two.destroy()
+    ishmem.barrier_all()
+    if ishmem.my_pe() == pe:
+        same(a, np.ones(8))
+
+
+def test_own_engine(engine_pes: Pool) -> None:
+    engine_pes.run(check_own_engine)
+    engine_pes.run(check_operations)
+    engine_pes.run(check_atomics)
+
+
+def check_life() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.zeros(2, dtype="i4")
+    team = ishmem.TEAM_WORLD.split_strided(0, 1, 1)
+    ctx = team.create_ctx()
+    assert bool(ctx) == bool(team) == (me == 0)
+    if me == 0:
+        with pytest.raises(IndexError, match="numbered 0 to 0"):
+            ctx.p(a, 1, 1)
+    else:
+        assert ctx is ishmem.CTX_INVALID
+        assert ctx.get_team() == ishmem.TEAM_INVALID
+        ctx.quiet(), ctx.fence(), ctx.destroy()
+        with pytest.raises(ValueError, match="CTX_INVALID"):
+            ctx.p(a, 1, 0)
+    team.destroy()  # and its contexts
+    if me == 0:
+        with pytest.raises(ishmem.StateError, match="destroyed"):
+            ctx.p(a, 1, 0)
+        with pytest.raises(ishmem.StateError, match="destroyed"):
+            team.create_ctx()
+    with pytest.raises(ValueError, match="CTX_DEFAULT"):
+        ishmem.ctx_destroy(ishmem.CTX_DEFAULT)
+    with pytest.raises(ValueError, match="CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE"):
+        ishmem.ctx_create(options=8)
+    with pytest.raises(TypeError, match="team is an integer"):
+        ishmem.ctx_create("world")
+    ishmem.barrier_all()
+    ishmem.CTX_DEFAULT.p(a, 7, (me + 1) % n, 1)
+    ishmem.ctx_fence(ishmem.CTX_DEFAULT)
+    ishmem.barrier_all()
+    same(a, np.array([0, 7], "i4"))
+
+
+def check_limit() -> None:
+    from ishmem import contexts
+
+    made = [ishmem.ctx_create() for _ in range(contexts.MAX_CONTEXTS)]
+    with pytest.raises(ishmem.IshmemError, match="256 contexts are alive"):
+        ishmem.ctx_create()
+    made.pop().destroy()
+    made.append(ishmem.ctx_create())
+    for ctx in made:
+        ctx.destroy()
+
+
+@pytest.mark.pes(1, 3)
+def test_life(pes: Pool) -> None:
+    pes.run(check_life)
+    pes.run(check_limit)
+
+
+def check_threads() -> None:
+    """A private context refuses other threads; each thread with one of its own."""
+    me, n, rounds = ishmem.my_pe(), ishmem.n_pes(), 200
+    private = ishmem.ctx_create(options=ishmem.CTX_PRIVATE)
+    a, problems = ishmem.zeros(4, dtype="i8"), []
+
+    def work(number: int) -> None:
+        try:
+            private.quiet()
+        except ishmem.StateError as error:
+            problems.append(str(error))
+        with ishmem.ctx_create(options=ishmem.CTX_PRIVATE) as ctx:
+            for _ in range(rounds):
+                ctx.atomic_inc(a, (me + 1) % n, number)
+                ctx.g(a, me, number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(problems) == 4
+    assert "CTX_PRIVATE" in problems[0]
+    private.destroy()
+    ishmem.barrier_all()
+    same(a, np.full(4, rounds))
+
+
+@pytest.mark.pes(2)
+def test_threads(pes: Pool) -> None:
+    pes.run(check_threads)

@@ -1,0 +1,145 @@
+"""What the compilation of a kernel refuses, in the words of the host."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, same
+from numba.core.errors import NumbaError
+from pes import Pool, run_program
+
+import ishmem
+
+Body = Callable[..., Any]
+
+
+def one_call(text: str) -> Body:
+    """Return a kernel of three arrays whose body is one line."""
+    names: dict[str, Any] = {"ishmem": ishmem}
+    exec(f"def kernel(item, a, b, c):\n    {text}\n", names)
+    body: Body = names["kernel"]
+    return body
+
+
+def said_by_host(text: str, *arrays: Any) -> str:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        one_call(text)(None, *arrays)
+    return str(caught.value)
+
+
+def said_by_kernel(text: str, *arrays: Any) -> str:
+    kernel, space = dpex.kernel(one_call(text)), kapi.Range(1)
+    with pytest.raises(NumbaError) as caught:
+        dpex.call_kernel(kernel, space, *arrays)
+    return str(caught.value)
+
+
+# What both sides say, for the arrays a, b and c of the dtypes given.
+SAME = {
+    "ishmem.atomic_add(a, 1, 0)": ("float64", "atomic_add: dest has dtype float64; allowed are int32, int64, uint32, uint64"),
+    "ishmem.atomic_fetch_xor(a, 1, 0)": ("int8", "atomic_fetch_xor: dest has dtype int8; allowed are int32"),
+    "ishmem.atomic_compare_swap(a, 1, 2, 0)": ("float32", "atomic_compare_swap: dest has dtype float32; allowed are"),
+    "ishmem.atomic_fetch(a, 0)": ("int16", "atomic_fetch: source has dtype int16; allowed are int32, int64, uint32, uint64, float"),
+    "ishmem.wait_until(a, 1, 1)": ("float64", "wait_until: ivar has dtype float64; allowed are int32, int64, uint32, uint64"),
+    "ishmem.test(a, 1, 1)": ("uint8", "test: ivar has dtype uint8; allowed are int32"),
+    "ishmem.put(a, b, 0)": ("int32 int64", "dest has dtype int32 and source has dtype int64; they must be equal"),
+    "ishmem.get(a, b, 0)": ("float32 int32", "dest has dtype float32 and source has dtype int32; they must be equal"),
+    "ishmem.put_nbi(a, b, 0)": ("uint32 int32", "dest has dtype uint32 and source has dtype int32; they must be equal"),
+    "ishmem.put(a, b, 0.5)": ("int32 int32", "pe is an integer, got float"),
+    "ishmem.p(a, 1, 0, 0.5)": ("int32", "index is an integer, got float"),
+    "ishmem.p(a, 0.5, 0)": ("int32", "not of the kind of dtype int32"),
+    "ishmem.p(a, 1j, 0)": ("float64", "not of the kind of dtype float64"),
+    "ishmem.atomic_set(a, 0.5, 0)": ("uint64", "not of the kind of dtype uint64"),
+    "ishmem.wait_until(a, 1, 0.5)": ("int64", "not of the kind of dtype int64"),
+    "ishmem.atomic_inc(a[::2], 0)": ("int64", "dest is not contiguous"),
+    "ishmem.wait_until(a[::2], 1, 1)": ("int64", "ivar is not contiguous"),
+}
+
+
+def check_same(chosen: list[str]) -> None:
+    for text in chosen:
+        dtypes, words = SAME[text]
+        arrays = [ishmem.zeros(8, dtype=dtype) for dtype in (dtypes.split() * 3)[:3]]
+        for said in (said_by_host(text, *arrays), said_by_kernel(text, *arrays)):
+            assert re.search(re.escape(words), said), (text, said)
+
+
+@pytest.mark.pes(2)
+def test_same_words(pes: Pool) -> None:
+    pes.run(check_same, list(SAME))
+
+
+def check_only_kernels() -> None:
+    """What only a kernel refuses, since the host can do it, or does not have it."""
+    a = ishmem.zeros((4, 6), dtype="int64")
+    for text, words in (
+        ("ishmem.put(a[:, 1], b[:, 0], 0)", "put: dest is not contiguous"),
+        ("ishmem.get(a[0], b[:, 0], 0)", "get: source is not contiguous"),
+        ("ishmem.put(a, 1, 0)", "put: source is an array, got"),
+        ("ishmem.atomic_fetch_add_nbi(c, a, 1, 0)", "dest has dtype int64"),
+    ):
+        assert words in said_by_kernel(text, a, a, dpnp.zeros(1, dtype="int32")), text
+    same(a, np.zeros((4, 6), "int64"))
+
+
+@pytest.mark.pes(1)
+def test_only_kernels(pes: Pool) -> None:
+    pes.run(check_only_kernels)
+
+
+def check_only_host() -> None:
+    """The forms of a work-group are for kernels, and say so."""
+    a = ishmem.zeros(4)
+    for name in ("put", "get", "put_nbi", "get_nbi"):
+        with pytest.raises(TypeError, match=f"{name}_work_group is called inside numba_dpex kernels only"):
+            getattr(ishmem, f"{name}_work_group")(a, a, 0, None)
+    for name in ("fence", "quiet", "barrier_all", "sync_all"):
+        with pytest.raises(TypeError, match=f"{name}_work_group is called inside numba_dpex kernels only"):
+            getattr(ishmem, f"{name}_work_group")(None)
+
+
+@pytest.mark.pes(1)
+def test_work_group_on_host(pes: Pool) -> None:
+    pes.run(check_only_host)
+
+
+OUTSIDE = """
+import ishmem
+import dpnp
+import numba_dpex as dpex
+from numba.core.errors import NumbaError
+from numba_dpex import kernel_api as kapi
+
+@dpex.kernel
+def who(item: kapi.Item, a):
+    a[0] = ishmem.my_pe() + 10 * ishmem.n_pes()
+
+@dpex.kernel
+def late(item: kapi.Item, a):
+    ishmem.barrier_all()
+
+def refused(kernel):
+    try:
+        dpex.call_kernel(kernel, kapi.Range(1), a)
+    except NumbaError as error:
+        assert "compiled outside ishmem.init() to ishmem.finalize()" in str(error), error
+    else:
+        raise SystemExit("compiled")
+
+a = dpnp.zeros(1, dtype="int64")
+refused(who)
+ishmem.init(heap_size="1M")
+dpex.call_kernel(who, kapi.Range(1), a)
+assert int(a[0]) == ishmem.my_pe() + 10 * ishmem.n_pes()
+ishmem.finalize()
+refused(late)
+print("good")
+"""
+
+
+def test_outside() -> None:
+    result = run_program(OUTSIDE, 2)
+    assert result.stdout.count("good") == 2, result

@@ -1,0 +1,268 @@
+"""Locks, on the host and in kernels: exact counts under contention, order, errors."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, same
+from pes import Pool, run_program
+
+import ishmem
+from ishmem.locks import NEXT, SERVING, TICKETS
+
+
+def increment(counts, index: int) -> None:
+    """Read and write in two operations, which only a lock makes one."""
+    ishmem.p(counts, ishmem.g(counts, 0, index) + 1, 0, index)
+
+
+def start_at(locks, serving: int) -> None:
+    """Make free locks that have been taken ``serving`` times."""
+    word = serving << NEXT | serving << SERVING
+    for index in range(locks.size):
+        ishmem.p(locks, word - (1 << 64 if word >> 63 else 0), ishmem.my_pe(), index)
+    ishmem.barrier_all()
+
+
+def check_host(rounds: int, serving: int) -> None:
+    n = ishmem.n_pes()
+    locks, counts = ishmem.zeros(n + 2, dtype="i8"), ishmem.zeros(n + 2, dtype="i8")
+    start_at(locks, serving)
+    for number in range(rounds):
+        index = number % locks.size
+        ishmem.set_lock(locks, index)
+        increment(counts, index)
+        ishmem.clear_lock(locks, index)
+        with ishmem.lock(locks[1:], index=index) if index + 1 < locks.size else ishmem.lock(locks):
+            increment(counts, (index + 1) % locks.size)
+    ishmem.barrier_all()
+    if ishmem.my_pe() == 0:
+        assert counts.asnumpy().sum() == 2 * rounds * n
+
+
+@pytest.mark.parametrize("serving", [0, TICKETS - 7, (1 << 23) - 7])
+def test_host(pes: Pool, serving: int) -> None:
+    pes.run(check_host, 60, serving)
+
+
+def check_try() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    done = 0
+    while done < 50:
+        if ishmem.test_lock(locks):
+            increment(counts, 0)
+            assert ishmem.test_lock(locks) is False
+            ishmem.clear_lock(locks)
+            done += 1
+        else:
+            time.sleep(0)
+    ishmem.barrier_all()
+    assert ishmem.g(counts, 0) == 50 * n
+    if me == 0:
+        ishmem.set_lock(locks)
+    ishmem.barrier_all()
+    assert ishmem.test_lock(locks) is False
+    ishmem.barrier_all()
+    if me == 0:
+        ishmem.clear_lock(locks)
+
+
+def test_try(pes: Pool) -> None:
+    pes.run(check_try)
+
+
+def check_order() -> None:
+    """PEs that come one after the other get it in that order."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    locks, order, turn = ishmem.zeros(1, dtype="i8"), ishmem.zeros(n + 1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    if me == 0:
+        ishmem.set_lock(locks)
+    ishmem.barrier_all()
+    asked = [n - pe for pe in range(1, n)]  # the last PE first
+    if me > 0:
+        # The number of those that wait before this PE is seen in the lock itself.
+        while (ishmem.g(locks, 0) >> NEXT) - 1 != asked.index(me):
+            pass
+        ishmem.set_lock(locks)
+        ishmem.p(order, me, 0, 1 + ishmem.atomic_fetch_inc(turn, 0))
+        ishmem.clear_lock(locks)
+    else:
+        while (ishmem.g(locks, 0) >> NEXT) != n:
+            pass
+        ishmem.clear_lock(locks)
+    ishmem.barrier_all()
+    if me == 0:
+        same(order, np.array([0, *asked]))
+
+
+def test_order(pes: Pool) -> None:
+    pes.run(check_order)
+
+
+def check_completes() -> None:
+    """What the holder has put is there for the next one."""
+    n, size = ishmem.n_pes(), 1000
+    locks, data = ishmem.zeros(n, dtype="i8"), ishmem.zeros(size, dtype="i8")
+    for _ in range(100):
+        with ishmem.lock(locks, n - 1):
+            seen = np.empty(size, "i8")
+            ishmem.get(seen, data, n - 1)
+            assert (seen == seen[0]).all()
+            ishmem.put_nbi(data, seen + 1, n - 1)
+    ishmem.barrier_all()
+    if ishmem.my_pe() == n - 1:
+        same(data, np.full(size, 100 * n))
+
+
+@pytest.mark.pes(1, 2, 3)
+def test_completes(pes: Pool) -> None:
+    pes.run(check_completes)
+
+
+def check_errors() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    locks = ishmem.zeros(2, dtype="i8")
+    with pytest.raises(ishmem.StateError, match="nobody has it"):
+        ishmem.clear_lock(locks)
+    ishmem.barrier_all()
+    if me == 0:
+        ishmem.set_lock(locks, 1)
+        with pytest.raises(ishmem.StateError, match="already"):
+            ishmem.set_lock(locks, 1)
+    ishmem.barrier_all()
+    if me == n - 1 > 0:
+        with pytest.raises(ishmem.StateError, match="PE 0 has it"):
+            ishmem.clear_lock(locks, 1)
+    ishmem.barrier_all()
+    if me == 0:
+        ishmem.clear_lock(locks, 1)
+    with pytest.raises(KeyError), ishmem.lock(locks):
+        raise KeyError
+    ishmem.barrier_all()
+    for routine in (ishmem.set_lock, ishmem.test_lock, ishmem.clear_lock):
+        with pytest.raises(TypeError, match="allowed are int64"):
+            routine(ishmem.zeros(1, dtype="i4"))
+        with pytest.raises(ishmem.SymmetryError):
+            routine(dpnp.zeros(1, dtype="i8"))
+        with pytest.raises(IndexError, match="elements 0 to 1"):
+            routine(locks, 2)
+
+
+@pytest.mark.pes(1, 3)
+def test_errors(pes: Pool) -> None:
+    pes.run(check_errors)
+
+
+def check_threads() -> None:
+    locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+
+    def work() -> None:
+        for _ in range(50):
+            with ishmem.lock(locks):
+                increment(counts, 0)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ishmem.barrier_all()
+    assert ishmem.g(counts, 0) == 150 * ishmem.n_pes()
+
+
+@pytest.mark.pes(2)
+def test_threads(pes: Pool) -> None:
+    pes.run(check_threads)
+
+
+# --- in kernels
+
+
+@dpex.kernel
+def count_in_kernel(item: kapi.Item, locks, counts, rounds, out):
+    for number in range(rounds):
+        index = number % 2
+        ishmem.set_lock(locks, index)
+        ishmem.p(counts, ishmem.g(counts, 0, index) + 1, 0, index)
+        ishmem.clear_lock(locks, index)
+    while not ishmem.test_lock(locks, 2):
+        pass
+    out[0] = ishmem.test_lock(locks, 2)
+    ishmem.p(counts, ishmem.g(counts, 0, 2) + 1, 0, 2)
+    ishmem.clear_lock(locks, 2)
+    ishmem.clear_lock(locks, 2)  # not this PE's: nothing happens
+
+
+def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
+    """Kernels, and the host of PE 0 at the same time."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    locks, counts, out = ishmem.zeros(3, dtype="i8"), ishmem.zeros(3, dtype="i8"), dpnp.ones(1, dtype="i8")
+    start_at(locks, serving)
+    if host_too and me == 0:
+        for number in range(rounds):
+            with ishmem.lock(locks, number % 2):
+                increment(counts, number % 2)
+    else:
+        dpex.call_kernel(count_in_kernel, kapi.Range(1), locks, counts, rounds, out)
+        assert int(out[0]) == 0
+    ishmem.barrier_all()
+    if me == 0:
+        same(counts, np.array([rounds // 2 * n, rounds // 2 * n, n - host_too]))
+    ticket = serving + rounds // 2 * n & TICKETS
+    assert ishmem.g(locks, 0) & (1 << NEXT) - 1 == ticket << SERVING
+
+
+@pytest.mark.parametrize("host_too", [False, True])
+def test_kernel(pes: Pool, host_too: bool) -> None:
+    pes.run(check_kernel, 40 if pes.n < 3 else 12, 0, host_too)
+
+
+@pytest.mark.pes(2)
+def test_kernel_tickets_wrap(pes: Pool) -> None:
+    pes.run(check_kernel, 40, TICKETS - 5, True)
+
+
+@dpex.kernel
+def lock_of_wrong_type(item: kapi.Item, locks):
+    ishmem.set_lock(locks)
+
+
+def check_kernel_types() -> None:
+    with pytest.raises(Exception, match="set_lock: lock has dtype float32; allowed are int64"):
+        dpex.call_kernel(lock_of_wrong_type, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
+
+
+@pytest.mark.pes(1)
+def test_kernel_types(pes: Pool) -> None:
+    pes.run(check_kernel_types)
+
+
+# --- a holder dies
+
+DEATH = """
+import os, signal, ishmem
+ishmem.init()
+locks = ishmem.zeros(1, dtype="i8")
+if ishmem.my_pe() == 1:
+    ishmem.set_lock(locks)
+ishmem.barrier_all()
+if ishmem.my_pe() == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
+try:
+    ishmem.set_lock(locks)
+except ishmem.PeerLost as error:
+    print("lost", error.pe, flush=True)
+    os._exit(3)
+"""
+
+
+def test_death() -> None:
+    result = run_program(DEATH, 2)
+    assert result.returncode in (128 + signal.SIGKILL, 137, 1), result
+    assert "lost 1" in result.stdout, result

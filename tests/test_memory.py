@@ -1,0 +1,376 @@
+"""Arrays and memory on the symmetric heap."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpnp, pattern, same
+from pes import Pool, run_program
+
+import ishmem
+from ishmem.table import RMA_TYPES
+
+
+def offset_of(a: Any) -> int:
+    from ishmem import job
+
+    address = a._pointer if hasattr(a, "_pointer") else a.get_array()._pointer
+    offset: int = address - job.current().heap.base
+    return offset
+
+
+def free_bytes() -> int:
+    from ishmem import job
+
+    return job.current().heap.allocator.free_bytes
+
+
+def raises(kind: type[BaseException], words: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """Require an exception of exactly this kind whose text has these words, and that the heap is as before."""
+    before = free_bytes()
+    with pytest.raises(kind) as caught:
+        call(*args, **kwargs)
+    assert caught.type is kind, caught.value
+    assert words in str(caught.value), caught.value
+    assert free_bytes() == before
+
+
+# --- creation, against dpnp
+
+SHAPES: tuple[Any, ...] = (7, (3, 5), (2, 3, 4), (), 0, (0, 3), (3, 0), 1, [2, 2], np.int64(3))
+
+
+def alike(mine: Any, theirs: Any, values: bool = True) -> None:
+    assert isinstance(mine, dpnp.ndarray)
+    assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype)
+    assert (mine.flags.c_contiguous, mine.flags.f_contiguous) == (theirs.flags.c_contiguous, theirs.flags.f_contiguous)
+    assert ishmem.is_symmetric(mine)
+    if values:
+        same(mine, theirs.asnumpy())
+
+
+def check_creators(dtypes: list[str | None], shapes: tuple[Any, ...]) -> None:
+    for dtype, shape, order in itertools.product(dtypes, shapes, "CF"):
+        given = {"dtype": dtype, "order": order}
+        alike(ishmem.empty(shape, **given), dpnp.empty(shape, **given), values=False)
+        alike(ishmem.zeros(shape, **given), dpnp.zeros(shape, **given))
+        alike(ishmem.ones(shape, **given), dpnp.ones(shape, **given))
+        alike(ishmem.full(shape, 1, **given), dpnp.full(shape, 1, **given))
+    ishmem.free_all()
+
+
+@pytest.mark.pes(1, 3)
+def test_creators(pes: Pool) -> None:
+    pes.run(check_creators, [None, "int32"], SHAPES)
+
+
+@pytest.mark.pes(2)
+def test_creators_types(pes: Pool) -> None:
+    pes.run(check_creators, [None, *RMA_TYPES], ((3, 5), (), (0, 2)))
+
+
+def check_like() -> None:
+    for dtype in RMA_TYPES:
+        model = dpnp.asarray(pattern(dtype, 12, 1)).reshape(3, 4)
+        mine = ishmem.array(model)
+        alike(mine, model)
+        assert ishmem.is_symmetric(mine)
+        assert not ishmem.is_symmetric(model)
+        for given in ({}, {"dtype": "int16"}, {"order": "F"}, {"shape": (2, 5)}):
+            alike(ishmem.empty_like(mine, **given), dpnp.empty_like(model, **given), values=False)
+            alike(ishmem.zeros_like(mine, **given), dpnp.zeros_like(model, **given))
+            alike(ishmem.ones_like(model, **given), dpnp.ones_like(model, **given))
+            alike(ishmem.full_like(mine, 3, **given), dpnp.full_like(model, 3, **given))
+        ishmem.free_all()
+
+
+@pytest.mark.pes(2)
+def test_like(pes: Pool) -> None:
+    pes.run(check_like)
+
+
+def check_array_and_arange() -> None:
+    me = ishmem.my_pe()
+    block = np.arange(24, dtype="float32").reshape(4, 6)
+    for given in (
+        3, 2.5, True, 1j, [1, 2], [[1.5, 2], [3, 4]], (), [], [[], []], range(5), np.float32(2), block, block.T,
+        block[::-1, ::2], np.asfortranarray(block), dpnp.asarray(block), dpnp.asarray(block)[1:, ::3], pattern("bool", 9, me),
+    ):  # fmt: skip
+        alike(ishmem.array(given), dpnp.array(given))
+    alike(ishmem.array(block, "int8"), dpnp.array(block, "int8"))
+    alike(ishmem.array(block, order="F"), dpnp.array(block, order="F"))
+    alike(ishmem.array(block.T, order="C"), dpnp.array(block.T, order="C"))
+    for arguments in ((5,), (2, 9), (9, 2, -3), (0.5, 4), (5, 2), (0, 1, 0.25)):
+        alike(ishmem.arange(*arguments), dpnp.arange(*arguments))
+        alike(ishmem.arange(*arguments, dtype="float32"), dpnp.arange(*arguments, dtype="float32"))
+    for value in (1, 2.5, True, 3j):
+        alike(ishmem.full(3, value), dpnp.full(3, value))
+    mine = ishmem.full(4, me)
+    for pe in range(ishmem.n_pes()):
+        assert ishmem.g(mine, pe, 3) == pe, "set on every PE when the call returns"
+
+
+def test_array_and_arange(pes: Pool) -> None:
+    pes.run(check_array_and_arange)
+
+
+def check_is_ordinary() -> None:
+    """A symmetric array is a dpnp array; what is computed from it is on no heap."""
+    a = ishmem.arange(12, dtype="float64").reshape(3, 4)
+    assert ishmem.is_symmetric(a)
+    assert ishmem.is_symmetric(a[1:, ::-2])
+    assert not ishmem.is_symmetric(a + 1)
+    assert not ishmem.is_symmetric(a.copy())
+    assert not ishmem.is_symmetric(np.zeros(3))
+    assert not ishmem.is_symmetric("text")
+    assert not ishmem.is_symmetric(ishmem.ptr(a, (ishmem.my_pe() + 1) % ishmem.n_pes())) or ishmem.n_pes() == 1
+    same(dpnp.sum(a * 2, axis=0), np.array([24.0, 30, 36, 42]))
+    assert dpnp.zeros(1).sycl_queue == a.sycl_queue
+
+
+@pytest.mark.pes(1, 2)
+def test_is_ordinary(pes: Pool) -> None:
+    pes.run(check_is_ordinary)
+
+
+# --- raw memory
+
+
+def check_raw() -> list[int]:
+    me, n, offsets = ishmem.my_pe(), ishmem.n_pes(), []
+    for alignment in [2**k for k in range(17)]:
+        memory = ishmem.align(alignment, 100 + alignment)
+        assert memory._pointer % max(alignment, 64) == 0
+        assert memory.nbytes == 100 + alignment
+        offsets.append(offset_of(memory))
+    dirty = ishmem.malloc(1000)
+    dirty.memset(255)
+    offsets.append(offset_of(dirty))
+    ishmem.free(dirty)
+    clean = ishmem.calloc(125, 8)
+    assert offset_of(clean) == offsets[-1]
+    same(np.asarray(clean.copy_to_host()), np.zeros(1000, "u1"))
+    ishmem.put(clean, np.full(1000, me, "u1"), (me + 1) % n)
+    ishmem.barrier_all()
+    same(np.asarray(clean.copy_to_host()), np.full(1000, (me - 1) % n, "u1"))
+    for nothing in (ishmem.malloc(0), ishmem.calloc(0, 8), ishmem.calloc(8, 0), ishmem.align(128, 0)):
+        assert nothing is None
+        ishmem.free(nothing)
+    return offsets
+
+
+def test_raw(pes: Pool) -> None:
+    results = pes.run(check_raw)
+    assert all(offsets == results[0] for offsets in results)
+
+
+def check_reuse() -> list[int]:
+    """What is freed is used again, and neighbours become one piece; garbage collection frees nothing."""
+    whole = free_bytes()
+    a, b, c = (ishmem.zeros(1000, dtype="uint8") for _ in range(3))
+    places = [offset_of(one) for one in (a, b, c)]
+    for one in (a, c, b):
+        ishmem.free(one)
+    assert free_bytes() == whole
+    again = ishmem.zeros(3000, dtype="uint8")
+    assert offset_of(again) == places[0]
+    ishmem.free(again)
+    lost = ishmem.ones(500)
+    used = whole - free_bytes()
+    del lost
+    gc.collect()
+    assert whole - free_bytes() == used > 0
+    ishmem.free_all()
+    assert free_bytes() == whole
+    everything = ishmem.empty(whole, dtype="uint8")
+    assert free_bytes() == 0
+    ishmem.free(everything)
+    return places
+
+
+def test_reuse(pes: Pool) -> None:
+    results = pes.run(check_reuse)
+    assert all(places == results[0] for places in results)
+
+
+# --- disagreement
+
+
+def check_disagreement(odd: int) -> None:
+    """One PE asks for something else: every PE raises, and names it."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    mine = me == odd
+    a, b = ishmem.zeros(8), ishmem.zeros(8)
+    for call in (
+        lambda: ishmem.zeros(9 if mine else 8),
+        lambda: ishmem.zeros(8, dtype="int64" if mine else "float64"),
+        lambda: (ishmem.ones if mine else ishmem.zeros)(8),
+        lambda: ishmem.malloc(65 if mine else 64),
+        lambda: ishmem.align(128 if mine else 256, 64),
+        lambda: (ishmem.malloc if mine else ishmem.empty)(8),
+        lambda: ishmem.free(a if mine else b),
+        lambda: ishmem.free(a) if mine else ishmem.zeros(8),
+    ):
+        before = free_bytes()
+        with pytest.raises(ishmem.SymmetryError) as caught:
+            call()
+        assert f"PE {odd}" in str(caught.value)
+        assert n == 2 or all(f"PE {pe}" not in str(caught.value) for pe in range(n) if pe != odd)
+        assert free_bytes() == before
+    ishmem.free(b)
+    ishmem.free(a)
+
+
+@pytest.mark.pes(2, 3, 4)
+def test_disagreement(pes: Pool) -> None:
+    for odd in {0, pes.n - 1}:
+        pes.run(check_disagreement, odd)
+
+
+BAD: dict[str, tuple[type[BaseException], str, Callable[[], Any]]] = {
+    "negative size": (ValueError, "-1", lambda: ishmem.zeros(-1)),
+    "negative in shape": (ValueError, "-3", lambda: ishmem.empty((2, -3))),
+    "float size": (TypeError, "float", lambda: ishmem.zeros(2.0)),
+    "text size": (TypeError, "str", lambda: ishmem.zeros("7")),
+    "text dtype": (TypeError, "", lambda: ishmem.ones(3, dtype="nonsense")),
+    "dtype of text": (TypeError, "allowed are bool, int8", lambda: ishmem.ones(3, dtype="S3")),
+    "dtype of objects": (TypeError, "allowed are bool, int8", lambda: ishmem.array([None])),
+    "long double": (TypeError, "allowed are bool, int8", lambda: ishmem.zeros(3, dtype="longdouble")),
+    "order": (ValueError, "'X'", lambda: ishmem.zeros(3, order="X")),
+    "order of array": (ValueError, "'X'", lambda: ishmem.array([1, 2], order="X")),
+    "other memory": (ValueError, "shared", lambda: ishmem.zeros(3, usm_type="shared")),
+    "fill": (ValueError, "", lambda: ishmem.full(3, "text", dtype="int32")),
+    "ragged": (ValueError, "", lambda: ishmem.array([[1, 2], [3]])),
+    "step of zero": (ZeroDivisionError, "", lambda: ishmem.arange(0, 5, 0)),
+    "like nothing": (TypeError, "", lambda: ishmem.zeros_like(None)),
+    "malloc": (ValueError, "-1", lambda: ishmem.malloc(-1)),
+    "malloc of text": (TypeError, "str", lambda: ishmem.malloc("8")),
+    "calloc": (ValueError, "negative", lambda: ishmem.calloc(-1, 8)),
+    "calloc of two": (ValueError, "negative", lambda: ishmem.calloc(-1, -8)),
+    "calloc of text": (TypeError, "str", lambda: ishmem.calloc("1", 8)),
+    "alignment": (ValueError, "alignment is 48", lambda: ishmem.align(48, 8)),
+    "alignment of 0": (ValueError, "alignment is 0", lambda: ishmem.align(0, 8)),
+    "free of text": (TypeError, "str", lambda: ishmem.free("text")),
+    "free of ordinary": (ishmem.SymmetryError, "not", lambda: ishmem.free(dpnp.zeros(3))),
+    "free of host": (ishmem.SymmetryError, "not", lambda: ishmem.free(np.zeros(3))),
+}
+
+
+def check_bad(name: str, alone: bool) -> None:
+    """A bad argument on one PE is an error on every PE, and nothing stays behind."""
+    kind, words, call = BAD[name]
+    last = ishmem.n_pes() - 1
+    if ishmem.my_pe() == last or not alone:
+        before = free_bytes()
+        with pytest.raises(kind) as caught:
+            call()
+        assert words in str(caught.value)
+        assert free_bytes() == before
+    else:
+        raises(ishmem.SymmetryError, f"PE {last}", ishmem.zeros, 3)
+    ishmem.free(ishmem.zeros(5))
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments(pes: Pool, name: str) -> None:
+    for alone in (False, True):
+        pes.run(check_bad, name, alone, timeout=10)
+
+
+def check_free() -> None:
+    a, m = ishmem.zeros((4, 6)), ishmem.malloc(100)
+    raises(ValueError, "whole allocation", ishmem.free, a[1:])
+    raises(ValueError, "whole allocation", ishmem.free, a[:2])
+    raises(ishmem.SymmetryError, "not", ishmem.free, a + 1)
+    ishmem.free(m)
+    raises(ishmem.SymmetryError, "freed twice?", ishmem.free, m)
+    ishmem.free(a)
+    raises(ishmem.SymmetryError, "freed twice?", ishmem.free, a)
+    raises(ishmem.SymmetryError, "was freed", ishmem.put, a, np.zeros((4, 6)), 0)
+    raises(ishmem.SymmetryError, "was freed", ishmem.ptr, a, 0)
+    assert not ishmem.is_symmetric(a)
+    ishmem.free(None)
+
+
+def test_free(pes: Pool) -> None:
+    pes.run(check_free)
+
+
+def check_exhaustion() -> None:
+    a = ishmem.ones(10)
+    for call in (lambda: ishmem.zeros(free_bytes() + 1, dtype="uint8"), lambda: ishmem.malloc(2**62), lambda: ishmem.empty(10**30)):
+        with pytest.raises(ishmem.HeapExhausted) as caught:
+            call()
+        assert isinstance(caught.value, MemoryError)
+        for words in ("used 128", f"free {free_bytes()}", "ISHMEM_SYMMETRIC_SIZE"):
+            assert words in str(caught.value)
+    b = ishmem.zeros(free_bytes(), dtype="uint8")
+    raises(ishmem.HeapExhausted, "free 0", ishmem.zeros, 1)
+    ishmem.free(b)
+    same(a, np.ones(10))
+    alike(ishmem.zeros(3), dpnp.zeros(3))
+
+
+def test_exhaustion(pes: Pool) -> None:
+    pes.run(check_exhaustion)
+
+
+def check_queries() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, ordinary = ishmem.zeros(8), dpnp.zeros(8)
+    for pe in range(n):
+        assert ishmem.pe_accessible(pe)
+        assert ishmem.addr_accessible(a[2:], pe)
+        assert not ishmem.addr_accessible(ordinary, pe)
+        raises(ishmem.SymmetryError, "not on the symmetric heap", ishmem.ptr, ordinary, pe)
+    assert ishmem.ptr(a, me) is a
+    assert not ishmem.pe_accessible(n)
+    assert not ishmem.pe_accessible(-1)
+    raises(IndexError, f"pe is {n}", ishmem.addr_accessible, a, n)
+    raises(IndexError, "pe is -1", ishmem.ptr, a, -1)
+    raises(TypeError, "pe is an integer", ishmem.ptr, a, 0.0)
+    raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
+
+
+def test_queries(pes: Pool) -> None:
+    pes.run(check_queries)
+
+
+LEAK = """
+import warnings
+import ishmem
+ishmem.init(heap_size="1M")
+kept = ishmem.zeros((3, 5), dtype="float32")
+freed = ishmem.ones(4)
+ishmem.malloc(77)
+ishmem.free(freed)
+warnings.simplefilter("always")
+with warnings.catch_warnings(record=True) as caught:
+    try:
+        ishmem.finalize()
+    except ishmem.IshmemError as error:
+        print("error", error)
+for one in caught:
+    print("warning", one.category.__name__, one.message)
+"""
+
+
+@pytest.mark.parametrize("leaks", ["warn", "error", "ignore"])
+def test_leaks(leaks: str) -> None:
+    result = run_program(LEAK, 1, env={"ISHMEM_LEAKS": leaks}, options=["--no-prefix"])
+    assert result.returncode == 0, result
+    first = {"warn": "warning ResourceWarning ", "error": "error ", "ignore": ""}[leaks]
+    if leaks == "ignore":
+        assert result.stdout == ""
+        return
+    assert result.stdout.startswith(f"{first}PE 0: 2 symmetric allocations were never freed:")
+    assert "zeros of 60 bytes" in result.stdout
+    assert "program.py:5\n" in result.stdout
+    assert "malloc of 77 bytes" in result.stdout
+    assert "program.py:7\n" in result.stdout
+    assert "program.py:6" not in result.stdout

@@ -1,0 +1,459 @@
+"""The on-queue forms: order with kernels and with each other, real copies, results, errors."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmetric
+from pes import Pool, run_program
+
+import ishmem
+from ishmem.table import RMA_TYPES
+
+LARGE = 40_000
+READY = dpctl.SyclEvent()
+
+
+def ring() -> tuple[int, int, int]:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    return me, (me + 1) % n, (me - 1) % n
+
+
+def new_queue(like: Any) -> dpctl.SyclQueue:
+    return dpctl.SyclQueue(like.sycl_context, like.sycl_device)
+
+
+@dpex.kernel
+def fill(item: kapi.Item, out, factor):
+    i = item.get_id(0)
+    out[i] = i * factor
+
+
+@dpex.kernel
+def add_one(item: kapi.Item, source, out):
+    i = item.get_id(0)
+    out[i] = source[i] + 1
+
+
+@dpex.kernel
+def spin_then_fill(item: kapi.Item, flag, out, value):
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+    out[0] = value
+
+
+# ---- copies
+
+
+def check_copies(dtype: str) -> None:
+    me, right, left = ring()
+    span = WIDTH * len(SAMPLE)
+    mine, theirs = pattern(dtype, span, me), pattern(dtype, span, left)
+    source, dest, back = symmetric(mine), symmetric(pattern(dtype, span, 99)), dpnp.zeros(span, dtype=dtype)
+    queues = [None, new_queue(source)]
+    expected = pattern(dtype, span, 99)
+    for case, (size, start, to) in enumerate(SAMPLE):
+        start, to = WIDTH * case + start, WIDTH * case + to
+        origin = (source, mine)[case % 2][start : start + size]
+        expected[to : to + size] = theirs[start : start + size]
+        put = (ishmem.put_on_queue, ishmem.put_nbi_on_queue)[case % 2]
+        event = put(dest[to : to + size], origin, right, queues[case % 2])
+        assert isinstance(event, dpctl.SyclEvent)
+    for queue in queues:
+        ishmem.quiet_on_queue(queue).wait()
+    ishmem.barrier_all()
+    same(dest, expected)
+    host = np.zeros(span, dtype)
+    ishmem.get_on_queue(back, dest, right).wait()
+    ishmem.get_nbi_on_queue(host, source, left, queues[1], nelems=span).wait()
+    same(host, theirs)
+    now = np.empty_like(expected)
+    ishmem.get(now, dest, right)
+    same(back, now)
+    ishmem.barrier_all()
+    ishmem.put_on_queue(dest[3:4], mine[5], right).wait()
+    ishmem.barrier_all()
+    same(dest[3:4], theirs[5:6])
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_copies(pes: Pool, dtype: str) -> None:
+    pes.run(check_copies, dtype)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_copies_on_other_numbers_of_pes(pes: Pool) -> None:
+    pes.run(check_copies, "int16")
+
+
+def check_large() -> None:
+    """Megabytes, to all PEs at once, from several queues, with a source that nobody else refers to."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    count = 1 << 20
+    dest = ishmem.zeros((n, count), dtype="i4")
+    ishmem.barrier_all()
+    events = [
+        ishmem.put_on_queue(dest[me], np.arange(count, dtype="i4") * (me + 1) + pe, pe, new_queue(dest))
+        for pe in range(n)
+    ]
+    for event in events:
+        event.wait()
+    ishmem.barrier_all()
+    for pe in range(n):
+        same(dest[pe], np.arange(count, dtype="i4") * (pe + 1) + me)
+
+
+@pytest.mark.pes(3)
+def test_large(pes: Pool) -> None:
+    pes.run(check_large)
+
+
+# ---- strided
+
+
+def check_strided(dtype: str) -> None:
+    me, right, left = ring()
+    mine, theirs = pattern(dtype, 400, me), pattern(dtype, 400, left)
+    source, queue = symmetric(mine), None
+    for dst, sst, bsize, nblocks in ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1)):
+        for origin in (source, dpnp.asarray(mine), mine):
+            before = pattern(dtype, 400, 7)
+            dest, expected = symmetric(before), before.copy()
+            for i in range(nblocks):
+                expected[1 + i * dst : 1 + i * dst + bsize] = theirs[2 + i * sst : 2 + i * sst + bsize]
+            tail = (dst, sst, nblocks) if bsize == 1 else (dst, sst, bsize, nblocks)
+            put, get = (
+                (ishmem.iput_on_queue, ishmem.iget_on_queue) if bsize == 1 else (ishmem.ibput_on_queue, ishmem.ibget_on_queue)
+            )
+            put(dest[1:], origin[2:], *tail, right, queue).wait()
+            ishmem.barrier_all()
+            same(dest, expected)
+            local = dpnp.asarray(before)
+            get(local[1:], source[2:], *tail, left, queue, [READY]).wait()
+            same(local, expected)
+            queue = new_queue(source) if queue is None else queue
+    packed = np.zeros(60, dtype)
+    ishmem.ibget_on_queue(packed, source, 3, 9, 3, 20, left).wait()
+    same(packed, np.concatenate([theirs[9 * i : 9 * i + 3] for i in range(20)]))
+    with pytest.raises(ValueError, match="no gaps"):
+        ishmem.iget_on_queue(packed, source, 2, 1, 5, left)
+    with pytest.raises(ValueError, match="strides are at least 1"):
+        ishmem.iput_on_queue(source, source, 0, 1, 5, left)
+    ishmem.barrier_all()
+    # Interleaved parts of one array, on this PE itself.
+    ishmem.iput_on_queue(source, source[1:], 2, 2, 100, me).wait()
+    swapped = mine.copy()
+    swapped[0:200:2] = mine[1:200:2]
+    same(source, swapped)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "uint64", "complex128"])
+def test_strided(pes: Pool, dtype: str) -> None:
+    pes.run(check_strided, dtype)
+
+
+@pytest.mark.pes(1, 3)
+def test_strided_on_other_numbers_of_pes(pes: Pool) -> None:
+    pes.run(check_strided, "int32")
+
+
+def check_views() -> None:
+    """A view that is not contiguous goes as a strided copy."""
+    me, right, left = ring()
+    dest = ishmem.zeros((6, 10), dtype="i4")
+    source = dpnp.asarray(np.arange(60, dtype="i4").reshape(6, 10) + 100 * me)
+    ishmem.put_on_queue(dest[:, 3:7], source[:, 2:6], right).wait()
+    ishmem.barrier_all()
+    expected = np.zeros((6, 10), "i4")
+    expected[:, 3:7] = (np.arange(60).reshape(6, 10) + 100 * left)[:, 2:6]
+    same(dest, expected)
+
+
+@pytest.mark.pes(2)
+def test_views(pes: Pool) -> None:
+    pes.run(check_views)
+
+
+# ---- order
+
+
+def check_chain(rounds: int) -> None:
+    """Kernel, put with signal, and on the other PE wait, kernel: each ordered by events only."""
+    me, right, left = ring()
+    work, inbox = ishmem.zeros(LARGE, dtype="i4"), ishmem.zeros(LARGE, dtype="i4")
+    signal, freed = ishmem.zeros(1, dtype="u8"), ishmem.zeros(1, dtype="u8")
+    out, seen = dpnp.zeros(LARGE, dtype="i4"), dpnp.zeros(1, dtype="u8")
+    receiving, acknowledging = new_queue(work), new_queue(work)
+    ishmem.barrier_all()
+    sent = done = READY
+    for number in range(1, rounds + 1):
+        _, made = dpex.call_kernel_async(fill, kapi.Range(LARGE), (sent,), work, number * (me + 1))
+        free = ishmem.signal_wait_until_on_queue(
+            freed, ishmem.CMP_GE, number - 1, np.zeros(1, "i8"), acknowledging, [made]
+        )
+        sent = ishmem.put_signal_on_queue(inbox, work, signal, 1, ishmem.SIGNAL_ADD, right, None, [free])
+        come = ishmem.signal_wait_until_on_queue(signal, ishmem.CMP_GE, number, seen, receiving)
+        _, done = dpex.call_kernel_async(add_one, kapi.Range(LARGE), (come,), inbox, out)
+        done.wait()
+        same(out, np.arange(LARGE, dtype="i4") * (number * (left + 1)) + 1)
+        assert int(seen[0]) == number
+        ishmem.put_signal_nbi_on_queue(
+            inbox[:0], inbox[:0], freed, number, ishmem.SIGNAL_SET, left, receiving, [done]
+        ).wait()
+    ishmem.barrier_all()
+
+
+def test_kernels_and_signals_follow_each_other(pes: Pool) -> None:
+    pes.run(check_chain, 12 if pes.n < 4 else 4)
+
+
+def check_random(seed: int) -> None:
+    """Operations on several queues whose only order is that of their dependences, given in any order."""
+    me, right, _left = ring()
+    generator = random.Random(seed)
+    steps = 40
+    cells = ishmem.zeros(steps + 1, dtype="i8")
+    queues = [new_queue(cells) for _ in range(3)]
+    ishmem.p(cells, 7 + me, me, 0)
+    ishmem.barrier_all()
+    events = [READY]
+    for step in range(1, steps + 1):
+        # Element step comes from element step - 1, with dependences that are more than it needs.
+        extra = generator.sample(events, min(len(events), generator.randrange(3)))
+        depends = [*extra, events[-1]]
+        generator.shuffle(depends)
+        source, dest = cells[step - 1 : step], cells[step : step + 1]
+        queue = generator.choice(queues)
+        if generator.random() < 0.7:
+            events.append(ishmem.put_on_queue(dest, source, me, queue, depends))
+        else:
+            events.append(ishmem.get_on_queue(dest, source, me, queue, depends))
+    events[-1].wait()
+    same(cells, np.full(steps + 1, 7 + me))
+    # And without dependences, on one queue: the queue's own order.
+    ishmem.p(cells, -me, me, 0)
+    for step in range(1, steps + 1):
+        event = ishmem.put_on_queue(cells[step : step + 1], cells[step - 1 : step], me, queues[0])
+    event.wait()
+    same(cells, np.full(steps + 1, -me))
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(2, 3)
+def test_dependences_in_any_order(pes: Pool) -> None:
+    for seed in range(3):
+        pes.run(check_random, seed)
+
+
+def check_not_before() -> None:
+    """Nothing starts before its dependences: they hang on a flag that is set last."""
+    me, right, left = ring()
+    flag, a = ishmem.zeros(1, dtype="i8"), ishmem.zeros(4, dtype="i8")
+    source, queue = dpnp.full(4, 5 + me, dtype="i8"), new_queue(a)
+    local = np.zeros(4, "i8")
+    wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1, queue)
+    put = ishmem.put_on_queue(a, source, right, None, [wait])
+    got = ishmem.get_on_queue(local, a, right, queue)
+    quiet = ishmem.quiet_on_queue(None)
+    time.sleep(0.05)
+    ishmem.sync_all()
+    same(a, np.zeros(4, "i8"))
+    complete = dpctl.event_status_type.complete
+    assert all(event.execution_status != complete for event in (wait, put, got, quiet))
+    ishmem.sync_all()
+    ishmem.p(flag, 1, me)
+    for event in (put, got, quiet):
+        event.wait()
+    ishmem.barrier_all()
+    same(a, np.full(4, 5 + left))
+
+
+@pytest.mark.pes(2, 4)
+def test_nothing_starts_before_its_dependences(pes: Pool) -> None:
+    pes.run(check_not_before)
+
+
+def check_after_kernel() -> None:
+    """A wait on a queue leaves the device to a kernel that waits as well, and to the one that they wait for."""
+    me, right, left = ring()
+    flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    ishmem.barrier_all()
+    queues = [new_queue(flags) for _ in range(6)]
+    waits = [ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue, index=1) for queue in queues]
+    _, spun = dpex.call_kernel_async(spin_then_fill, kapi.Range(1), (READY,), flags, out, 3)
+    ishmem.p(flags, 1, right, 0)
+    spun.wait()
+    ishmem.put_on_queue(flags[1:], np.ones(1, "i8"), right, new_queue(flags), [spun]).wait()
+    for wait in waits:
+        wait.wait()
+    same(out, np.full(1, 3))
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_waits_leave_the_device_free(pes: Pool) -> None:
+    pes.run(check_after_kernel)
+
+
+# ---- waits
+
+
+def check_waits(dtype: str) -> None:
+    me, right, left = ring()
+    ivars = ishmem.zeros(6, dtype=dtype)
+    values = dpnp.asarray(np.arange(6, dtype=dtype) + 1)
+    ret, host = dpnp.full(1, 9, dtype="u8"), np.full(2, 9, "i8")
+    indices, queue = np.full(6, -5, "i4"), new_queue(ivars)
+    status = np.array([0, 1, 0, 0, 0, 0], "i4")
+    ishmem.barrier_all()
+    events = [
+        ishmem.wait_until_on_queue(ivars, ishmem.CMP_GE, 3, index=2),
+        ishmem.wait_until_any_on_queue(ivars, ishmem.CMP_EQ, 3, ret, queue),
+    ]
+    ishmem.p(ivars, 3, right, 2)
+    for event in events:
+        event.wait()
+    same(ret, np.full(1, 2, "u8"))
+    ishmem.wait_until_some_on_queue(ivars, indices, ishmem.CMP_NE, 0, host, queue).wait()
+    assert host.tolist() == [1, 9] and indices.tolist() == [2, -5, -5, -5, -5, -5]
+    ishmem.barrier_all()
+    late = [
+        ishmem.wait_until_all_on_queue(ivars, ishmem.CMP_GT, 0, queue, status=status),
+        ishmem.wait_until_all_vector_on_queue(ivars, ishmem.CMP_LE, values, queue),
+        ishmem.wait_until_any_vector_on_queue(ivars, ishmem.CMP_EQ, values, host, queue, status=np.ones(6, "i4")),
+        ishmem.wait_until_some_vector_on_queue(ivars, indices, ishmem.CMP_EQ, values, ret, queue, status=status),
+    ]
+    for i in (0, 2, 3, 4, 5):
+        ishmem.p(ivars, i + 1, right, i)
+    for event in late:
+        event.wait()
+    assert host[0] == -1  # all were ignored
+    assert int(ret[0]) == 5 and sorted(indices[:5].tolist()) == [0, 2, 3, 4, 5]
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_waits(pes: Pool, dtype: str) -> None:
+    pes.run(check_waits, dtype)
+
+
+@pytest.mark.pes(1, 3)
+def test_waits_on_other_numbers_of_pes(pes: Pool) -> None:
+    pes.run(check_waits, "int64")
+
+
+# ---- collectives
+
+
+def check_collectives() -> None:
+    """After the barrier's event, what every PE had put before is there; on any queue."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    cells = ishmem.zeros(n, dtype="i8")
+    queue = new_queue(cells)
+    for number in range(1, 6):
+        put = [ishmem.put_on_queue(cells[me : me + 1], np.full(1, number), pe, queue) for pe in range(n)]
+        on = queue if number % 2 else None
+        ishmem.barrier_all_on_queue(on, put).wait()
+        same(cells, np.full(n, number))
+        after = ishmem.sync_all_on_queue(queue)
+        ishmem.team_sync_on_queue(ishmem.TEAM_WORLD, None, [after]).wait()
+    ishmem.barrier_all()
+
+
+def test_collectives(pes: Pool) -> None:
+    pes.run(check_collectives)
+
+
+# ---- errors
+
+
+def check_errors() -> None:
+    me, right, _left = ring()
+    a, signal = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8")
+    other, eight = dpnp.zeros(4, dtype="i4"), np.zeros(8, "i4")
+    ret = np.zeros(1, "i8")
+    n = ishmem.n_pes()
+    cases: list[tuple[type[Exception], str, Any, tuple[Any, ...]]] = [
+        (IndexError, f"pe is {n}", ishmem.put_on_queue, (a, other, n)),
+        (ishmem.SymmetryError, "not on the symmetric heap", ishmem.put_on_queue, (other, a, right)),
+        (ishmem.SymmetryError, "not on the symmetric heap", ishmem.get_on_queue, (a, other, right)),
+        (ishmem.SymmetryError, "not on the symmetric heap", ishmem.iput_on_queue, (other, a, 1, 1, 2, right)),
+        (TypeError, "must be equal", ishmem.put_on_queue, (a, np.zeros(4, "i8"), right)),
+        (ValueError, "4 elements", ishmem.put_nbi_on_queue, (a, eight, right)),
+        (TypeError, "dpctl.SyclQueue, got str", ishmem.put_on_queue, (a, other, right, "gpu")),
+        (TypeError, "dpctl.SyclEvent, got int", ishmem.put_on_queue, (a, other, right, None, [3])),
+        (TypeError, "dpctl.SyclEvent, got int", ishmem.quiet_on_queue, (None, 3)),
+        (ValueError, "cmp is 9", ishmem.wait_until_on_queue, (a, 9, 1)),
+        (TypeError, "ivar has dtype float32", ishmem.wait_until_on_queue, (a.view("f4"), ishmem.CMP_EQ, 1)),
+        (TypeError, "sig_addr has dtype int32", ishmem.signal_wait_until_on_queue, (a, ishmem.CMP_EQ, 1, ret)),
+        (TypeError, "ret has dtype int32", ishmem.signal_wait_until_on_queue, (signal, ishmem.CMP_EQ, 1, eight)),
+        (ValueError, "ret is empty", ishmem.wait_until_any_on_queue, (a, ishmem.CMP_EQ, 1, ret[:0])),
+        (ValueError, "indices has 3", ishmem.wait_until_some_on_queue, (a, eight[:3], ishmem.CMP_EQ, 1, ret)),
+        (ValueError, "sig_op is 5", ishmem.put_signal_on_queue, (a, other, signal, 1, 5, right)),
+        (TypeError, "sig_addr has dtype int32", ishmem.put_signal_on_queue, (a, other, a, 1, 0, right)),
+    ]
+    for error, words, call, arguments in cases:
+        with pytest.raises(error, match=words):
+            call(*arguments)
+    ishmem.quiet_on_queue().wait()
+    same(a, np.zeros(4, "i4"))
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(1, 2)
+def test_errors(pes: Pool) -> None:
+    pes.run(check_errors)
+
+
+END = """
+import ishmem, numpy as np, dpctl
+ishmem.init()
+me, n = ishmem.my_pe(), ishmem.n_pes()
+out, flag = ishmem.zeros(1 << 20, dtype="i4"), ishmem.zeros(1, dtype="i8")
+ishmem.barrier_all()
+queue = dpctl.SyclQueue(out.sycl_context, out.sycl_device)
+wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1, queue)
+host = np.zeros(1 << 20, "i4")
+ishmem.put_on_queue(out, np.full(1 << 20, me + 1, "i4"), (me + 1) % n, None, [wait])
+ishmem.get_on_queue(host, out, me, None)
+ishmem.put_on_queue(flag, np.ones(1, "i8"), (me + 1) % n, dpctl.SyclQueue(out.sycl_context, out.sycl_device))
+ishmem.finalize()
+print("last", host.min() in (0, (me - 1) % n + 1), host[0] in (0, (me - 1) % n + 1))
+"""
+
+
+def test_finalize_completes_what_is_outstanding() -> None:
+    done = run_program(END, 2, env={"ISHMEM_LEAKS": "ignore"})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("last True True") == 2
+
+
+ABANDONED = """
+import ishmem, sys
+ishmem.init()
+flag = ishmem.zeros(1, dtype="i8")
+ishmem.barrier_all()
+event = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
+ishmem.put_on_queue(flag, flag, 0, None, [event])
+if ishmem.my_pe() == 1:
+    raise SystemError("on purpose")
+event.wait()
+try:
+    ishmem.quiet_on_queue()
+except ishmem.PeerLost as error:
+    print("told", error.pe)
+    sys.exit(5)
+"""
+
+
+def test_a_dead_pe_ends_waits() -> None:
+    done = run_program(ABANDONED, 2)
+    assert done.returncode == 1
+    assert "SystemError: on purpose" in done.stderr
+    assert "told 1" in done.stdout or "SIGTERM" in done.stderr or "ending" in done.stderr

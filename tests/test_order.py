@@ -1,0 +1,171 @@
+"""fence and quiet: what comes before a flag has arrived when the flag has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, same
+from pes import Pool
+
+import ishmem
+
+ROUNDS = 4000
+WORDS = 5
+"""Elements of a payload: more than a cache line holds at some offsets, and no multiple of 16 bytes."""
+
+
+def send_from_host(slots: Any, flag: Any, sources: list[Any], pe: int, rounds: int) -> None:
+    """Put each payload into a slot of its own, in every way there is, and then the number of slots."""
+    for r in range(rounds):
+        slot = slice(r * WORDS, (r + 1) * WORDS)
+        if r % 7 == 0:
+            for k in range(slot.start, slot.stop):
+                ishmem.p(slots, k, pe, k)
+        else:
+            # An off-heap dpnp array takes the copy engine's route, which is slower by far.
+            source = sources[2 if r % 50 == 1 else r % 2]
+            (ishmem.put, ishmem.put_nbi)[r // 2 % 2](slots[slot], source[slot], pe)
+        (ishmem.fence, ishmem.quiet)[r // 4 % 2]()
+        if r % 3:
+            ishmem.p(flag, r + 1, pe)
+        else:
+            ishmem.atomic_add(flag, 1, pe)
+
+
+def receive_on_host(slots: Any, flag: Any, rounds: int) -> None:
+    """Read each payload as soon as the flag says that it is there."""
+    me, seen = ishmem.my_pe(), np.empty(WORDS, "int64")
+    for r in range(rounds):
+        ishmem.wait_until(flag, ishmem.CMP_GT, r, timeout=60)
+        ishmem.get(seen, slots[r * WORDS : (r + 1) * WORDS], me)
+        same(seen, np.arange(r * WORDS, (r + 1) * WORDS))
+
+
+@dpex.kernel
+def send(item: kapi.Item, slots, flag, source, pe, words, rounds):  # type: ignore
+    for r in range(rounds):
+        first, last = r * words, (r + 1) * words
+        # No chain of comparisons with one number: the OpenCL CPU runtime crashes on a 64-bit switch.
+        if r & 1:
+            ishmem.put(slots[first:last], source[first:last], pe)
+        elif r & 2:
+            ishmem.put_nbi(slots[first:], source[first:], pe, nelems=words)
+        else:
+            for k in range(first, last):
+                ishmem.p(slots, source[k], pe, k)
+        if r & 4:
+            ishmem.fence()
+        else:
+            ishmem.quiet()
+        if r % 5:
+            ishmem.p(flag, r + 1, pe)
+        else:
+            ishmem.atomic_set(flag, r + 1, pe)
+
+
+@dpex.kernel
+def send_by_group(item: kapi.NdItem, slots, flag, source, pe, words, rounds):  # type: ignore
+    group, rank = item.get_group(), item.get_local_id(0)
+    for r in range(rounds):
+        first, last = r * words, (r + 1) * words
+        if r % 2:
+            ishmem.put_work_group(slots[first:last], source[first:last], pe, group)
+        else:
+            for k in range(first + rank, last, item.get_local_range(0)):
+                ishmem.p(slots, source[k], pe, k)
+        if r % 3:
+            ishmem.fence_work_group(group)
+        else:
+            ishmem.quiet_work_group(group)
+        if rank == 0:
+            ishmem.p(flag, r + 1, pe)
+
+
+@dpex.kernel
+def receive(item: kapi.Item, slots, flag, wrong, words, rounds):  # type: ignore
+    for r in range(rounds):
+        ishmem.wait_until(flag, ishmem.CMP_GT, r)
+        for k in range(r * words, (r + 1) * words):
+            if slots[k] != k:
+                wrong[0] += 1
+
+
+def check_order(sender: str, receiver: str, rounds: int) -> None:
+    """PE 0 sends to the last PE; the others wait, out of the way."""
+    me, last = ishmem.my_pe(), ishmem.n_pes() - 1
+    slots = ishmem.full(rounds * WORDS, -1, dtype="int64")
+    flag, wrong = ishmem.zeros(1, dtype="int64"), dpnp.zeros(1, dtype="int64")
+    source, on_heap = dpnp.arange(rounds * WORDS, dtype="int64"), ishmem.arange(rounds * WORDS, dtype="int64")
+    shape = kapi.NdRange((3,), (3,)) if sender == "group" else kapi.Range(1)
+    kernel = send_by_group if sender == "group" else send
+    if me == 0 and sender != "host":
+        dpex.call_kernel(kernel, shape, slots, flag, source, last, WORDS, 0)
+    if me == last and receiver == "kernel":
+        dpex.call_kernel(receive, kapi.Range(1), slots, flag, wrong, WORDS, 0)
+    events = []
+    ishmem.barrier_all()
+    if me == last and receiver == "kernel":
+        events += dpex.call_kernel_async(receive, kapi.Range(1), (), slots, flag, wrong, WORDS, rounds)
+    if me == 0 and sender != "host":
+        events += dpex.call_kernel_async(kernel, shape, (), slots, flag, source, last, WORDS, rounds)
+    if me == 0 and sender == "host":
+        send_from_host(slots, flag, [np.arange(rounds * WORDS), on_heap, source], last, rounds)
+    if me == last and receiver == "host":
+        receive_on_host(slots, flag, rounds)
+    for event in events:
+        event.wait()
+    ishmem.barrier_all()
+    same(wrong, np.zeros(1, "int64"))
+    same(slots, np.arange(rounds * WORDS) if me == last else np.full(rounds * WORDS, -1))
+
+
+@pytest.mark.pes(2, 3)
+def test_host_to_host(pes: Pool) -> None:
+    pes.run(check_order, "host", "host", ROUNDS)
+
+
+@pytest.mark.pes(1, 2, 4)
+def test_kernel_to_host(pes: Pool) -> None:
+    pes.run(check_order, "kernel", "host", ROUNDS)
+
+
+@pytest.mark.pes(1, 2)
+def test_host_to_kernel(pes: Pool) -> None:
+    pes.run(check_order, "host", "kernel", ROUNDS // 4)
+
+
+@pytest.mark.pes(2, 3)
+def test_kernel_to_kernel(pes: Pool) -> None:
+    pes.run(check_order, "kernel", "kernel", ROUNDS)
+
+
+@pytest.mark.pes(2)
+def test_group_to_kernel(pes: Pool) -> None:
+    pes.run(check_order, "group", "kernel", ROUNDS // 2)
+
+
+def check_quiet() -> None:
+    """After quiet a non-blocking get has its data, by either route, and a put's source may change."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, count = (me + 1) % n, 3001
+    slots = ishmem.array(np.arange(count) + me)
+    for _ in range(50):
+        host, device = np.full(count, -1), dpnp.full(count, -1, dtype="int64")
+        ishmem.get_nbi(host, slots, right)
+        ishmem.get_nbi(device, slots, right)
+        ishmem.quiet()
+        same(host, np.arange(count) + right)
+        same(device, np.arange(count) + right)
+    ishmem.barrier_all()
+    source = dpnp.full(count, me, dtype="int64")
+    ishmem.put_nbi(slots, source, right)
+    ishmem.quiet()
+    source[...] = -1
+    ishmem.barrier_all()
+    same(slots, np.full(count, (me - 1) % n))
+
+
+def test_quiet(pes: Pool) -> None:
+    pes.run(check_quiet)

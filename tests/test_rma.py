@@ -1,0 +1,497 @@
+"""put, get, p, g and their forms, on the host and in kernels, and ptr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from common import GRID, SAMPLE, WIDTH, dpex, dpnp, kapi, pattern, same, symmetric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pes import Pool
+
+import ishmem
+from ishmem.table import RMA_TYPES
+
+LARGE = (1 << 20) + 5
+# numba-dpex takes no float16 arrays, whatever a kernel does with them.
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
+
+
+class Cases:
+    """Every PE moves every case to and from every PE, each to a place of its own within a guard."""
+
+    def __init__(self, dtype: str, cases: list[tuple[int, int, int]]) -> None:
+        self.dtype, self.cases = dtype, cases
+        self.me, self.n = ishmem.my_pe(), ishmem.n_pes()
+        self.sources = [pattern(dtype, WIDTH, pe) for pe in range(self.n)]
+        self.source = symmetric(self.sources[self.me])
+
+    @property
+    def count(self) -> int:
+        return self.n * len(self.cases) * WIDTH
+
+    def guard(self) -> np.ndarray:
+        return pattern(self.dtype, self.count, 99)
+
+    def places(self, pe: int) -> Iterator[tuple[int, int, int]]:
+        """Give size, source offset and destination of the cases that belong to a PE."""
+        for number, (size, source, dest) in enumerate(self.cases):
+            yield size, source, (pe * len(self.cases) + number) * WIDTH + dest
+
+    def expected(self) -> np.ndarray:
+        """Give what arrives on this PE: from PE j, for a put as for a get, its source at place j."""
+        result = self.guard()
+        for pe in range(self.n):
+            for size, source, place in self.places(pe):
+                result[place : place + size] = self.sources[pe][source : source + size]
+        return result
+
+
+def check_host_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
+    c = Cases(dtype, cases)
+    put, put_nbi, get, get_nbi = (symmetric(c.guard()) for _ in range(4))
+    for pe in range(c.n):
+        for size, start, place in c.places(c.me):
+            ishmem.put(put[place : place + size], c.source[start : start + size], pe)
+            ishmem.put_nbi(put_nbi[place:], c.source[start:], pe, nelems=size)
+        for size, start, place in c.places(pe):
+            ishmem.get(get[place : place + size], c.source[start : start + size], pe)
+            ishmem.get_nbi(get_nbi[place:], c.source[start:], pe, nelems=size)
+    ishmem.barrier_all()
+    for result in (put, put_nbi, get, get_nbi):
+        same(result, c.expected())
+
+
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_host_grid(pes: Pool, dtype: str) -> None:
+    pes.run(check_host_cases, dtype, GRID if pes.n == 2 else SAMPLE)
+
+
+def check_elements(dtype: str) -> None:
+    me, n, count = ishmem.my_pe(), ishmem.n_pes(), 9
+    values = [pattern(dtype, count, pe) for pe in range(n)]
+    guard = pattern(dtype, n * (count + 2), 99)
+    source, dest = symmetric(values[me]), symmetric(guard)
+    for pe in range(n):
+        for index in range(count):
+            ishmem.p(dest, values[me][index], pe, me * (count + 2) + index)
+            assert ishmem.g(source, pe, index) == values[pe][index].item()
+    ishmem.p(dest[-1:], values[me][0].item(), me)
+    ishmem.barrier_all()
+    expected = guard.reshape(n, count + 2).copy()
+    expected[:, :count] = values
+    expected[-1, -1] = values[me][0]
+    same(dest, expected.ravel())
+
+
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_host_elements(pes: Pool, dtype: str) -> None:
+    pes.run(check_elements, dtype)
+
+
+def check_extremes() -> None:
+    """A host p stores the ends of each range, and not a number, exactly."""
+    me = ishmem.my_pe()
+    for dtype in RMA_TYPES:
+        kind, cell = np.dtype(dtype), ishmem.zeros(3, dtype=dtype)
+        info = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind) if kind.kind in "fc" else None
+        for value in (info.min, info.max) if info else (False, True):
+            ishmem.p(cell, value, me, 1)
+            assert ishmem.g(cell, me, 1) == value
+            same(cell, np.array([0, value, 0], dtype))
+        for value in (np.inf, -np.inf, np.nan) if kind.kind in "fc" else ():
+            ishmem.p(cell, value, me, 1)
+            same(cell, np.array([0, value, 0], dtype))
+
+
+@pytest.mark.pes(1)
+def test_extremes(pes: Pool) -> None:
+    pes.run(check_extremes)
+
+
+def check_large(dtype: str) -> None:
+    """More than 1 MiB, to and from every PE, off the 16-byte grid at one end."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    count = LARGE // np.dtype(dtype).itemsize + 3
+    sources = [pattern(dtype, count, pe) for pe in range(n)]
+    guard = pattern(dtype, count + 4, 99)
+    source, dest = symmetric(sources[me]), symmetric(guard)
+    off_heap, host = dpnp.empty(count, dtype=dtype), np.empty(count, dtype)
+    for step in range(n):
+        to, origin = (me + step) % n, (me - step) % n
+        ishmem.put(dest[3:-1], source, to)
+        ishmem.barrier_all()
+        same(dest, np.concatenate([guard[:3], sources[origin], guard[-1:]]))
+        ishmem.get(off_heap, source, to)
+        ishmem.get_nbi(host[1:], source[1:], to)
+        ishmem.quiet()
+        same(off_heap, sources[to])
+        same(host[1:], sources[to][1:])
+        ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "complex128"])
+def test_host_large(pes: Pool, dtype: str) -> None:
+    pes.run(check_large, dtype)
+
+
+def check_off_heap(dtype: str) -> None:
+    """Sources and destinations that are numpy arrays, dpnp arrays and scalars."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 33, pe) for pe in range(n)]
+    guard = pattern(dtype, 5 * 40, 99)
+    dest = symmetric(guard)
+    frozen = values[me].copy()
+    frozen.flags.writeable = False
+    ishmem.put(dest[1:34], values[me], right)
+    ishmem.put(dest[41:74], frozen, right)
+    ishmem.put_nbi(dest[81:114], dpnp.asarray(values[me]), right)
+    ishmem.put(dest[121:124], dpnp.asarray(values[me])[7:], right, nelems=3)
+    ishmem.put(dest[160:161], values[me][4].item(), right)
+    ishmem.put(dest[162:163], values[me][5], right)
+    ishmem.barrier_all()
+    expected = guard.copy()
+    for start, first, last in [(1, 0, 33), (41, 0, 33), (81, 0, 33), (121, 7, 10), (160, 4, 5), (162, 5, 6)]:
+        expected[start : start + last - first] = values[left][first:last]
+    same(dest, expected)
+    host, device = pattern(dtype, 35, 98), dpnp.asarray(pattern(dtype, 35, 98))
+    ishmem.get(host[1:-1], dest[1:34], right)
+    ishmem.get_nbi(device[1:-1], dest[1:34], right)
+    ishmem.quiet()
+    wanted = np.concatenate([pattern(dtype, 35, 98)[:1], values[me], pattern(dtype, 35, 98)[-1:]])
+    same(host, wanted)
+    same(device, wanted)
+
+
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+@pytest.mark.pes(2)
+def test_off_heap_types(pes: Pool, dtype: str) -> None:
+    pes.run(check_off_heap, dtype)
+
+
+def test_off_heap(pes: Pool) -> None:
+    pes.run(check_off_heap, "float32")
+
+
+def check_shapes() -> None:
+    """Rows, blocks of rows, whole arrays of different shapes, Fortran order, no dimension."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern("int32", 24, pe).reshape(4, 6) for pe in range(n)]
+    a, b = symmetric(values[me]), ishmem.zeros((4, 6), dtype="int32")
+    flat, point = ishmem.zeros(24, dtype="int32"), ishmem.zeros((), dtype="int32")
+    columns = symmetric(np.asfortranarray(values[me]))
+    turned = ishmem.zeros((4, 6), dtype="int32", order="F")
+    ishmem.put(b[1], a[2], right)
+    ishmem.put(b[2:4], a[0:2], right)
+    ishmem.put(flat, a, right)
+    ishmem.put(point, a[3, 5:], right)
+    ishmem.put(turned, columns, right)
+    ishmem.barrier_all()
+    expected = np.zeros((4, 6), "int32")
+    expected[1], expected[2:4] = values[left][2], values[left][:2]
+    same(b, expected)
+    same(flat, values[left].ravel())
+    same(point, values[left][3, 5])
+    same(turned, values[left])
+    same(columns[:, 2:4], values[me][:, 2:4])
+    ishmem.get(turned[:, 1:3], columns[:, 4:6], right)
+    expected = values[left].copy()
+    expected[:, 1:3] = values[right][:, 4:6]
+    same(turned, expected)
+
+
+def test_shapes(pes: Pool) -> None:
+    pes.run(check_shapes)
+
+
+@st.composite
+def transfers(draw: Any) -> tuple[Any, ...]:
+    """Draw a shape, a block of rows of it on both sides, an element type and a direction."""
+    shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
+    rows = draw(st.integers(0, shape[0]))
+    first = [draw(st.integers(0, shape[0] - rows)) for _ in range(2)]
+    return tuple(shape), rows, *first, draw(st.sampled_from(RMA_TYPES)), draw(st.booleans()), draw(st.booleans())
+
+
+def check_transfer(
+    shape: tuple[int, ...], rows: int, to: int, origin: int, dtype: str, is_put: bool, nbi: bool
+) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, from_pe = (me + 1) % n, (me - 1 if is_put else me + 1) % n
+    values = [pattern(dtype, int(np.prod(shape)), pe).reshape(shape) for pe in range(n)]
+    guard = pattern(dtype, int(np.prod(shape)), 99).reshape(shape)
+    source, dest = symmetric(values[me]), symmetric(guard)
+    routine = getattr(ishmem, ("put" if is_put else "get") + ("_nbi" if nbi else ""))
+    routine(dest[to : to + rows], source[origin : origin + rows], right)
+    ishmem.barrier_all()
+    guard[to : to + rows] = values[from_pe][origin : origin + rows]
+    same(dest, guard)
+
+
+def check_transfers(drawn: list[tuple[Any, ...]]) -> None:
+    for one in drawn:
+        check_transfer(*one)
+
+
+@settings(deadline=None, max_examples=30, derandomize=True)
+@given(drawn=st.lists(transfers(), min_size=1, max_size=4))
+def run_transfers(pes: Pool, drawn: list[tuple[Any, ...]]) -> None:
+    pes.run(check_transfers, drawn)
+
+
+@pytest.mark.pes(3)
+def test_any_block(pes: Pool) -> None:
+    run_transfers(pes)
+
+
+# --- in kernels
+
+
+@dpex.kernel
+def move_cases(item: kapi.Item, put, put_nbi, get, get_nbi, p, g, source, cases, width):  # type: ignore
+    me, n_cases = ishmem.my_pe(), cases.shape[0]
+    for pe in range(ishmem.n_pes()):
+        for c in range(n_cases):
+            size, start = cases[c, 0], cases[c, 1]
+            there = (me * n_cases + c) * width + cases[c, 2]
+            here = (pe * n_cases + c) * width + cases[c, 2]
+            ishmem.put(put[there : there + size], source[start : start + size], pe)
+            ishmem.put_nbi(put_nbi[there:], source[start:], pe, nelems=size)
+            ishmem.get(get[here : here + size], source[start : start + size], pe)
+            ishmem.get_nbi(get_nbi[here:], source[start:], pe, nelems=size)
+            for k in range(size):
+                ishmem.p(p, source[start + k], pe, there + k)
+                g[here + k] = ishmem.g(source, pe, start + k)
+    ishmem.quiet()
+
+
+def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
+    c = Cases(dtype, cases)
+    results = [symmetric(c.guard()) for _ in range(6)]
+    dpex.call_kernel(move_cases, kapi.Range(1), *results, c.source, dpnp.asarray(np.array(cases)), WIDTH)
+    ishmem.barrier_all()
+    for result in results:
+        same(result, c.expected())
+
+
+@pytest.mark.parametrize("dtype", KERNEL_TYPES)
+@pytest.mark.pes(2)
+def test_kernel_grid(pes: Pool, dtype: str) -> None:
+    pes.run(check_kernel_cases, dtype, GRID)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_kernel_sample(pes: Pool) -> None:
+    pes.run(check_kernel_cases, "int16", SAMPLE)
+
+
+@dpex.kernel
+def move_by_group(item: kapi.NdItem, put, put_nbi, get, get_nbi, source, cases, width):  # type: ignore
+    me, n_cases, group = ishmem.my_pe(), cases.shape[0], item.get_group()
+    for pe in range(ishmem.n_pes()):
+        for c in range(n_cases):
+            size, start = cases[c, 0], cases[c, 1]
+            there = (me * n_cases + c) * width + cases[c, 2]
+            here = (pe * n_cases + c) * width + cases[c, 2]
+            ishmem.put_work_group(put[there : there + size], source[start : start + size], pe, group)
+            ishmem.put_nbi_work_group(put_nbi[there:], source[start:], pe, group, nelems=size)
+            ishmem.get_work_group(get[here : here + size], source[start : start + size], pe, group)
+            ishmem.get_nbi_work_group(get_nbi[here:], source[start:], pe, group, nelems=size)
+    ishmem.quiet_work_group(group)
+
+
+def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tuple[int, ...]) -> None:
+    c = Cases(dtype, cases)
+    for group in groups:
+        results = [symmetric(c.guard()) for _ in range(4)]
+        given = dpnp.asarray(np.array(cases))
+        dpex.call_kernel(move_by_group, kapi.NdRange(group, group), *results, c.source, given, WIDTH)
+        ishmem.barrier_all()
+        for result in results:
+            same(result, c.expected())
+            ishmem.free(result)
+
+
+@pytest.mark.parametrize("dtype", KERNEL_TYPES)
+@pytest.mark.pes(2)
+def test_group_grid(pes: Pool, dtype: str) -> None:
+    pes.run(check_group_cases, dtype, SAMPLE, (24,))
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("groups", [[(1,), (7,), (64,)], [(5, 7), (1, 3)], [(3, 5, 2), (2, 1, 9)]], ids=len)
+def test_group_dimensions(pes: Pool, groups: list[tuple[int, ...]]) -> None:
+    pes.run(check_group_cases, "uint8", SAMPLE, *groups)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_group_sample(pes: Pool) -> None:
+    pes.run(check_group_cases, "float32", SAMPLE, (7,))
+
+
+@dpex.kernel
+def move_large(item: kapi.NdItem, put, get, by_group, source, to, nelems):  # type: ignore
+    group = item.get_group()
+    if item.get_local_id(0) == 0:
+        ishmem.put(put[3:-1], source, to)
+        ishmem.get(get[1:], source, to, nelems=nelems)
+    ishmem.put_work_group(by_group[3:-1], source, to, group)
+    ishmem.barrier_all_work_group(group)
+
+
+def check_kernel_large(dtype: str, count: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    to, origin = (me + 1) % n, (me - 1) % n
+    sources = [pattern(dtype, count, pe) for pe in range(n)]
+    guard = pattern(dtype, count + 4, 99)
+    put, get, by_group, source = (symmetric(values) for values in (guard, guard, guard, sources[me]))
+    dpex.call_kernel(move_large, kapi.NdRange((24,), (24,)), put, get, by_group, source, to, count)
+    same(put, np.concatenate([guard[:3], sources[origin], guard[-1:]]))
+    same(by_group, np.concatenate([guard[:3], sources[origin], guard[-1:]]))
+    same(get, np.concatenate([guard[:1], sources[to], guard[count + 1 :]]))
+
+
+def test_kernel_large(pes: Pool) -> None:
+    for count in (1001, LARGE):
+        pes.run(check_kernel_large, "uint8", count)
+
+
+@dpex.kernel
+def put_rows(item: kapi.Item, dest, source, to):  # type: ignore
+    row = item.get_id(0)
+    ishmem.put(dest[row], source[source.shape[0] - 1 - row], to)
+    ishmem.p(dest, source[row, 0], to, dest.shape[1] * row)
+
+
+def check_many_items() -> None:
+    """Every work-item puts a row of its own."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    values = [pattern("float32", 40 * 7, pe).reshape(40, 7) for pe in range(n)]
+    source, dest = symmetric(values[me]), ishmem.zeros((40, 7), dtype="float32")
+    dpex.call_kernel(put_rows, kapi.Range(40), dest, source, (me + 1) % n)
+    ishmem.barrier_all()
+    left = values[(me - 1) % n]
+    expected = left[::-1].copy()
+    expected[:, 0] = left[:, 0]
+    same(dest, expected)
+
+
+def test_many_items(pes: Pool) -> None:
+    pes.run(check_many_items)
+
+
+@dpex.kernel
+def move_off_heap(item: kapi.Item, dest, source, back, to):  # type: ignore
+    ishmem.put(dest[1:-1], source, to)
+    ishmem.p(dest, 3, to, dest.size - 1)
+    ishmem.get(back, dest[1:-1], ishmem.my_pe())
+
+
+def check_kernel_off_heap() -> None:
+    """What need not be symmetric may be an ordinary dpnp array in kernels too."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    values = [pattern("int64", 33, pe) for pe in range(n)]
+    dest, back = ishmem.zeros(35, dtype="int64"), dpnp.zeros(33, dtype="int64")
+    dpex.call_kernel(move_off_heap, kapi.Range(1), dest, dpnp.asarray(values[me]), back, (me + 1) % n)
+    ishmem.barrier_all()
+    same(dest, np.concatenate([[0], values[(me - 1) % n], [3]]))
+    dpex.call_kernel(move_off_heap, kapi.Range(1), dest, dpnp.asarray(values[me]), back, (me + 1) % n)
+    same(back, values[(me - 1) % n])
+
+
+@pytest.mark.pes(1, 2)
+def test_kernel_off_heap(pes: Pool) -> None:
+    pes.run(check_kernel_off_heap)
+
+
+# --- the copy engine does all copies
+
+
+@pytest.fixture(scope="module")
+def engine_pes() -> Iterator[Pool]:
+    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+    yield pool
+    pool.stop()
+
+
+def check_engine_is_used() -> None:
+    from ishmem import job
+
+    a = ishmem.zeros(4)
+    ishmem.put_nbi(a[:2], a[2:], ishmem.n_pes() - 1)
+    assert job.current().engine.outstanding
+    ishmem.fence()
+    assert not job.current().engine.outstanding
+
+
+def test_engine(engine_pes: Pool) -> None:
+    engine_pes.run(check_engine_is_used)
+    engine_pes.run(check_shapes)
+    engine_pes.run(check_large, "uint8")
+    for dtype in ("uint8", "float16", "complex128", "bool"):
+        engine_pes.run(check_host_cases, dtype, SAMPLE[::4])
+        engine_pes.run(check_elements, dtype)
+        engine_pes.run(check_off_heap, dtype)
+
+
+# --- ptr
+
+
+def check_views(dtype: str) -> None:
+    """Views of slices at every PE, read and written by dpnp."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    values = [pattern(dtype, 4 * 6, pe).reshape(4, 6) for pe in range(n)]
+    a = symmetric(values[me])
+    parts = (..., 2, slice(1, 3), (slice(None), slice(1, 6, 2)), slice(None, None, -1), (slice(3, 0, -2), slice(5, 1, -3)))
+    for pe in range(n):
+        for part in (*parts, (3, 5), slice(2, 2)):
+            view = ishmem.ptr(a[part], pe)
+            assert (view.shape, view.strides) == (a[part].shape, a[part].strides)
+            same(view, values[pe][part])
+        same(ishmem.ptr(a.T, pe), values[pe].T)
+    ishmem.barrier_all()
+    right = ishmem.ptr(a, (me + 1) % n)
+    right[1:3, ::2] = dpnp.asarray(values[me][2:, 3:])
+    ishmem.ptr(a[::-1, 1], (me + 1) % n)[...] = dpnp.asarray(values[me][:, 0])
+    ishmem.barrier_all()
+    expected = values[me].copy()
+    expected[1:3, ::2] = values[(me - 1) % n][2:, 3:]
+    expected[::-1, 1] = values[(me - 1) % n][:, 0]
+    same(a, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
+def test_ptr_views(pes: Pool, dtype: str) -> None:
+    pes.run(check_views, dtype)
+
+
+@dpex.kernel
+def through_views(item: kapi.Item, a, given, total, to):  # type: ignore
+    k = item.get_id(0)
+    peer = ishmem.ptr(a, to)
+    peer[k] = peer[k] + k
+    total[k] = given[k] + ishmem.ptr(a[::2], ishmem.my_pe())[k // 2]
+
+
+def check_ptr_in_kernel() -> None:
+    """A host view as a kernel's argument, and views made in the kernel."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left, count = (me + 1) % n, (me - 1) % n, 50
+    a, b = ishmem.full(count, me, dtype="int64"), symmetric(np.arange(count) * (me + 1))
+    total = dpnp.zeros(count, dtype="int64")
+    dpex.call_kernel(through_views, kapi.Range(count), a, ishmem.ptr(b, right), total, right)
+    ishmem.barrier_all()
+    same(a, me + np.arange(count))
+    dpex.call_kernel(through_views, kapi.Range(count), a, ishmem.ptr(b[::-1], left), total, right)
+    ishmem.barrier_all()
+    same(a, me + 2 * np.arange(count))
+    same(ishmem.ptr(a, right) + ishmem.ptr(a, left), right + left + 4 * np.arange(count))
+
+
+def test_ptr_in_kernel(pes: Pool) -> None:
+    pes.run(check_ptr_in_kernel)

@@ -1,0 +1,324 @@
+"""put_signal and the operations on signals, on the host and in kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, pattern, same, symmetric
+from pes import Pool
+
+import ishmem
+from ishmem.table import RMA_TYPES
+
+TOP = 2**64 - 1
+
+
+def check_payload(dtype: str) -> None:
+    """Each PE puts to every PE, sizes 0 and on, with its own signal; whoever sees the signal checks at once."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    sizes = [0, 1, 3, 16, 33, 1000]
+    for size in sizes:
+        for routine, op in ((ishmem.put_signal, ishmem.SIGNAL_SET), (ishmem.put_signal_nbi, ishmem.SIGNAL_ADD)):
+            guard = pattern(dtype, n * (size + 2), 99)
+            dest, signals = symmetric(guard), ishmem.zeros(n, dtype="uint64")
+            source = symmetric(pattern(dtype, size + 3, me))
+            for pe in range(n):
+                place = me * (size + 2) + 1
+                routine(dest[place : place + size], source[2 : 2 + size], signals, TOP - me, op, pe, index=me)
+            expected = guard.reshape(n, size + 2)
+            for pe in range(n):
+                seen = ishmem.signal_wait_until(signals, ishmem.CMP_NE, 0, index=pe, timeout=30)
+                assert seen == TOP - pe == ishmem.signal_fetch(signals, pe)
+                place = pe * (size + 2)
+                expected[pe, 1 : size + 1] = pattern(dtype, size + 3, pe)[2 : 2 + size]
+                same(dest[place : place + size + 2], expected[pe])
+            ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+@pytest.mark.pes(2)
+def test_host_types(pes: Pool, dtype: str) -> None:
+    pes.run(check_payload, dtype)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_host(pes: Pool) -> None:
+    pes.run(check_payload, "int32")
+
+
+def check_sources() -> None:
+    """Sources off the heap, views, and more than there is room for: ``nelems``."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern("int64", 40, pe) for pe in range(n)]
+    dest, signal = ishmem.zeros(200, dtype="int64"), ishmem.zeros((), dtype="uint64")
+    add = ishmem.SIGNAL_ADD
+    ishmem.put_signal(dest[:40], values[me], signal, 1, add, right)
+    ishmem.put_signal(dest[40:80], dpnp.asarray(values[me]), signal, 1, add, right)
+    ishmem.put_signal(dest[80:120:4], values[me][::4], signal, 1, add, right)
+    ishmem.put_signal_nbi(dest[120:], values[me], signal, 1, add, right, nelems=7)
+    ishmem.put_signal(dest[160:161], 17, signal, 1, add, right)
+    assert ishmem.signal_wait_until(signal, ishmem.CMP_GE, 5, timeout=30) == 5
+    expected = np.zeros(200, "int64")
+    expected[:40] = expected[40:80] = values[left]
+    expected[80:120:4], expected[120:127], expected[160] = values[left][::4], values[left][:7], 17
+    same(dest, expected)
+
+
+def test_sources(pes: Pool) -> None:
+    pes.run(check_sources)
+
+
+@pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
+def other_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    """PEs whose copies are made by the copy engine, or their atomics by kernels."""
+    pool = Pool(2, request.param)
+    yield pool
+    pool.stop()
+
+
+def check_routes() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype="uint64")
+    for r in range(1, 6):
+        ishmem.put_signal(dest, np.full(100, 10 * r + me, "int32"), signals, r, ishmem.SIGNAL_SET, right)
+        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=30) == r
+        same(dest, np.full(100, 10 * r + left, "int32"))
+        ishmem.barrier_all()
+    ishmem.signal_set(signals, TOP, right, 1)
+    ishmem.barrier_all()
+    ishmem.signal_add(signals, 3, right, 1)
+    ishmem.barrier_all()
+    assert ishmem.signal_fetch(signals, 1) == 2
+
+
+def test_other_routes(other_route: Pool) -> None:
+    other_route.run(check_routes)
+
+
+def test_routes(pes: Pool) -> None:
+    pes.run(check_routes)
+
+
+def check_ordering(rounds: int, count: int) -> None:
+    """A payload and a flag, thousands of times: the payload is never older than the flag."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, signals = ishmem.zeros(count, dtype="int64"), ishmem.zeros(2, dtype="uint64")
+    seen = np.empty(count, "int64")
+    for r in range(1, rounds + 1):
+        ishmem.put_signal(dest, np.full(count, r), signals, r, ishmem.SIGNAL_SET, right)
+        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=30) == r
+        ishmem.get(seen, dest, me)
+        assert (seen == r).all(), (r, seen)
+        ishmem.signal_add(signals, 1, left, 1)
+        ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, index=1, timeout=30)
+
+
+def test_ordering(pes: Pool) -> None:
+    pes.run(check_ordering, 2000 if pes.n <= 2 else 500, 100)
+
+
+def check_contention(rounds: int) -> None:
+    """All PEs add to one signal and set another; no addition is lost."""
+    n, add, set_to = ishmem.n_pes(), ishmem.SIGNAL_ADD, ishmem.SIGNAL_SET
+    dest, signals = ishmem.zeros(1, dtype="int8"), ishmem.zeros(3, dtype="uint64")
+    for _ in range(rounds):
+        ishmem.signal_add(signals, 2**40 + 1, 0)
+        ishmem.put_signal(dest, np.zeros(1, "int8"), signals, 3, add, 0, index=1)
+        ishmem.put_signal(dest, np.zeros(1, "int8"), signals, TOP // (1 + ishmem.my_pe()), set_to, 0, index=2)
+    ishmem.barrier_all()
+    if ishmem.my_pe() == 0:
+        assert ishmem.signal_fetch(signals) == rounds * n * (2**40 + 1)
+        assert ishmem.signal_fetch(signals, 1) == rounds * n * 3
+        assert ishmem.signal_fetch(signals, 2) in [TOP // (1 + pe) for pe in range(n)]
+
+
+def test_contention(pes: Pool) -> None:
+    pes.run(check_contention, 3000)
+
+
+def check_errors() -> None:
+    n = ishmem.n_pes()
+    a, s = ishmem.zeros(4, dtype="int32"), ishmem.zeros(2, dtype="uint64")
+    off_heap, ints, host = dpnp.zeros(2, dtype="uint64"), ishmem.zeros(2, dtype="int64"), np.ones(4, "int32")
+    op = ishmem.SIGNAL_SET
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (lambda: ishmem.put_signal(a, host, s, 1, 2, 0), ValueError, "sig_op is 2; allowed are SIGNAL_SET, SIGNAL_ADD"),
+        (lambda: ishmem.put_signal(a, host, s, -1, op, 0), ValueError, "-1"),
+        (lambda: ishmem.put_signal(a, host, s, 2**64, op, 0), ValueError, "does not fit"),
+        (lambda: ishmem.put_signal(a, host, s, 1.5, op, 0), TypeError, "1.5"),
+        (lambda: ishmem.put_signal(a, host, ints, 1, op, 0), TypeError, "sig_addr has dtype int64; allowed are uint64"),
+        (lambda: ishmem.put_signal(a, host, off_heap, 1, op, 0), ishmem.SymmetryError, "sig_addr"),
+        (lambda: ishmem.put_signal(a, host, s, 1, op, 0, index=2), IndexError, "index is 2"),
+        (lambda: ishmem.put_signal(a, host, s, 1, op, n), IndexError, "pe is"),
+        (lambda: ishmem.put_signal(a, host[:3], s, 1, op, 0), ValueError, "dest has 4 elements"),
+        (lambda: ishmem.put_signal(host, a, s, 1, op, 0), ishmem.SymmetryError, "dest"),
+        (lambda: ishmem.signal_set(ints, 1, 0), TypeError, "signal_set: sig_addr has dtype int64"),
+        (lambda: ishmem.signal_add(s, -1, 0), ValueError, "-1"),
+        (lambda: ishmem.signal_add(s, 1, -1), IndexError, "pe is -1"),
+        (lambda: ishmem.signal_fetch(ints), TypeError, "signal_fetch: sig_addr has dtype int64"),
+        (lambda: ishmem.signal_fetch(s, 2), IndexError, "index is 2"),
+        (lambda: ishmem.signal_wait_until(s, 9, 0), ValueError, "cmp is 9; allowed are CMP_EQ"),
+        (lambda: ishmem.signal_wait_until(s, ishmem.CMP_EQ, -1), ValueError, "-1"),
+        (lambda: ishmem.put_signal_work_group(a, a, s, 1, op, 0, None), TypeError, "kernels only"),
+        (lambda: ishmem.signal_wait_until_work_group(s, 1, 1, None), TypeError, "kernels only"),
+    ]
+    for call, kind, words in wrong:
+        with pytest.raises(kind, match=words):
+            call()
+    same(a, np.zeros(4, "int32"))
+    ishmem.signal_set(s, 5, ishmem.my_pe(), 1)
+    words = rf"signal_wait_until on PE {ishmem.my_pe()}: after 0.05 s sig_addr\[1\] is 5, wanted > 5"
+    with pytest.raises(ishmem.WaitTimeout, match=words):
+        ishmem.signal_wait_until(s, ishmem.CMP_GT, 5, 1, timeout=0.05)
+
+
+@pytest.mark.pes(1, 2)
+def test_errors(pes: Pool) -> None:
+    pes.run(check_errors)
+
+
+# --- in kernels
+
+
+@dpex.kernel
+def exchange(item: kapi.Item, dest, source, signals, seen, rounds):  # type: ignore
+    """Put to the next PE, wait for the one before and check each payload, then let it go on."""
+    me, n, count = ishmem.my_pe(), ishmem.n_pes(), source.size
+    right, left = (me + 1) % n, (me + n - 1) % n
+    for r in range(1, rounds + 1):
+        for k in range(count):
+            source[k] = r
+        ishmem.put_signal(dest, source, signals, r, ishmem.SIGNAL_SET, right)
+        ishmem.put_signal_nbi(dest, source[:0], signals, 2, ishmem.SIGNAL_ADD, right, index=1)
+        if ishmem.signal_wait_until(signals, ishmem.CMP_GE, r) != r:
+            seen[0] += 1
+        for k in range(count):
+            if dest[k] != r:
+                seen[1] += 1
+        ishmem.signal_wait_until(signals, ishmem.CMP_GE, 2 * r, 1)
+        ishmem.signal_add(signals, 1, left, 2)
+        ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, 2)
+    ishmem.signal_set(signals, 2**64 - 1, right, 3)
+    ishmem.signal_wait_until(signals, ishmem.CMP_GT, 2**63, 3)
+    seen[2] = ishmem.signal_fetch(signals, 1)
+
+
+@dpex.kernel
+def exchange_by_group(item: kapi.NdItem, dest, source, signals, seen, rounds):  # type: ignore
+    """The same by a group, all of whose work-items check every element and note the signal they saw."""
+    me, n, count, group = ishmem.my_pe(), ishmem.n_pes(), source.shape[1], item.get_group()
+    right, left, mine = (me + 1) % n, (me + n - 1) % n, item.get_local_linear_id()
+    for r in range(1, rounds + 1):
+        ishmem.put_signal_work_group(dest, source[r], signals, r, ishmem.SIGNAL_SET, right, group)
+        ishmem.put_signal_nbi_work_group(dest, dest, signals, 2, ishmem.SIGNAL_ADD, right, group, nelems=0, index=1)
+        seen[mine, 0] += ishmem.signal_wait_until_work_group(signals, ishmem.CMP_GE, r, group)
+        for k in range(count):
+            if dest[k] != r:
+                seen[mine, 1] += 1
+        ishmem.signal_wait_until_work_group(signals, ishmem.CMP_GE, 2 * r, group, 1)
+        if mine == 0:
+            ishmem.signal_add(signals, 1, left, 2)
+        ishmem.signal_wait_until_work_group(signals, ishmem.CMP_EQ, r, group, 2)
+
+
+def check_kernel(dtype: str, rounds: int) -> None:
+    dest, source = ishmem.zeros(5, dtype=dtype), ishmem.zeros(5, dtype=dtype)
+    signals, seen = ishmem.zeros(4, dtype="uint64"), dpnp.zeros(3, dtype="int64")
+    dpex.call_kernel(exchange, kapi.Range(1), dest, source, signals, seen, rounds)
+    ishmem.barrier_all()
+    same(seen, np.array([0, 0, 2 * rounds]))
+    same(dest, np.full(5, rounds).astype(dtype))
+    same(signals, np.array([rounds, 2 * rounds, rounds, TOP], "uint64"))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
+@pytest.mark.pes(2)
+def test_kernel_types(pes: Pool, dtype: str) -> None:
+    pes.run(check_kernel, dtype, 100)
+
+
+def test_kernel(pes: Pool) -> None:
+    pes.run(check_kernel, "int32", {1: 2000, 2: 500, 3: 20, 4: 10}[pes.n])
+
+
+def check_group(rounds: int, *groups: tuple[int, ...]) -> None:
+    for group in groups:
+        size, count = int(np.prod(group)), 50
+        values = np.repeat(np.arange(rounds + 1, dtype="int32"), count).reshape(-1, count)
+        dest, signals = ishmem.zeros(count, dtype="int32"), ishmem.zeros(3, dtype="uint64")
+        seen = dpnp.zeros((size, 2), dtype="uint64")
+        span = kapi.NdRange(group, group)
+        dpex.call_kernel(exchange_by_group, span, dest, symmetric(values), signals, seen, rounds)
+        ishmem.barrier_all()
+        same(seen, np.array([[rounds * (rounds + 1) // 2, 0]] * size, "uint64"))
+        same(dest, values[-1])
+        same(signals, np.array([rounds, 2 * rounds, rounds], "uint64"))
+
+
+@pytest.mark.pes(2)
+def test_group(pes: Pool) -> None:
+    pes.run(check_group, 30, (1,), (24,), (5, 7), (2, 3, 5))
+
+
+@pytest.mark.pes(1, 3)
+def test_group_of_pes(pes: Pool) -> None:
+    pes.run(check_group, 5, (7,))
+
+
+@dpex.kernel
+def add_at_once(item: kapi.Item, signals, dest):  # type: ignore
+    """Each work-item signals PE 0."""
+    ishmem.signal_add(signals, 2**33 + 1, 0)
+    ishmem.put_signal(dest, dest, signals, 1, ishmem.SIGNAL_ADD, 0, 0, 1)
+
+
+def check_kernel_contention(items: int) -> None:
+    signals, dest = ishmem.zeros(2, dtype="uint64"), ishmem.zeros(1, dtype="int32")
+    dpex.call_kernel(add_at_once, kapi.Range(items), signals, dest)
+    for _ in range(100):
+        ishmem.signal_add(signals, 1, 0, 1)
+    ishmem.barrier_all()
+    n = ishmem.n_pes()
+    expected = [n * items * (2**33 + 1), n * (items + 100)] if ishmem.my_pe() == 0 else [0, 0]
+    same(signals, np.array(expected, "uint64"))
+
+
+def test_kernel_contention(pes: Pool) -> None:
+    pes.run(check_kernel_contention, 5000)
+
+
+@dpex.kernel
+def signed_signal(item: kapi.Item, a, s):  # type: ignore
+    ishmem.put_signal(a, a, s, 1, ishmem.SIGNAL_SET, 0)
+
+
+@dpex.kernel
+def real_signal(item: kapi.Item, a, s):  # type: ignore
+    ishmem.signal_add(s, 1.5, 0)
+
+
+@dpex.kernel
+def unknown_operation(item: kapi.Item, a, s):  # type: ignore
+    ishmem.put_signal(a, a, s, 1, 0.5, 0)
+
+
+def check_kernel_errors() -> None:
+    a, s = ishmem.zeros(3, dtype="int64"), ishmem.zeros(3, dtype="uint64")
+    for kernel, arrays, words in (
+        (signed_signal, (a, a), "put_signal: sig_addr has dtype int64; allowed are uint64"),
+        (real_signal, (a, s), "signal_add: signal is float64"),
+        (unknown_operation, (a, s), "put_signal: sig_op is .*; allowed are SIGNAL_SET, SIGNAL_ADD"),
+    ):
+        with pytest.raises(Exception, match=words):
+            dpex.call_kernel(kernel, kapi.Range(1), *arrays)
+
+
+@pytest.mark.pes(1)
+def test_kernel_errors(pes: Pool) -> None:
+    pes.run(check_kernel_errors)

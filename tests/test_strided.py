@@ -1,0 +1,327 @@
+"""iput, iget, ibput and ibget on the host and in kernels, and put and get of views that are not contiguous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, pattern, same, symmetric
+from pes import Pool
+
+import ishmem
+from ishmem.table import RMA_TYPES
+
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
+LENGTH, WIDTH = 120, 140
+
+# dst, sst, bsize, nblocks, offset of dest, offset of source
+CASES = [
+    (1, 1, 1, 0, 0, 0), (1, 1, 1, 1, 5, 3), (1, 1, 1, 33, 1, 2), (2, 1, 1, 17, 0, 1), (1, 3, 1, 17, 3, 0),
+    (7, 5, 1, 9, 2, 1), (99, 1, 1, 2, 4, 0), (1000, 1000, 1, 1, 7, 7), (4, 4, 4, 5, 0, 0), (9, 4, 3, 5, 1, 2),
+    (16, 20, 16, 4, 0, 0), (17, 16, 16, 4, 1, 3), (40, 33, 33, 3, 6, 5), (5, 5, 0, 9, 0, 0), (9, 9, 5, 0, 0, 0),
+]  # fmt: skip
+
+
+def chosen(first: int, step: int, size: int, count: int) -> list[int]:
+    """Give the places of the elements of blocks."""
+    return [first + block * step + k for block in range(count) for k in range(size)]
+
+
+class Cases:
+    """Every PE moves every case to and from every PE, each to a place of its own within a guard."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype, self.me, self.n = dtype, ishmem.my_pe(), ishmem.n_pes()
+        self.values = [pattern(dtype, LENGTH, pe) for pe in range(self.n)]
+        self.source = symmetric(self.values[self.me])
+        self.guard = pattern(dtype, self.n * len(CASES) * WIDTH, 99)
+
+    def places(self, pe: int) -> Iterator[tuple[int, ...]]:
+        """Give place and case of the cases that belong to a PE."""
+        for number, case in enumerate(CASES):
+            yield ((pe * len(CASES) + number) * WIDTH, *case)
+
+    def expected(self) -> np.ndarray:
+        result = self.guard.copy()
+        for pe in range(self.n):
+            for place, dst, sst, size, count, to, origin in self.places(pe):
+                result[chosen(place + to, dst, size, count)] = self.values[pe][chosen(origin, sst, size, count)]
+        return result
+
+
+def check_host(dtype: str) -> None:
+    c = Cases(dtype)
+    put, get, blocks = (symmetric(c.guard) for _ in range(3))
+    host, host_source = c.guard.copy(), c.values[c.me]
+    for pe in range(c.n):
+        for place, dst, sst, size, count, to, origin in c.places(c.me):
+            ishmem.ibput(put[place + to :], host_source[origin:], dst, sst, size, count, pe)
+            if size == 1:
+                ishmem.iput(blocks[place + to :], c.source[origin:], dst, sst, count, pe)
+            else:
+                ishmem.ibput(blocks[place + to :], c.source[origin:], dst, sst, size, count, pe)
+        for place, dst, sst, size, count, to, origin in c.places(pe):
+            ishmem.ibget(get[place + to :], c.source[origin:], dst, sst, size, count, pe)
+            if size == 1:
+                ishmem.iget(host[place + to :], c.source[origin:], dst, sst, count, pe)
+            else:
+                ishmem.ibget(host[place + to :], c.source[origin:], dst, sst, size, count, pe)
+    ishmem.barrier_all()
+    for result in (put, get, blocks, host):
+        same(result, c.expected())
+
+
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+@pytest.mark.pes(2)
+def test_host_types(pes: Pool, dtype: str) -> None:
+    pes.run(check_host, dtype)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_host(pes: Pool) -> None:
+    pes.run(check_host, "int16")
+
+
+@pytest.fixture(scope="module")
+def by_engine() -> Iterator[Pool]:
+    """PEs whose copy engine makes every copy."""
+    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+    yield pool
+    pool.stop()
+
+
+def check_not_symmetric(dtype: str) -> None:
+    """The local side is a dpnp array outside the heap."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 40, pe) for pe in range(n)]
+    guard = pattern(dtype, 60, 99)
+    dest, local = symmetric(guard), dpnp.asarray(guard)
+    ishmem.ibput(dest[1:], dpnp.asarray(values[me])[2:], 7, 5, 3, 4, right)
+    ishmem.barrier_all()
+    expected = guard.copy()
+    expected[chosen(1, 7, 3, 4)] = values[left][chosen(2, 5, 3, 4)]
+    same(dest, expected)
+    ishmem.iget(local[3:], dest[1:], 4, 2, 9, left)
+    from_left, wanted = guard.copy(), guard.copy()
+    from_left[chosen(1, 7, 3, 4)] = values[(left - 1) % n][chosen(2, 5, 3, 4)]
+    wanted[chosen(3, 4, 1, 9)] = from_left[chosen(1, 2, 1, 9)]
+    same(local, wanted)
+
+
+def test_by_engine(by_engine: Pool) -> None:
+    by_engine.run(check_host, "int32")
+    by_engine.run(check_views, "uint8")
+
+
+def test_not_symmetric(pes: Pool) -> None:
+    pes.run(check_not_symmetric, "float64")
+
+
+def check_large() -> None:
+    """More than 1 MiB, in single elements."""
+    me, n, count = ishmem.my_pe(), ishmem.n_pes(), 300_007
+    source = ishmem.array(np.arange(2 * count, dtype="int32") * (me + 1))
+    dest = ishmem.zeros(3 * count, dtype="int32")
+    ishmem.iput(dest, source[1:], 3, 2, count, (me + 1) % n)
+    ishmem.barrier_all()
+    expected = np.zeros((count, 3), "int32")
+    expected[:, 0] = (np.arange(count, dtype="int32") * 2 + 1) * ((me - 1) % n + 1)
+    same(dest, expected.ravel())
+
+
+@pytest.mark.pes(2)
+def test_large(pes: Pool) -> None:
+    pes.run(check_large)
+
+
+# --- put and get of views
+
+
+def check_views(dtype: str) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 48, pe).reshape(6, 8) for pe in range(n)]
+    guard = pattern(dtype, 48, 99).reshape(6, 8)
+    views: list[tuple[Any, Any]] = [
+        (np.s_[:, 2], np.s_[:, 7]), (np.s_[1:4, 2:5], np.s_[3:6, 0:3]), (np.s_[2, ::2], np.s_[4, 1:5]),
+        (np.s_[5], np.s_[1:3, 0:4]), (np.s_[::2, 1:4], np.s_[3:, 5:]), (np.s_[3:4, 1::3], np.s_[0:3, 0:1]),
+        (np.s_[1:1, ::2], np.s_[2:2, ::2]), (np.s_[1, 3:3:2], np.s_[4, 0:0]),
+    ]  # fmt: skip
+    source = symmetric(values[me])
+    for to, origin in views:
+        put, put_host, get, get_host = symmetric(guard), symmetric(guard), symmetric(guard), guard.copy()
+        ishmem.put(put[to], source[origin], right)
+        ishmem.put_nbi(put_host[to], values[me][origin], right)
+        ishmem.get(get[to], source[origin], right)
+        ishmem.get_nbi(get_host[to], source[origin], right)
+        ishmem.barrier_all()
+        for results, pe in (((put, put_host), left), ((get, get_host), right)):
+            expected = guard.copy()
+            expected[to] = values[pe][origin].reshape(expected[to].shape)
+            for result in results:
+                same(result, expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "complex128"])
+def test_views(pes: Pool, dtype: str) -> None:
+    pes.run(check_views, dtype)
+
+
+def check_part_of_views() -> None:
+    """``nelems`` may end within a block."""
+    me = ishmem.my_pe()
+    values = pattern("int32", 40, 1).reshape(5, 8)
+    for count in range(13):
+        dest = ishmem.zeros((5, 8), dtype="int32")
+        ishmem.put(dest[1:5, 2:5], values.ravel(), me, nelems=count)
+        expected = np.zeros((5, 8), "int32")
+        places = [(1 + k // 3, 2 + k % 3) for k in range(count)]
+        for k, place in enumerate(places):
+            expected[place] = values.ravel()[k]
+        same(dest, expected)
+        ishmem.free(dest)
+
+
+@pytest.mark.pes(1)
+def test_part_of_views(pes: Pool) -> None:
+    pes.run(check_part_of_views)
+
+
+def check_errors() -> None:
+    a, b = ishmem.zeros((4, 6), dtype="int32"), ishmem.zeros(24, dtype="int32")
+    off_heap, host = dpnp.zeros(24, dtype="int32"), np.zeros(24, "int32")
+    frozen = host.copy()
+    frozen.flags.writeable = False
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (lambda: ishmem.iput(b, host, 0, 1, 3, 0), ValueError, "dst is 0"),
+        (lambda: ishmem.iput(b, host, 1, -1, 3, 0), ValueError, "sst is -1"),
+        (lambda: ishmem.ibput(b, host, 3, 4, 4, 2, 0), ValueError, "dst is 3.*block, here 4"),
+        (lambda: ishmem.iput(b, host, 1, 1, -1, 0), ValueError, "at least 0"),
+        (lambda: ishmem.iput(b, host, 12, 1, 3, 0), ValueError, "dest has 24 elements.*reach 25"),
+        (lambda: ishmem.iget(host, b, 1, 8, 4, 0), ValueError, "source has 24 elements.*reach 25"),
+        (lambda: ishmem.iput(b, host, 2**62, 1, 3, 0), ValueError, "dest has 24 elements"),
+        (lambda: ishmem.iput(b, host, 2**80, 1, 2, 0), ValueError, "dest has 24 elements"),
+        (lambda: ishmem.iput(b, host, 1.0, 1, 2, 0), TypeError, "dst is an integer, got float"),
+        (lambda: ishmem.iput(b, host, 1, 1, None, 0), TypeError, "nelems is an integer"),
+        (lambda: ishmem.ibput(b, host, 1, 1, 1, "2", 0), TypeError, "nblocks is an integer"),
+        (lambda: ishmem.iput(b, host, 1, 1, 2, ishmem.n_pes()), IndexError, "pe is"),
+        (lambda: ishmem.iput(off_heap, b, 1, 1, 2, 0), ishmem.SymmetryError, "dest"),
+        (lambda: ishmem.iget(host, off_heap, 1, 1, 2, 0), ishmem.SymmetryError, "source"),
+        (lambda: ishmem.iget(frozen, b, 1, 1, 2, 0), ValueError, "read-only"),
+        (lambda: ishmem.iput(b, host.astype("f4"), 1, 1, 2, 0), TypeError, "dtype"),
+        (lambda: ishmem.iput(b, [1, 2], 1, 1, 2, 0), TypeError, "source is a dpnp or numpy array"),
+        (lambda: ishmem.iput(a[:, 1], host, 1, 1, 2, 0), ValueError, "C-contiguous"),
+        (lambda: ishmem.put(b[::-1], host, 0), ValueError, "dest is not contiguous"),
+        (lambda: ishmem.put(b, host[::-1], 0), ValueError, "source is not contiguous"),
+        (lambda: ishmem.put(a[::2, ::2], host[:6], 0), ValueError, "ascontiguousarray"),
+        (lambda: ishmem.put(a[:, 1:3], host[::3], 0), ValueError, "in different ways"),
+        (lambda: ishmem.put(b[::2], np.broadcast_to(host[:1], 12), 0), ValueError, "source is not contiguous"),
+        (lambda: ishmem.put(b[::2], host, 0), ValueError, "dest has 12 elements and source has 24"),
+        (lambda: ishmem.get(frozen[::2], b[::2], 0), ValueError, "read-only"),
+        (lambda: ishmem.iput_work_group(b, b, 1, 1, 2, 0, None), TypeError, "kernels only"),
+    ]
+    for call, kind, words in wrong:
+        with pytest.raises(kind, match=words):
+            call()
+    ishmem.barrier_all()
+    same(b, np.zeros(24, "int32"))
+
+
+@pytest.mark.pes(1, 2)
+def test_errors(pes: Pool) -> None:
+    pes.run(check_errors)
+
+
+# --- in kernels
+
+
+@dpex.kernel
+def move_cases(item: kapi.NdItem, put, get, source, cases, width):  # type: ignore
+    me, n_cases, group = ishmem.my_pe(), cases.shape[0], item.get_group()
+    for pe in range(ishmem.n_pes()):
+        for c in range(n_cases):
+            dst, sst, size, count = cases[c, 0], cases[c, 1], cases[c, 2], cases[c, 3]
+            there = put[(me * n_cases + c) * width + cases[c, 4] :]
+            here = get[(pe * n_cases + c) * width + cases[c, 4] :]
+            origin = source[cases[c, 5] :]
+            if size == 1:
+                ishmem.iput_work_group(there, origin, dst, sst, count, pe, group)
+                ishmem.iget_work_group(here, origin, dst, sst, count, pe, group)
+            else:
+                ishmem.ibput_work_group(there, origin, dst, sst, size, count, pe, group)
+                ishmem.ibget_work_group(here, origin, dst, sst, size, count, pe, group)
+    ishmem.quiet_work_group(group)
+
+
+@dpex.kernel
+def move_cases_alone(item: kapi.Item, put, get, source, cases, width):  # type: ignore
+    me, n_cases = ishmem.my_pe(), cases.shape[0]
+    for pe in range(ishmem.n_pes()):
+        for c in range(n_cases):
+            dst, sst, size, count = cases[c, 0], cases[c, 1], cases[c, 2], cases[c, 3]
+            there = put[(me * n_cases + c) * width + cases[c, 4] :]
+            here = get[(pe * n_cases + c) * width + cases[c, 4] :]
+            origin = source[cases[c, 5] :]
+            if size == 1:
+                ishmem.iput(there, origin, dst, sst, count, pe)
+                ishmem.iget(here, origin, dst, sst, count, pe)
+            else:
+                ishmem.ibput(there, origin, dst, sst, size, count, pe)
+                ishmem.ibget(here, origin, dst, sst, size, count, pe)
+    ishmem.quiet()
+
+
+def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
+    c = Cases(dtype)
+    cases = dpnp.asarray(np.array(CASES))
+    for group in (None, *groups):
+        put, get = symmetric(c.guard), symmetric(c.guard)
+        kernel = move_cases if group else move_cases_alone
+        span = kapi.NdRange(group, group) if group else kapi.Range(1)
+        dpex.call_kernel(kernel, span, put, get, c.source, cases, WIDTH)
+        ishmem.barrier_all()
+        for result in (put, get):
+            same(result, c.expected())
+            ishmem.free(result)
+
+
+@pytest.mark.parametrize("dtype", KERNEL_TYPES)
+@pytest.mark.pes(2)
+def test_kernel_types(pes: Pool, dtype: str) -> None:
+    pes.run(check_kernel, dtype)
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_kernel(pes: Pool) -> None:
+    pes.run(check_kernel, "int16", (1,), (7,))
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("group", [(64,), (5, 3), (2, 3, 4)], ids=len)
+def test_kernel_dimensions(pes: Pool, group: tuple[int, ...]) -> None:
+    pes.run(check_kernel, {1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
+
+
+@dpex.kernel
+def strides_of_reals(item: kapi.Item, a):  # type: ignore
+    ishmem.iput(a, a, 1.5, 1, 1, 0)
+
+
+@dpex.kernel
+def two_dtypes(item: kapi.Item, a):  # type: ignore
+    ishmem.ibget(a, a.real, 1, 1, 1, 1, 0)
+
+
+def check_kernel_errors() -> None:
+    with pytest.raises(Exception, match="iput: dst is an integer, got float64"):
+        dpex.call_kernel(strides_of_reals, kapi.Range(1), ishmem.zeros(3, dtype="int32"))
+    with pytest.raises(Exception, match="source"):
+        dpex.call_kernel(two_dtypes, kapi.Range(1), ishmem.zeros(3, dtype="complex64"))
+
+
+@pytest.mark.pes(1)
+def test_kernel_errors(pes: Pool) -> None:
+    pes.run(check_kernel_errors)
