@@ -12,8 +12,9 @@ import statistics
 import timeit
 from typing import Any, Callable
 
-import ishmem
 import numpy as np
+
+import ishmem
 
 try:
     from mpi4py import MPI

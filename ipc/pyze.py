@@ -12,9 +12,19 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int32, c_size_t, c_uint8, c_void_p
-from ctypes import c_uint32 as U32
-from ctypes import c_uint64 as U64
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char,
+    c_char_p,
+    c_int32,
+    c_size_t,
+    c_uint8,
+    c_uint32 as U32,
+    c_uint64 as U64,
+    c_void_p,
+)
 from typing import Any, Callable, TypeVar
 
 from ishmem.errors import LevelZeroError
@@ -405,6 +415,11 @@ def __getattr__(name: str) -> Callable[..., int]:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     function = globals()[name] = _bind(name)  # found directly from now on
     return function
+
+
+def address_of(name: str) -> int:
+    """Return the address of a call, for compiled code."""
+    return ctypes.cast(getattr(_library(), name), c_void_p).value or 0
 
 
 def available(name: str) -> bool:

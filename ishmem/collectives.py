@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import job, teams
-from .order import quiet
+from . import _core, job, teams
 from .stubs import kernel_only
 
 __all__ = [
@@ -25,11 +24,15 @@ def barrier_all() -> None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
+        LevelZeroError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
 
     Source: OpenSHMEM 1.5, 9.9.1 (shmem_barrier_all); ishmem_barrier_all.
     """
-    quiet()
-    job.current().barrier("barrier_all")
+    this = job.current()
+    this.default_engine.quiet()
+    _core.fence()
+    this.barrier("barrier_all")
+    this.raise_problems()
 
 
 def sync_all() -> None:

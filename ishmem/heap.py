@@ -100,6 +100,7 @@ class SymmetricHeap:
         cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
         mapped = settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped)
+        _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)

@@ -7,8 +7,9 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
-from . import _core
-from .errors import IshmemError, PeerLost, StateError, SymmetryError
+from . import _core, violations
+from .errors import PeerLost, StateError, SymmetryError
+from .ipc import pyze
 from .layout import MAX_TEAMS, RECORD, TeamRecord
 from .shape import Shape
 
@@ -69,8 +70,18 @@ class Job:
 
     def raise_lost(self, routine: str) -> NoReturn:
         """Raise the error of a call that needs a PE that is gone."""
-        pe, how = next(iter(self.gone.items()), (-1, "unknown"))
+        pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
         raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
+
+    def raise_problems(self) -> None:
+        """Raise what has gone wrong in this PE's kernels: a failed launch, or what ``ISHMEM_CHECK`` found.
+
+        numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
+        """
+        if _core.device_status():
+            pyze.zeDeviceGetStatus(self.heap.device)  # raises
+        if self.settings.check:
+            violations.raise_violation(self)
 
     def start_teams(self) -> None:
         """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""

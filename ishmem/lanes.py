@@ -32,6 +32,7 @@ log = logging.getLogger("ishmem")
 Events = list[dpctl.SyclEvent]
 _COMPLETE = dpctl.event_status_type.complete
 _POOL = 64  # native events made at a time
+POLL = 5e-5
 SLICE = 0.1
 """Seconds after which a wait of a lane's thread looks whether the job has ended."""
 
@@ -152,9 +153,7 @@ class Lane:
         while (item := self._steps.get()) is not None:
             before, action, gate = item
             try:
-                for event in before:
-                    event.wait()
-                if not self.closing.is_set():
+                if self._complete(before):
                     action()
             except Exception as error:
                 # There is nobody to raise it to: the next call of the lane does.
@@ -162,6 +161,16 @@ class Lane:
                 self.problem = error
             finally:
                 pyze.zeEventHostSignal(gate)
+
+    def _complete(self, events: Events) -> bool:
+        """Wait for events; return whether they have completed, not just the job ended."""
+        # Not by event.wait(), which in one thread can keep the wait of another from ending.
+        for event in events:
+            while event.execution_status != _COMPLETE:
+                if self.closing.is_set():
+                    return False
+                time.sleep(POLL)
+        return not self.closing.is_set()
 
     @property
     def drained(self) -> bool:
@@ -174,7 +183,7 @@ class Lane:
             if self._submitted[0].event.execution_status == _COMPLETE:
                 self._submitted.popleft()
             else:
-                time.sleep(0.0005)
+                time.sleep(POLL)
 
     def close(self) -> None:
         """End the thread; steps that have not begun are left out."""

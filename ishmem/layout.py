@@ -2,15 +2,16 @@
 
 The host side and the device side both reach it by the offsets given here:
 
-========  =============================================  ===================================
-table     int64 per PE: that PE's heap minus mine        read by every device access
-teams     a `TeamRecord` per team                        written by this host, read by kernels
-host      a line per team and barrier round              written by peers' hosts
-device    a line per team and barrier round              written by peers' kernels
-farewell  int64 per team: barriers this host has begun   read by peers when this PE has left
-agree     two records per team                           read by peers' hosts
-turn      int64                                          used by this PE's kernels
-========  =============================================  ===================================
+=========  =============================================  ====================================
+table      int64 per PE: that PE's heap minus mine        read by every device access
+teams      a `TeamRecord` per team                        written by this host, read by kernels
+host       a line per team and barrier round              written by peers' hosts
+device     a line per team and barrier round              written by peers' kernels
+farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
+agree      two records per team                           read by peers' hosts
+turn       int64                                          used by this PE's kernels
+violation  what kernels found wrong                       written by this PE's kernels
+=========  =============================================  ====================================
 """
 
 from __future__ import annotations
@@ -92,9 +93,14 @@ class Layout:
         return self.agree(MAX_TEAMS, 0)
 
     @property
+    def violation(self) -> int:
+        """What this PE's kernels found wrong, a `Violation` of `ishmem.violations`."""
+        return self.turn + LINE
+
+    @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.turn + LINE, PAGE)
+        return _round_up(self.violation + 2 * LINE, PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

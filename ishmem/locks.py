@@ -4,7 +4,7 @@ Fair: PEs get a lock in the order in which they asked. Host calls; the same name
 of ``ishmem.kernels.locks``, and holders of both kinds exclude each other. A PE holds a lock once: between threads of
 one PE, or work-items of one kernel, ``set_lock`` queues as between PEs.
 
-The lock of element ``index`` lives on PE ``index % n_pes()``, in one word:
+Neighbouring elements have their locks on different PEs. A lock is one word:
 
 =====  ========  ==================================================
 bits   name      meaning
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["clear_lock", "lock", "set_lock", "test_lock"]
 
 SERVING, NEXT = 16, 40  # first bits
+ITEM = 8
 HOLDERS, TICKETS = (1 << 16) - 1, (1 << 24) - 1  # masks
 
 _threads: dict[int, int] = {}  # which thread of this PE has set the lock at an offset of the heap
@@ -52,7 +53,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_set_lock).
     """
-    this, place, home = _arguments("set_lock", lock, index)
+    this, place, home = find("set_lock", lock, index)
     if _threads.get(place) == threading.get_ident() and _holder(rma.g(lock, home, index)) == this.pe:
         raise StateError(f"set_lock: PE {this.pe} has the lock in element {index} already, and would wait for itself")
     ticket = amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT & TICKETS
@@ -64,7 +65,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     _threads[place] = threading.get_ident()
 
 
-def test_lock(lock: ndarray, index: int = 0) -> bool:
+def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
     """Take the lock in element ``index`` of ``lock`` if it is free; return whether this PE has it now.
 
     So True is what ``shmem_test_lock`` returns 0 for. Not collective, not blocking. Errors as for ``set_lock``, but
@@ -72,7 +73,7 @@ def test_lock(lock: ndarray, index: int = 0) -> bool:
 
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_test_lock).
     """
-    this, place, home = _arguments("test_lock", lock, index)
+    this, place, home = find("test_lock", lock, index)
     word = rma.g(lock, home, index)
     if word & HOLDERS or (word >> SERVING ^ word >> NEXT) & TICKETS:
         return False
@@ -96,7 +97,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_clear_lock).
     """
-    this, place, home = _arguments("clear_lock", lock, index)
+    this, place, home = find("clear_lock", lock, index)
     word = rma.g(lock, home, index)
     holder = _holder(word)
     if holder != this.pe:
@@ -125,11 +126,16 @@ def released(serving: int) -> int:
     return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
 
 
-def _arguments(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
-    """Return the job, the offset of the lock in the heap, and the PE that it lives on."""
+def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
+    """Return the job, the offset of the lock in the heap, and the PE that it lives on.
+
+    That PE must not depend on how the element was named: it is one element of many slices.
+    """
     this = job.current()
-    place = check.element(check.view(lock, "lock", ("int64",), routine), index)
-    return this, place, index % this.n_pes
+    array = check.view(lock, "lock", ("int64",), routine)
+    check.element(array, index)
+    place = check.symmetric(array) + index * ITEM
+    return this, place, place // ITEM % this.n_pes
 
 
 def _holder(word: int) -> int:

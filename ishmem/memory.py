@@ -19,7 +19,7 @@ import numpy as np
 from . import _core, check, job
 from .allocator import ALIGNMENT, Allocation
 from .constants import Hint
-from .errors import HeapExhausted, IshmemError, SymmetryError
+from .errors import HeapExhausted, SymmetryError
 from .table import RMA_TYPES, refusal
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ T = TypeVar("T")
 
 __all__ = [
     "addr_accessible", "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
-    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "ptr", "realloc", "zeros", "zeros_like",
+    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "ptr", "realloc", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 

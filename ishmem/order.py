@@ -34,11 +34,15 @@ def quiet() -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+        LevelZeroError: The device is lost: a kernel failed.
+        IndexError, SymmetryError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
     """
-    job.current().default_engine.quiet()
+    this = job.current()
+    this.default_engine.quiet()
     _core.fence()
+    this.raise_problems()
 
 
 @kernel_only

@@ -155,7 +155,8 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
         source = as_element(dest, source)
     origin = check.view(source, "source", routine="put")
     if not (to.order and origin.order):
-        return strided.put_views(dest, source, number, nelems)
+        strided.put_views(dest, source, number, nelems)
+        return
     remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
     this.engine.copy(remote, origin.address, nbytes, source)
 
@@ -165,7 +166,8 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
     this, number = job.current(), check.pe(pe)
     to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
     if not (to.order and origin.order):
-        return strided.get_views(dest, source, number, nelems)
+        strided.get_views(dest, source, number, nelems)
+        return
     remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
     this.engine.copy(to.address, remote, nbytes, dest)
 

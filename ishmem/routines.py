@@ -66,6 +66,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 
 RENAMED = {
     "start_pes": "init",
+    "shmem_team_create_ctx": "ctx_create",
     "ishmemx_init_attr": "init",
     "ishmemx_query_initialized": "is_initialized",
 }
@@ -136,8 +137,8 @@ def python_only() -> list[str]:
     """Return the public functions that no C routine stands behind."""
     listed = {row.python for chapter in CHAPTERS for row in rows(chapter)}
     forms = {f"{name}{suffix}" for name in listed for suffix in ("_work_group", "_on_queue")}
-    names = (name for name in ishmem.__all__ if callable(getattr(ishmem, name)) and name not in listed | forms)
-    return sorted(name for name in names if not isinstance(getattr(ishmem, name), type))
+    names = (name for name in dir(ishmem) if callable(getattr(ishmem, name)) and name not in listed | forms)
+    return sorted(name for name in names if not isinstance(getattr(ishmem, name), type) and not name.startswith("_"))
 
 
 def render() -> str:

@@ -123,6 +123,9 @@ class Settings(BaseSettings):
     teams_max: int = _setting(
         64, "3 to 64", "teams alive at once on a PE, with the three predefined ones", ge=3, le=64
     )
+    check: bool = _setting(
+        False, "true or false", "kernels check PE numbers, addresses and bounds, and the host raises what they find"
+    )
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )

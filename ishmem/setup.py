@@ -73,8 +73,7 @@ def init(
         raise StateError("ishmem.init() was called twice; call it once per process")
     if job.finished():
         raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
-    from . import settings as settings_module
-    from . import stack
+    from . import settings as settings_module, stack
 
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
@@ -155,6 +154,7 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         this.links.close()
+        _core.set_lost(-1)  # PEs that closed their links too, as this init failed, must not count in the next one
         raise
     job.start(this)
     atexit.register(_at_exit)
@@ -171,7 +171,8 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     this.default_engine = CopyEngine(this.heap.context, this.heap.device)
     this.lanes = Lanes(this.heap)
     this.statics = Statics()
-    kernels.bind(this.heap.base, this.heap.layout, this.pe, this.n_pes)
+    heap = this.heap
+    kernels.bind(kernels.state.State(heap.base, heap.size, heap.layout, this.pe, this.n_pes, this.settings.check))
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
@@ -216,18 +217,18 @@ def finalize() -> None:
     Raises:
         StateError: Not initialised, or finalised before.
         PeerLost: A PE died before it finalised; this PE is finalised all the same.
+        LevelZeroError, IndexError, SymmetryError: As for ``quiet``; likewise.
 
     Source: OpenSHMEM 1.5, 9.1 (shmem_finalize); ishmem_finalize.
     """
     this = job.current()
     leaks = _leaks(this)
-    this.lanes.drain()
-    this.engine.quiet()
-    _core.say_farewell()
     try:
-        this.links.leave(None)
+        this.lanes.drain()
+        this.default_engine.quiet()
+        this.raise_problems()
     finally:
-        _close(this)
+        _leave(this)
     if this.links.lost:
         pe, how = next(iter(this.links.lost.items()))
         raise PeerLost(f"finalize on PE {this.pe}: PE {pe} is gone ({how})", pe)
@@ -235,6 +236,14 @@ def finalize() -> None:
         raise IshmemError(leaks)
     if leaks and this.settings.leaks == "warn":
         warnings.warn(leaks, ResourceWarning, stacklevel=2)
+
+
+def _leave(this: job.Job) -> None:
+    _core.say_farewell()
+    try:
+        this.links.leave(None)
+    finally:
+        _close(this)
 
 
 def _close(this: job.Job) -> None:

@@ -113,9 +113,7 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
     _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
 
 
-def signal_wait_until(
-    sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 0, timeout: float | None = None
-) -> int:
+def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 0, timeout: float | None = None) -> int:
     """Wait until this PE's own signal compares with ``cmp_value`` as ``cmp`` says; return the value that did.
 
     Not collective, blocking. ``timeout`` is in seconds. Errors as for ``wait_until``, and ``TypeError`` for a signal
@@ -186,6 +184,7 @@ def _put_signal(
     check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
     rma.put(dest, source, pe, nelems)
     _core.fence()
+    rma.g(sig_addr, pe, index)  # a read from the peer's memory does not overtake stores that are on their way to it
     _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
 
 

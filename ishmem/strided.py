@@ -7,7 +7,8 @@ the next. What lies between is not touched.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from . import _core, check, job, views
 from .stubs import kernel_only
@@ -131,7 +132,8 @@ def by_engine(
         engine.copy(to, origin, plan.nbytes, (dest, source))
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Plan:
     """A strided operation whose arguments are checked: addresses and distances in bytes."""
 
     to: int

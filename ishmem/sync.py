@@ -82,9 +82,7 @@ def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeou
     this = job.current()
     if outcome == _core.LOST:
         this.raise_lost(routine)
-    raise WaitTimeout(
-        f"{routine} on PE {this.pe}: after {timeout} s {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}"
-    )
+    raise WaitTimeout(f"{routine} on PE {this.pe}: after {timeout} s {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}")
 
 
 def check_cmp(cmp: Any) -> None:
@@ -106,6 +104,4 @@ def explain(
     check.element(check.view(ivar, name, types, routine), index)
     check_cmp(cmp)
     as_element(ivar, cmp_value)
-    raise IshmemError(
-        f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}"
-    )
+    raise IshmemError(f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")

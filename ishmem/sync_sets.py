@@ -47,9 +47,7 @@ class Mode(IntEnum):
     SOME = 2
 
 
-def wait_until_all(
-    ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
-) -> None:
+def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> None:
     """Wait until every variable has compared with ``cmp_value`` as ``cmp`` says.
 
     Returns at once when the set is empty.
@@ -59,9 +57,7 @@ def wait_until_all(
     _wait("wait_until_all", Mode.ALL, ivars, cmp, cmp_value, status, timeout)
 
 
-def wait_until_any(
-    ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
-) -> int:
+def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
     """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return its index.
 
     Of several, any may be the one, and none is left out for ever. Returns -1 at once when the set is empty.
@@ -182,9 +178,7 @@ def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, st
 
 
 @kernel_only
-def wait_until_all_work_group(
-    ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None
-) -> None:
+def wait_until_all_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> None:
     """``wait_until_all`` by all work-items of a group; in kernels only.
 
     Source: ishmemx_wait_until_all_work_group.
@@ -192,9 +186,7 @@ def wait_until_all_work_group(
 
 
 @kernel_only
-def wait_until_any_work_group(
-    ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None
-) -> int:
+def wait_until_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
     """``wait_until_any`` by all work-items of a group, with one result; in kernels only.
 
     Source: ishmemx_wait_until_any_work_group.
@@ -214,9 +206,7 @@ def wait_until_some_work_group(
 
 
 @kernel_only
-def wait_until_all_vector_work_group(
-    ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> None:
+def wait_until_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> None:
     """``wait_until_all_vector`` by all work-items of a group; in kernels only.
 
     Source: ishmemx_wait_until_all_vector_work_group.
@@ -224,9 +214,7 @@ def wait_until_all_vector_work_group(
 
 
 @kernel_only
-def wait_until_any_vector_work_group(
-    ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> int:
+def wait_until_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
     """``wait_until_any_vector`` by all work-items of a group, with one result; in kernels only.
 
     Source: ishmemx_wait_until_any_vector_work_group.
@@ -264,9 +252,7 @@ def test_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, st
 
 
 @kernel_only
-def test_some_work_group(
-    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None
-) -> int:
+def test_some_work_group(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
     """``test_some`` by all work-items of a group, with one result; in kernels only.
 
     Source: ishmemx_test_some_work_group.
@@ -275,9 +261,7 @@ def test_some_work_group(
 
 
 @kernel_only
-def test_all_vector_work_group(
-    ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> bool:
+def test_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> bool:
     """``test_all_vector`` by all work-items of a group, with one result; in kernels only.
 
     Source: ishmemx_test_all_vector_work_group.
@@ -286,9 +270,7 @@ def test_all_vector_work_group(
 
 
 @kernel_only
-def test_any_vector_work_group(
-    ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> int:
+def test_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
     """``test_any_vector`` by all work-items of a group, with one result; in kernels only.
 
     Source: ishmemx_test_any_vector_work_group.
@@ -312,12 +294,12 @@ def _wait(
 ) -> int:
     """Wait, and return what the mode asks for."""
     found, outcome, count, seen = _look(routine, mode, ivars, cmp, wanted, status, indices, False, timeout)
-    if outcome == _core.SATISFIED:
-        return _result(mode, found, count, indices)
-    first = int(found[0])
-    value = np.asarray(_host(wanted)).flat[first] if routine.endswith("_vector") else wanted
-    what = f"element {first} is {seen}" if mode is Mode.ALL else f"no element holds, and element {first} is {seen}"
-    sync.give_up(routine, outcome, what, cmp, value, timeout)
+    if outcome != _core.SATISFIED:
+        first = int(found[0])
+        value = _host(wanted).flat[first] if routine.endswith("_vector") else wanted
+        which = "" if mode is Mode.ALL else "no element holds, and "
+        sync.give_up(routine, outcome, f"{which}element {first} is {seen}", cmp, value, timeout)
+    return _result(mode, found, count, indices)
 
 
 def _test(routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any = None) -> int:

@@ -340,7 +340,7 @@ def _split(
                 own = Team(handle, part, config)
         mine.append(own)
     for team in mine:
-        if team:
+        if team._shape:
             this.set_team(team.handle, team._shape, sequence, config)
     return mine
 

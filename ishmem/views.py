@@ -48,9 +48,8 @@ def span(array: Any) -> Any:
         host = np.asarray(array)
         return np.lib.stride_tricks.as_strided(host, (_extent(host.shape, _strides(host)),), (host.itemsize,))
     usm = array.get_array() if hasattr(array, "get_array") else array
-    return dpctl.tensor.usm_ndarray(
-        (_extent(usm.shape, usm.strides),), dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=usm._element_offset
-    )
+    shape, first = (_extent(usm.shape, usm.strides),), usm._element_offset
+    return dpctl.tensor.usm_ndarray(shape, dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=first)
 
 
 def step(array: Any, described: check.View) -> int:

@@ -6,8 +6,6 @@ kernel compiles to the device form. A kernel author passes arrays and PE numbers
 
 from __future__ import annotations
 
-from ishmem.layout import Layout
-
 from . import amo, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
 
 __all__ = [
@@ -16,9 +14,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def bind(heap: int, layout: Layout, pe: int, n_pes: int) -> None:
+def bind(facts: state.State) -> None:
     """Bake the facts of a started job into the kernels that are compiled from now on."""
-    state.bind(state.State(heap, layout, pe, n_pes))
+    state.bind(facts)
 
 
 def unbind() -> None:

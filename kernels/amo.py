@@ -8,6 +8,7 @@ from ishmem import amo
 from ishmem.table import ATOMICS, Atomic, Rmw
 
 from . import arguments
+from .guard import allowed, number
 from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
 
 INSTRUCTIONS = {
@@ -33,27 +34,51 @@ def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, ind
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
     """Register a routine that returns the old value."""
-    run = INSTRUCTIONS[routine.rmw]
+    run, this = INSTRUCTIONS[routine.rmw], number(routine.name)
 
     def fetch(source, pe, index=0):
         _check(routine, source, (), pe, index)
-        return lambda source, pe, index=0: run(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+        zero = source.dtype(0)
+
+        def impl(source, pe, index=0):
+            if allowed(this, source, pe, index, 1):
+                return run(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+            return zero
+
+        return impl
 
     def increment(dest, pe, index=0):
         _check(routine, dest, (), pe, index)
-        return lambda dest, pe, index=0: run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, 1)
+        zero = dest.dtype(0)
+
+        def impl(dest, pe, index=0):
+            if allowed(this, dest, pe, index, 1):
+                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, 1)
+            return zero
+
+        return impl
 
     def with_value(dest, value, pe, index=0):
         _check(routine, dest, (value,), pe, index)
-        return lambda dest, value, pe, index=0: run(
-            address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value
-        )
+        zero = dest.dtype(0)
+
+        def impl(dest, value, pe, index=0):
+            if allowed(this, dest, pe, index, 1):
+                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value)
+            return zero
+
+        return impl
 
     def with_condition(dest, cond, value, pe, index=0):
         _check(routine, dest, (cond, value), pe, index)
-        return lambda dest, cond, value, pe, index=0: run(
-            address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value, cond
-        )
+        zero = dest.dtype(0)
+
+        def impl(dest, cond, value, pe, index=0):
+            if allowed(this, dest, pe, index, 1):
+                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value, cond)
+            return zero
+
+        return impl
 
     device(host)(fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)])
 

@@ -42,11 +42,12 @@ def integer(routine: str, name: str, kind: Any) -> None:
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
     require(plain, f"{routine}: {name} is an integer, got {kind}")
 
+# A value of a kind fits a dtype of the same kind or of one that comes later.
+_WIDTH = {types.Boolean: 0, types.Integer: 1, types.Float: 2, types.Complex: 3}
+
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
     """Require a number of the kind that the dtype holds."""
-    is_real = isinstance(dtype, types.Float)
-    fits = isinstance(kind, (types.Integer, types.Boolean)) or (
-        isinstance(kind, types.Float) and (is_real or isinstance(dtype, types.Complex))
-    ) or (isinstance(kind, types.Complex) and isinstance(dtype, types.Complex))
+    rank = next((rank for family, rank in _WIDTH.items() if isinstance(dtype, family)), -1)
+    fits = any(isinstance(kind, family) and its <= rank for family, its in _WIDTH.items())
     require(fits, f"{routine}: {name} is {kind}, which is not of the kind of dtype {dtype}")

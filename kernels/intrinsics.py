@@ -180,13 +180,15 @@ def _word(name: str, mask: int) -> Any:
         result = _call_spirv(context, builder, name, types.int64, [mask], [pointer, *arguments[1:]])
         return context.get_dummy_value() if name == "AtomicStore" else result
 
-    if name == "AtomicStore":
-        return device_intrinsic(lambda context, address, value: (types.void(types.int64, types.int64), code))
+    if name != "AtomicLoad":
+        result = types.void if name == "AtomicStore" else types.int64
+        return device_intrinsic(lambda context, address, value: (result(types.int64, types.int64), code))
     return device_intrinsic(lambda context, address: (types.int64(types.int64), code))
 
 
 atomic_load_word = _word("AtomicLoad", ACQUIRE)
 atomic_store_word = _word("AtomicStore", RELEASE)
+atomic_exchange_word = _word("AtomicExchange", SEQ_CST)
 atomic_load = atomic("AtomicLoad", ACQUIRE, operands=0)
 
 

@@ -8,27 +8,37 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import amo, locks
-from ishmem.locks import HOLDERS, NEXT, SERVING, TICKETS
+from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import arguments, state
-from .intrinsics import device, fence
+from .intrinsics import address_of, device, fence
 
 
-def _check(routine: str, lock: Any, index: Any) -> tuple[int, int]:
-    """Check the types; return number and count of PEs."""
+def _check(routine: str, lock: Any, index: Any) -> int:
+    """Check the types; return the number of this PE."""
     arguments.array(routine, "lock", lock, ("int64",))
     arguments.contiguous(routine, lock=lock)
     arguments.integer(routine, "index", index)
+    return state.current().pe
+
+
+def home_of(lock, index):
+    """Return the PE that a lock lives on; in kernels only: see ``ishmem.locks.find``."""
+
+
+@device(home_of)
+def _home_of(lock, index):
     here = state.current()
-    return here.pe, here.n_pes
+    heap, n_pes = here.heap, here.n_pes
+    return lambda lock, index: ((address_of(lock) - heap) // ITEM + index) % n_pes
 
 
 @device(locks.set_lock)
 def _set_lock(lock, index=0):
-    me, n_pes = _check("set_lock", lock, index)
+    me = _check("set_lock", lock, index)
 
     def impl(lock, index=0):
-        home = index % n_pes
+        home = home_of(lock, index)
         ticket = (amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT) & TICKETS
         while (amo.atomic_fetch(lock, home, index) >> SERVING) & TICKETS != ticket:
             pass
@@ -40,10 +50,10 @@ def _set_lock(lock, index=0):
 
 @device(locks.test_lock)
 def _test_lock(lock, index=0):
-    me, n_pes = _check("test_lock", lock, index)
+    me = _check("test_lock", lock, index)
 
     def impl(lock, index=0):
-        home = index % n_pes
+        home = home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
         if word & HOLDERS != 0 or ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0:
             return False
@@ -58,10 +68,10 @@ def _test_lock(lock, index=0):
 
 @device(locks.clear_lock)
 def _clear_lock(lock, index=0):
-    me, n_pes = _check("clear_lock", lock, index)
+    me = _check("clear_lock", lock, index)
 
     def impl(lock, index=0):
-        home = index % n_pes
+        home = home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
         if word & HOLDERS == me + 1:
             fence()

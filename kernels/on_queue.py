@@ -13,7 +13,7 @@ from numba_dpex import kernel_api as kapi
 import ishmem
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _kernel(name: str) -> Any:
     routine = getattr(ishmem, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ishmem import setup
+from ishmem import constants, setup
 
 from . import state
 from .intrinsics import device
@@ -18,3 +18,9 @@ def _my_pe():
 def _n_pes():
     n_pes = state.current().n_pes
     return lambda: n_pes
+
+
+@device(setup.info_get_version)
+def _info_get_version():
+    version = constants.VERSION
+    return lambda: version

@@ -13,7 +13,10 @@ from ishmem import memory, rma
 
 from . import arguments
 from .copy import copy_elements
+from .guard import allowed, fits, number
 from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
+
+PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
 
 
 def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
@@ -25,25 +28,27 @@ def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
 @device(rma.put)
 def _put(dest, source, pe, nelems=None):
     _check("put", dest, source, pe)
-    if arguments.absent(nelems):
-        return lambda dest, source, pe, nelems=None: copy_elements(
-            dest, address_of(dest) + peer_delta(pe), address_of(source), source.size, 0, 1
-        )
-    return lambda dest, source, pe, nelems=None: copy_elements(
-        dest, address_of(dest) + peer_delta(pe), address_of(source), nelems, 0, 1
-    )
+    whole = arguments.absent(nelems)
+
+    def impl(dest, source, pe, nelems=None):
+        count = source.size if whole else nelems
+        if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
+            copy_elements(dest, address_of(dest) + peer_delta(pe), address_of(source), count, 0, 1)
+
+    return impl
 
 
 @device(rma.get)
 def _get(dest, source, pe, nelems=None):
     _check("get", dest, source, pe)
-    if arguments.absent(nelems):
-        return lambda dest, source, pe, nelems=None: copy_elements(
-            dest, address_of(dest), address_of(source) + peer_delta(pe), dest.size, 0, 1
-        )
-    return lambda dest, source, pe, nelems=None: copy_elements(
-        dest, address_of(dest), address_of(source) + peer_delta(pe), nelems, 0, 1
-    )
+    whole = arguments.absent(nelems)
+
+    def impl(dest, source, pe, nelems=None):
+        count = dest.size if whole else nelems
+        if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
+            copy_elements(dest, address_of(dest), address_of(source) + peer_delta(pe), count, 0, 1)
+
+    return impl
 
 
 @device(rma.put_work_group)
@@ -54,8 +59,9 @@ def _put_work_group(dest, source, pe, group, nelems=None):
     def impl(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
         count = source.size if whole else nelems
-        to, origin = address_of(dest) + peer_delta(pe), address_of(source)
-        copy_elements(dest, to, origin, count, group_rank(), group_size())
+        if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
+            to, origin = address_of(dest) + peer_delta(pe), address_of(source)
+            copy_elements(dest, to, origin, count, group_rank(), group_size())
         kapi.group_barrier(group)
 
     return impl
@@ -69,8 +75,9 @@ def _get_work_group(dest, source, pe, group, nelems=None):
     def impl(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
         count = dest.size if whole else nelems
-        to, origin = address_of(dest), address_of(source) + peer_delta(pe)
-        copy_elements(dest, to, origin, count, group_rank(), group_size())
+        if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
+            to, origin = address_of(dest), address_of(source) + peer_delta(pe)
+            copy_elements(dest, to, origin, count, group_rank(), group_size())
         kapi.group_barrier(group)
 
     return impl
@@ -89,9 +96,12 @@ def _p(dest, value, pe, index=0):
     arguments.integer("p", "pe", pe)
     arguments.integer("p", "index", index)
     arguments.value("p", "value", value, dest.dtype)
-    return lambda dest, value, pe, index=0: store(
-        address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value
-    )
+
+    def impl(dest, value, pe, index=0):
+        if allowed(P, dest, pe, index, 1):
+            store(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value)
+
+    return impl
 
 
 @device(rma.g)
@@ -99,11 +109,24 @@ def _g(source, pe, index=0):
     arguments.contiguous("g", source=source)
     arguments.integer("g", "pe", pe)
     arguments.integer("g", "index", index)
-    return lambda source, pe, index=0: load(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+    zero = source.dtype(0)
+
+    def impl(source, pe, index=0):
+        if allowed(G, source, pe, index, 1):
+            return load(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+        return zero
+
+    return impl
 
 
 @device(memory.ptr)
 def _ptr(a, pe):
     arguments.array("ptr", "a", a)
     arguments.integer("ptr", "pe", pe)
-    return lambda a, pe: at_address(a, address_of(a) + peer_delta(pe))
+
+    def impl(a, pe):
+        if allowed(PTR, a, pe, 0, 0):
+            return at_address(a, address_of(a) + peer_delta(pe))
+        return a
+
+    return impl

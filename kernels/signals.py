@@ -12,8 +12,11 @@ from ishmem.constants import SignalOp
 from ishmem.table import SIGNAL_TYPES
 
 from . import arguments
+from .guard import allowed, number
 from .intrinsics import address_of, atomic_load, device, fence, group_rank, group_sum, require
 from .sync import compare
+
+SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
 
 
 def _check(routine: str, sig_addr: Any, signal: Any, index: Any, pe: Any = 0) -> None:
@@ -83,7 +86,13 @@ device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
 @device(signals.signal_fetch)
 def _signal_fetch(sig_addr, index=0):
     _check("signal_fetch", sig_addr, None, index)
-    return lambda sig_addr, index=0: atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+
+    def impl(sig_addr, index=0):
+        if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
+            return atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+        return types.uint64(0)
+
+    return impl
 
 
 @device(signals.signal_add)
@@ -104,6 +113,8 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
 
     def impl(sig_addr, cmp, cmp_value, index=0):
         wanted = types.uint64(cmp_value)
+        if not allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1):
+            return types.uint64(0)
         seen = signals.signal_fetch(sig_addr, index)
         while not compare(seen, cmp, wanted):
             seen = signals.signal_fetch(sig_addr, index)

@@ -17,12 +17,16 @@ class State:
 
     Attributes:
         heap: Device address of this PE's heap, at whose start the table of peers lies.
+        size: Bytes of the heap.
+        check: Whether operations check their arguments.
     """
 
     heap: int
+    size: int
     layout: Layout
     pe: int
     n_pes: int
+    check: bool = False
 
     @property
     def table(self) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba_dpex import kernel_api as kapi
+from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import strided
 
 from . import arguments
 from .copy import copy_elements
+from .guard import allowed, fits, number
 from .intrinsics import address_of, device, group_rank, group_size, peer_delta
+
+PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
 
 def copy_blocks(
@@ -33,6 +36,22 @@ def _copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     return impl
 
 
+@device_func
+def extent(stride, bsize, nblocks):
+    """Return how many elements of an array are reached, the gaps included."""
+    return (nblocks - 1) * stride + bsize if nblocks > 0 else nblocks
+
+
+@device_func
+def _put_reachable(dest, source, pe, to_count, from_count):
+    return allowed(PUT, dest, pe, 0, to_count) and fits(PUT, source, from_count)
+
+
+@device_func
+def _get_reachable(dest, source, pe, to_count, from_count):
+    return allowed(GET, source, pe, 0, from_count) and fits(GET, dest, to_count)
+
+
 def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
     arguments.contiguous(routine, dest=dest, source=source)
     arguments.same_dtype(dest, source)
@@ -45,15 +64,18 @@ def _register(name: str, put: int) -> None:
     get = 1 - put  # at which end the peer's memory is
     blocks, elements = getattr(strided, f"ib{name}"), getattr(strided, f"i{name}")
     group_blocks = getattr(strided, f"ib{name}_work_group")
+    reachable = (_get_reachable, _put_reachable)[put]
 
     @device(blocks)
     def _blocks(dest, source, dst, sst, bsize, nblocks, pe):
         _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
-            delta = peer_delta(pe)
-            to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
-            copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, 0, 1)
+            to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
+            if reachable(dest, source, pe, to_count, from_count):
+                delta = peer_delta(pe)
+                to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
+                copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, 0, 1)
 
         return impl
 
@@ -68,9 +90,11 @@ def _register(name: str, put: int) -> None:
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
             kapi.group_barrier(group)
-            delta = peer_delta(pe)
-            to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
-            copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, group_rank(), group_size())
+            to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
+            if reachable(dest, source, pe, to_count, from_count):
+                delta = peer_delta(pe)
+                to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
+                copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, group_rank(), group_size())
             kapi.group_barrier(group)
 
         return impl

@@ -14,7 +14,10 @@ from ishmem.constants import Cmp
 from ishmem.table import WAIT_TYPES
 
 from . import arguments
+from .guard import allowed, number
 from .intrinsics import address_of, atomic_load, device, group_rank, group_sum
+
+WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 
 
 def compare(seen, cmp, wanted):
@@ -53,6 +56,8 @@ def _wait_until(ivar, cmp, cmp_value, index=0):
     def impl(ivar, cmp, cmp_value, index=0):
         address = address_of(ivar) + index * ivar.itemsize
         wanted = dtype(cmp_value)
+        if not allowed(WAIT_UNTIL, ivar, 0, index, 1):
+            return
         while not compare(atomic_load(address, ivar), cmp, wanted):
             pass
 
@@ -64,6 +69,8 @@ def _test(ivar, cmp, cmp_value, index=0):
     dtype = _check("test", ivar, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0):
+        if not allowed(TEST, ivar, 0, index, 1):
+            return False
         address = address_of(ivar) + index * ivar.itemsize
         return compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba_dpex import device_func
-from numba_dpex import kernel_api as kapi
+from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import sync_sets
 from ishmem.table import STANDARD, STATUS_TYPES, WAIT_TYPES
@@ -254,9 +253,7 @@ def _register(name: str, look: Any) -> None:
     @device(getattr(sync_sets, work_group))
     def _scalar_group(ivars, cmp, cmp_value, group, status=None):
         _check(work_group, ivars, cmp_value, status)
-        return lambda ivars, cmp, cmp_value, group, status=None: group_look(
-            ivars, None, cmp, cmp_value, status, group
-        )
+        return lambda ivars, cmp, cmp_value, group, status=None: group_look(ivars, None, cmp, cmp_value, status, group)
 
     @device(getattr(sync_sets, vector_group))
     def _vector_group(ivars, cmp, cmp_values, group, status=None):

@@ -29,7 +29,7 @@ WIDTH = 64
 # Size, offset of the source, offset of the destination: pairs that 16-byte units fit, and that they do not.
 GRID = [
     (size, source, dest)
-    for size in (0, 1, 3, 7, 16, 33)
+    for size in (0, 1, 3, 5, 7, 16, 33)
     for source, dest in [(k, k) for k in range(16)] + [(k, 5 * k % 16) for k in range(16)] + [(0, 15), (15, 0)]
 ]
 SAMPLE = GRID[::7]
@@ -60,5 +60,6 @@ def symmetric(values: np.ndarray) -> Any:
 def edges(dtype: Any) -> list[int]:
     """Return the values of an integer dtype that comparisons and sums go wrong at."""
     limits = np.iinfo(dtype)
-    candidates = [limits.min, limits.min + 1, -1, 0, 1, limits.max // 2, limits.max // 2 + 1, limits.max - 1, limits.max]
-    return sorted({value for value in candidates if limits.min <= value <= limits.max})
+    low, high = int(limits.min), int(limits.max)
+    candidates = {low, low + 1, -1, 0, 1, high // 2, high // 2 + 1, high - 1, high}
+    return sorted(value for value in candidates if low <= value <= high)

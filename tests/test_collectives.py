@@ -27,7 +27,7 @@ def host_rounds(rounds: int, routine: str) -> None:
 
 @pytest.mark.parametrize("routine", ["barrier_all", "sync_all"])
 def test_host(pes: Pool, routine: str) -> None:
-    pes.run(host_rounds, 1000, routine)
+    pes.run(host_rounds, 1200 // pes.n, routine)
 
 
 def check_completes() -> None:

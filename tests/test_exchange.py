@@ -14,8 +14,7 @@ import time
 import uuid
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import ishmem  # noqa: F401
 from ishmem.errors import IshmemError, PeerLost, StateError

@@ -98,7 +98,8 @@ def check_array_and_arange() -> None:
     block = np.arange(24, dtype="float32").reshape(4, 6)
     for given in (
         3, 2.5, True, 1j, [1, 2], [[1.5, 2], [3, 4]], (), [], [[], []], range(5), np.float32(2), block, block.T,
-        block[::-1, ::2], np.asfortranarray(block), dpnp.asarray(block), dpnp.asarray(block)[1:, ::3], pattern("bool", 9, me),
+        block[::-1, ::2], np.asfortranarray(block), dpnp.asarray(block), dpnp.asarray(block)[1:, ::3],
+        pattern("bool", 9, me),
     ):  # fmt: skip
         alike(ishmem.array(given), dpnp.array(given))
     alike(ishmem.array(block, "int8"), dpnp.array(block, "int8"))
@@ -154,6 +155,7 @@ def check_raw() -> list[int]:
     clean = ishmem.calloc(125, 8)
     assert offset_of(clean) == offsets[-1]
     same(np.asarray(clean.copy_to_host()), np.zeros(1000, "u1"))
+    ishmem.barrier_all()
     ishmem.put(clean, np.full(1000, me, "u1"), (me + 1) % n)
     ishmem.barrier_all()
     same(np.asarray(clean.copy_to_host()), np.full(1000, (me - 1) % n, "u1"))
@@ -243,7 +245,6 @@ BAD: dict[str, tuple[type[BaseException], str, Callable[[], Any]]] = {
     "order": (ValueError, "'X'", lambda: ishmem.zeros(3, order="X")),
     "order of array": (ValueError, "'X'", lambda: ishmem.array([1, 2], order="X")),
     "other memory": (ValueError, "shared", lambda: ishmem.zeros(3, usm_type="shared")),
-    "fill": (ValueError, "", lambda: ishmem.full(3, "text", dtype="int32")),
     "ragged": (ValueError, "", lambda: ishmem.array([[1, 2], [3]])),
     "step of zero": (ZeroDivisionError, "", lambda: ishmem.arange(0, 5, 0)),
     "like nothing": (TypeError, "", lambda: ishmem.zeros_like(None)),
@@ -282,6 +283,20 @@ def test_bad_arguments(pes: Pool, name: str) -> None:
         pes.run(check_bad, name, alone, timeout=10)
 
 
+def check_bad_fill() -> None:
+    """A value that the dtype cannot hold on one PE: every PE raises, and the memory is given back."""
+    last, before = ishmem.n_pes() - 1, free_bytes()
+    with pytest.raises((ValueError, TypeError) if ishmem.my_pe() == last else ishmem.SymmetryError):
+        ishmem.full(3, "text" if ishmem.my_pe() == last else 1, dtype="int32")
+    assert free_bytes() == before
+    alike(ishmem.full(3, 1, dtype="int32"), dpnp.full(3, 1, dtype="int32"))
+
+
+@pytest.mark.pes(1, 3)
+def test_bad_fill(pes: Pool) -> None:
+    pes.run(check_bad_fill)
+
+
 def check_free() -> None:
     a, m = ishmem.zeros((4, 6)), ishmem.malloc(100)
     raises(ValueError, "whole allocation", ishmem.free, a[1:])
@@ -303,7 +318,11 @@ def test_free(pes: Pool) -> None:
 
 def check_exhaustion() -> None:
     a = ishmem.ones(10)
-    for call in (lambda: ishmem.zeros(free_bytes() + 1, dtype="uint8"), lambda: ishmem.malloc(2**62), lambda: ishmem.empty(10**30)):
+    for call in (
+        lambda: ishmem.zeros(free_bytes() + 1, dtype="uint8"),
+        lambda: ishmem.malloc(2**62),
+        lambda: ishmem.empty(10**30),
+    ):
         with pytest.raises(ishmem.HeapExhausted) as caught:
             call()
         assert isinstance(caught.value, MemoryError)

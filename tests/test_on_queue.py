@@ -377,7 +377,7 @@ def check_errors() -> None:
     me, right, _left = ring()
     a, signal = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8")
     other, eight = dpnp.zeros(4, dtype="i4"), np.zeros(8, "i4")
-    ret = np.zeros(1, "i8")
+    ret, real = np.zeros(1, "i8"), ishmem.zeros(4, dtype="f4")
     n = ishmem.n_pes()
     cases: list[tuple[type[Exception], str, Any, tuple[Any, ...]]] = [
         (IndexError, f"pe is {n}", ishmem.put_on_queue, (a, other, n)),
@@ -390,7 +390,7 @@ def check_errors() -> None:
         (TypeError, "dpctl.SyclEvent, got int", ishmem.put_on_queue, (a, other, right, None, [3])),
         (TypeError, "dpctl.SyclEvent, got int", ishmem.quiet_on_queue, (None, 3)),
         (ValueError, "cmp is 9", ishmem.wait_until_on_queue, (a, 9, 1)),
-        (TypeError, "ivar has dtype float32", ishmem.wait_until_on_queue, (a.view("f4"), ishmem.CMP_EQ, 1)),
+        (TypeError, "ivar has dtype float32", ishmem.wait_until_on_queue, (real, ishmem.CMP_EQ, 1)),
         (TypeError, "sig_addr has dtype int32", ishmem.signal_wait_until_on_queue, (a, ishmem.CMP_EQ, 1, ret)),
         (TypeError, "ret has dtype int32", ishmem.signal_wait_until_on_queue, (signal, ishmem.CMP_EQ, 1, eight)),
         (ValueError, "ret is empty", ishmem.wait_until_any_on_queue, (a, ishmem.CMP_EQ, 1, ret[:0])),

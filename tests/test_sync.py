@@ -166,7 +166,9 @@ def check_refused() -> None:
     cells = ishmem.zeros(3, dtype="int32")
     for routine in (ishmem.wait_until, ishmem.test):
         for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
-            with pytest.raises(TypeError, match=f"{routine.__name__}: ivar has dtype {dtype}; allowed are int32, int64"):
+            with pytest.raises(
+                TypeError, match=f"{routine.__name__}: ivar has dtype {dtype}; allowed are int32, int64"
+            ):
                 routine(ishmem.zeros(1, dtype=dtype), ishmem.CMP_EQ, 1)
         for arguments, kind, words in (
             ((cells, 0, 1), ValueError, "cmp is 0; allowed are CMP_EQ"),

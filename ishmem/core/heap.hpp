@@ -41,6 +41,8 @@ struct Heap {
     Team teams[MAX_TEAMS];
     std::map<size_t, size_t> live;  // offset -> end of each allocation
     std::map<const char *, Static> statics;  // by the address of this PE's own
+    int (*status_call)(void *) = nullptr;
+    void *device = nullptr;
     std::atomic<int> lost{-1};      // a PE that died
     std::vector<std::atomic<bool>> left;  // whether each PE has finalised
     std::atomic<bool> any_left{false};

@@ -52,6 +52,7 @@ void reset() {
     h.size = 0;
     h.mapped.clear();
     h.live.clear();
+    h.status_call = nullptr;
     h.statics.clear();
 }
 
@@ -99,6 +100,8 @@ NB_MODULE(_core, m) {
     m.doc() = "The host's hot path: loads, stores, copies, atomics and waits on mapped heaps.";
     m.def("configure", &configure);
     m.def("configure_sync", &configure_sync);
+    m.def("watch_device", &watch_device);
+    m.def("device_status", &device_status);
     m.def("reset", &reset);
     m.def("set_team", &set_team);
     m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });

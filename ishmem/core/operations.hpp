@@ -63,6 +63,10 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject
 
 void fence();
 
+// The result of a Level Zero call that says whether the device works: zero while it does.
+void watch_device(uintptr_t status_call, uintptr_t device);
+int device_status();
+
 Outcome barrier(unsigned team, double timeout);
 void set_left(int pe);
 void say_farewell();

@@ -57,4 +57,11 @@ Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index
 
 void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
+void watch_device(uintptr_t status_call, uintptr_t device) {
+    heap().status_call = reinterpret_cast<int (*)(void *)>(status_call);
+    heap().device = reinterpret_cast<void *>(device);
+}
+
+int device_status() { return heap().status_call ? heap().status_call(heap().device) : 0; }
+
 }  // namespace ishmem

@@ -1,0 +1,70 @@
+"""Evaluates a polynomial at a stream of points, one coefficient per PE, which pass blocks on as in a production line.
+
+    ishmrun -n 4 examples/producer_consumer.py [BLOCKS]
+
+Each PE consumes what the one before it produces, in a ring of blocks of its own memory. ``put_signal`` brings a
+block and then counts it; a second signal tells the producer how many blocks are done with, so that it overwrites
+none too early. PE 0 reads the points and the last PE has the results; only the kernels take part.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
+
+# isort: split
+import numba_dpex as dpex
+import numpy as np
+from numba_dpex import kernel_api as kapi
+
+SLOTS, LENGTH = 4, 500  # blocks in a ring, points in a block
+GROUP = 32  # work-items that share a block
+POINT, VALUE = 0, 1  # the rows of a block
+
+
+@dpex.kernel
+def work(item: kapi.NdItem, ring, block, stream, arrived, done, coefficient):
+    """Take each block, carry Horner's scheme on by one step, and pass the block on."""
+    group, rank = item.get_group(), item.get_local_id(0)
+    me, last = ishmem.my_pe(), ishmem.n_pes() - 1
+    for number in range(stream.shape[0]):
+        slot = number % SLOTS
+        if me > 0:
+            ishmem.signal_wait_until_work_group(arrived, ishmem.CMP_GT, number, group)
+        for k in range(rank, LENGTH, GROUP):
+            point = stream[number, POINT, k] if me == 0 else ring[slot, POINT, k]
+            value = 0.0 if me == 0 else ring[slot, VALUE, k]
+            block[POINT, k] = point
+            block[VALUE, k] = value * point + coefficient
+            if me == last:
+                stream[number, VALUE, k] = block[VALUE, k]
+        kapi.group_barrier(group)
+        if me > 0 and rank == 0:
+            ishmem.signal_add(done, 1, me - 1)
+        if me < last:
+            if number >= SLOTS:
+                ishmem.signal_wait_until_work_group(done, ishmem.CMP_GT, number - SLOTS, group)
+            ishmem.put_signal_work_group(ring[slot], block, arrived, 1, ishmem.SIGNAL_ADD, me + 1, group)
+
+
+def main() -> None:
+    """Run the line, and compare what comes out with numpy's result."""
+    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    with ishmem.init():
+        me, n = ishmem.my_pe(), ishmem.n_pes()
+        ring, block = ishmem.zeros((SLOTS, 2, LENGTH)), ishmem.zeros((2, LENGTH))
+        arrived, done = ishmem.zeros(1, dtype="uint64"), ishmem.zeros(1, dtype="uint64")
+        points = np.linspace(-1, 1, blocks * LENGTH).reshape(blocks, LENGTH)
+        coefficients = [1.0 / (k + 1) for k in range(n)]
+        stream = ishmem.array(np.stack([points, np.zeros_like(points)], axis=1))
+        ishmem.barrier_all()
+        dpex.call_kernel(work, kapi.NdRange((GROUP,), (GROUP,)), ring, block, stream, arrived, done, coefficients[me])
+        ishmem.barrier_all()
+        if me == n - 1:
+            error = np.abs(stream.asnumpy()[:, VALUE] - np.polyval(coefficients, points)).max()
+            print(f"{blocks} blocks of {LENGTH} points through {n} PEs: off by {error:.1e} at most", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Checks inside kernels, which are compiled in when ``ISHMEM_CHECK`` is set and are nothing otherwise.
+
+An operation that does not pass is left out, and the first one is written down in this PE's heap, where the
+host finds it: see ``ishmem.violations``.
+"""
+
+from __future__ import annotations
+
+from ishmem.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
+
+from . import state
+from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, device
+
+NAMES: list[str] = []
+"""Names of routines by their numbers, which is what kernels write down."""
+
+
+def number(routine: str) -> int:
+    """Return the number that stands for a routine in kernels."""
+    NAMES.append(routine)
+    return len(NAMES) - 1
+
+
+def allowed(routine, array, pe, first, count):
+    """Return whether elements of a symmetric array on a PE may be reached; in kernels only."""
+
+
+def fits(routine, array, count):
+    """Return whether an array of this PE has so many elements; in kernels only."""
+
+
+def report(routine, problem, pe, address, first, count, size):
+    """Write a violation down, unless there is one already; in kernels only."""
+
+
+@device(allowed)
+def _allowed(routine, array, pe, first, count):
+    here = state.current()
+    if not here.check:
+        return lambda routine, array, pe, first, count: True
+    n_pes, low, high = here.n_pes, here.heap + here.layout.size, here.heap + here.size
+
+    def impl(routine, array, pe, first, count):
+        address = address_of(array)
+        if pe < 0 or pe >= n_pes:
+            problem = NO_PE
+        elif address < low or address + array.size * array.itemsize > high:
+            problem = NOT_SYMMETRIC
+        elif first < 0 or count < 0 or first + count > array.size:
+            problem = OUTSIDE
+        else:
+            return True
+        report(routine, problem, pe, address, first, count, array.size)
+        return False
+
+    return impl
+
+
+@device(fits)
+def _fits(routine, array, count):
+    if not state.current().check:
+        return lambda routine, array, count: True
+
+    def impl(routine, array, count):
+        if 0 <= count <= array.size:
+            return True
+        report(routine, OUTSIDE, -1, address_of(array), 0, count, array.size)
+        return False
+
+    return impl
+
+
+@device(report)
+def _report(routine, problem, pe, address, first, count, size):
+    here = state.current()
+    record = here.heap + here.layout.violation
+    fields = tuple(record + Violation.at(name) for name in Violation._fields[1:])
+    to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
+
+    def impl(routine, problem, pe, address, first, count, size):
+        if atomic_exchange_word(record, 1) == 0:
+            atomic_store_word(to_routine, routine)
+            atomic_store_word(to_problem, problem)
+            atomic_store_word(to_pe, pe)
+            atomic_store_word(to_address, address)
+            atomic_store_word(to_first, first)
+            atomic_store_word(to_count, count)
+            atomic_store_word(to_size, size)
+            atomic_store_word(to_complete, 1)
+
+    return impl

@@ -1,0 +1,123 @@
+"""``ISHMEM_CHECK``: bad calls in kernels are left out and raised on the host; and a lost device is an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from common import dpex, dpnp, kapi
+from pes import Pool, run_program
+
+import ishmem
+
+FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL = range(11)
+
+# What each case raises, and words of its message.
+EXPECTED = {
+    NO_PE: ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}", "test_check.py"),
+    NEGATIVE_PE: ("IndexError", "g in a kernel", "pe is -1"),
+    SLICE: ("IndexError", "put in a kernel", "10 elements from element 0 on are not all in the array of 4 elements"),
+    LOCAL: ("SymmetryError", "put in a kernel", "is not on the symmetric heap"),
+    INDEX: ("IndexError", "atomic_fetch_add in a kernel", "element 10 on"),
+    STRIDED: ("IndexError", "iput", "11 elements"),
+    WAIT: ("SymmetryError", "wait_until in a kernel", "is not on the symmetric heap"),
+    SOURCE: ("IndexError", "put in a kernel", "9 elements from element 0 on are not all in the array of 7 elements"),
+    GET: ("IndexError", "get in a kernel", "11 elements"),
+    SIGNAL: ("SymmetryError", "is not on the symmetric heap"),
+}
+
+
+@dpex.kernel
+def bad_call(item: kapi.Item, a, local, signal, pe, case):
+    if case == FINE:
+        ishmem.p(a, 7, pe, 2)
+    if case == NO_PE:
+        ishmem.p(a, 1, 99)
+    if case == NEGATIVE_PE:
+        local[0] = ishmem.g(a, -1)
+    if case == SLICE:
+        ishmem.put(a[4:8], a, pe)
+    if case == LOCAL:
+        ishmem.put(local, a, pe)
+    if case == INDEX:
+        ishmem.atomic_add(a, 3, pe, 10)
+    if case == STRIDED:
+        ishmem.iput(a, local, 5, 1, 3, pe)
+    if case == WAIT:
+        ishmem.wait_until(local, ishmem.CMP_EQ, 7)
+    if case == SOURCE:
+        ishmem.put(a, local[3:], pe, nelems=9)
+    if case == GET:
+        ishmem.get(local, a, pe, nelems=11)
+    if case == SIGNAL:
+        ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 7)
+
+
+def check_violations() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, local, signal = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8"), dpnp.zeros(1, dtype="u8")
+    for case, (kind, *words) in EXPECTED.items():
+        dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, case)
+        with pytest.raises((IndexError, ishmem.SymmetryError)) as caught:
+            ishmem.barrier_all()
+        assert type(caught.value).__name__ == kind
+        for word in words:
+            assert word.format(me=me, last=n - 1) in str(caught.value)
+        ishmem.barrier_all()  # it is reported once, and the job goes on
+        assert not a.asnumpy().any()
+    dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, FINE)
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [0, 0, 7, *[0] * 7]
+
+
+def check_first_is_reported() -> None:
+    a, local = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8")
+    signal = dpnp.zeros(1, dtype="u8")
+    for case in (INDEX, NO_PE):
+        dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, 0, case)
+    with pytest.raises(IndexError, match="atomic_fetch_add"):
+        ishmem.quiet()
+    ishmem.quiet()
+
+
+@pytest.fixture(scope="module")
+def checking() -> Iterator[Pool]:
+    pool = Pool(2, {"ISHMEM_CHECK": "1"})
+    yield pool
+    pool.stop()
+
+
+def test_violations_are_left_out_and_raised(checking: Pool) -> None:
+    checking.run(check_violations)
+
+
+def test_the_first_violation_is_reported(checking: Pool) -> None:
+    checking.run(check_first_is_reported)
+
+
+LOST = """
+import ishmem, numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+
+@dpex.kernel
+def greedy(item: kapi.NdItem, a, scratch):
+    scratch[item.get_local_id(0)] = 1
+    a[0] = scratch[0]
+
+ishmem.init()
+a = ishmem.zeros(4, dtype="i8")
+ishmem.quiet()
+# More local memory than there is: the launch fails, and numba-dpex does not say so.
+dpex.call_kernel(greedy, kapi.NdRange((1,), (1,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
+try:
+    ishmem.quiet()
+except ishmem.LevelZeroError as error:
+    print(error.call, error.result)
+"""
+
+
+@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") != "sim", reason="loses the device")
+def test_a_lost_device_is_an_error() -> None:
+    done = run_program(LOST, 1, options=["--no-prefix"])
+    assert "zeDeviceGetStatus ZE_RESULT_ERROR_DEVICE_LOST" in done.stdout, done.stdout + done.stderr

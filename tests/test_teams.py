@@ -1,0 +1,422 @@
+"""Teams: splits, numbers, synchronisation, limits and errors, on the host and in kernels."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, same
+from pes import Pool, run_program
+
+import ishmem
+
+INVALID, WORLD = ishmem.TEAM_INVALID, ishmem.TEAM_WORLD
+
+
+def splits(size: int) -> list[tuple[int, int, int]]:
+    """Give every start, stride and size that a team of ``size`` PEs can be split by."""
+    return [
+        (start, stride, count)
+        for start in range(size)
+        for stride in range(-size + 1, size)
+        for count in range(1, size + 1)
+        if (stride != 0 or count == 1) and 0 <= start + (count - 1) * stride < size
+    ]
+
+
+def check_numbers(team, members: list[int]) -> None:
+    """Compare a team with the list of its members in the world."""
+    me = ishmem.my_pe()
+    assert bool(team) == (me in members), (team, members)
+    if not team:
+        assert team == INVALID
+        assert (team.my_pe(), team.n_pes(), team.handle) == (-1, -1, -1)
+        assert team.translate_pe(0, WORLD) == WORLD.translate_pe(0, team) == -1
+        return
+    assert (team.my_pe(), team.n_pes()) == (members.index(me), len(members))
+    assert (ishmem.team_my_pe(team.handle), ishmem.team_n_pes(team)) == (members.index(me), len(members))
+    for number in range(-1, len(members) + 1):
+        inside = 0 <= number < len(members)
+        assert team.translate_pe(number, WORLD) == (members[number] if inside else -1)
+    for pe in range(ishmem.n_pes()):
+        assert ishmem.team_translate_pe(WORLD, pe, team.handle) == (members.index(pe) if pe in members else -1)
+
+
+def check_strided() -> None:
+    for start, stride, count in splits(ishmem.n_pes()):
+        team = WORLD.split_strided(start, stride, count)
+        check_numbers(team, [start + stride * k for k in range(count)])
+        team.destroy()
+
+
+def check_nested() -> None:
+    """Splits of a split one; those not in it get TEAM_INVALID without calling anything."""
+    n = ishmem.n_pes()
+    with WORLD.split_strided(n - 1, -1, n) as parent:
+        assert parent.my_pe() == n - 1 - ishmem.my_pe()
+        for start, stride, count in splits(n):
+            with parent.split_strided(start, stride, count) as team:
+                check_numbers(team, [n - 1 - start - stride * k for k in range(count)])
+                size = team.n_pes()
+                inner = ishmem.team_split_strided(team, size - 1, -1, size, num_contexts=2)
+                check_numbers(inner, [n - 1 - start - stride * k for k in reversed(range(count))])
+                assert inner.translate_pe(0, team) == size - 1 if inner else not team
+                if inner:
+                    assert ishmem.team_get_config(inner).num_contexts == 2
+                    assert team.get_config().num_contexts == 0
+                ishmem.team_destroy(inner)
+
+
+def check_2d() -> None:
+    n, me = ishmem.n_pes(), ishmem.my_pe()
+    for reverse in (False, True):
+        parent = WORLD.split_strided(n - 1, -1, n) if reverse else WORLD
+        world = [n - 1 - k for k in range(n)] if reverse else list(range(n))
+        mine = parent.my_pe()
+        for xrange in range(1, n + 2):
+            width = min(xrange, n)
+            x, y = parent.split_2d(xrange)
+            row, column = mine // width, mine % width
+            check_numbers(x, [world[k] for k in range(n) if k // width == row])
+            check_numbers(y, [world[k] for k in range(n) if k % width == column])
+            x.sync(), y.sync()
+            assert (x.my_pe(), y.my_pe()) == (column, row), me
+            x.destroy(), y.destroy()
+        if reverse:
+            parent.destroy()
+    assert ishmem.team_split_2d(INVALID, 1) == (INVALID, INVALID)
+
+
+def test_splits(pes: Pool) -> None:
+    pes.run(check_strided)
+    pes.run(check_nested)
+    pes.run(check_2d)
+
+
+def check_predefined() -> None:
+    n = ishmem.n_pes()
+    for team, name in ((WORLD, "WORLD"), (ishmem.TEAM_SHARED, "SHARED"), (ishmem.TEAM_NODE, "NODE")):
+        check_numbers(team, list(range(n)))
+        team.sync()
+        assert repr(team) == f"ishmem.TEAM_{name}"
+        with pytest.raises(ValueError, match=f"TEAM_{name} lives from init to finalize"):
+            team.destroy()
+        assert ishmem.teams.find(team.handle) is team
+    assert ishmem.TEAM_SHARED != WORLD
+    assert not INVALID
+    INVALID.destroy()
+    assert INVALID.split_strided(0, 1, 1) == INVALID
+    for call in (INVALID.sync, INVALID.get_config):
+        with pytest.raises(ValueError, match="TEAM_INVALID"):
+            call()
+    with pytest.raises(ValueError, match=r"no team with handle 9; those of this PE are \[0, 1, 2\]"):
+        ishmem.team_sync(9)
+    with pytest.raises(TypeError, match="team is an integer, got str"):
+        ishmem.team_n_pes("world")
+    with pytest.raises(TypeError, match="pe is an integer"):
+        WORLD.translate_pe(0.5, WORLD)
+    with pytest.raises(TypeError, match="in"):
+        ishmem.team_sync_work_group(0, None)
+
+
+def check_refused() -> None:
+    """What is wrong is an error on every PE, whether on one or on all; and the next split works."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    for arguments, error, words in (
+        ((0, 1, n + 1), ValueError, f"reaches PE {n}"),
+        ((n, 1, 1), ValueError, f"start={n}, stride=1, size=1 reaches PE {n}"),
+        ((-1, 1, 1), ValueError, "reaches PE -1"),
+        ((0, -1, 2), ValueError, "reaches PE -1"),
+        ((0, 0, 2), ValueError, "stride is 0 and size is 2"),
+        ((0, 1, 0), ValueError, "size is 0; it is at least 1"),
+        ((0, 1, 0.5), TypeError, "size is an integer, got float"),
+        (("a", 1, 1), TypeError, "start is an integer, got str"),
+    ):
+        with pytest.raises(error, match=words):
+            WORLD.split_strided(*arguments)
+        if n > 1:
+            with pytest.raises((error, ishmem.SymmetryError), match=words):
+                WORLD.split_strided(*(arguments if me == n - 1 else (0, 1, n)))
+    for xrange, error in ((0, ValueError), (-3, ValueError), (None, TypeError)):
+        with pytest.raises(error, match="xrange is"):
+            WORLD.split_2d(xrange)
+    with pytest.raises(ValueError, match="num_contexts is -1"):
+        WORLD.split_strided(0, 1, n, num_contexts=-1)
+    if n > 1:
+        for differing in ((me, 1, 1), (0, 1, 1 + me)):
+            with pytest.raises(ishmem.SymmetryError, match="split_strided: the PEs disagree"):
+                WORLD.split_strided(*differing)
+        with pytest.raises(ishmem.SymmetryError, match="split_2d: the PEs disagree"):
+            WORLD.split_2d(1 + me)
+    check_strided()
+
+
+def check_destroyed() -> None:
+    n = ishmem.n_pes()
+    old = WORLD.split_strided(0, 1, n)
+    handle = old.handle
+    old.destroy()
+    new = WORLD.split_strided(n - 1, -1, n)
+    assert new.handle == handle
+    assert old != new
+    for call in (old.my_pe, old.n_pes, old.sync, old.destroy, old.get_config):
+        with pytest.raises(ishmem.StateError, match="was destroyed"):
+            call()
+    with pytest.raises(ishmem.StateError, match="was destroyed"):
+        old.translate_pe(0, WORLD)
+    with pytest.raises(ishmem.StateError, match="was destroyed"):
+        WORLD.translate_pe(0, old)
+    with pytest.raises(ishmem.StateError, match="was destroyed"):
+        old.split_strided(0, 1, 1)
+    new.sync()
+    with pytest.raises(KeyError), new:
+        raise KeyError
+    assert new.n_pes() == n  # an error leaves it alone
+    new.destroy()
+
+
+def check_limit(limit: int) -> None:
+    n = ishmem.n_pes()
+    teams = [WORLD.split_strided(0, 1, n) for _ in range(limit - 4)]
+    single = WORLD.split_strided(0, 1, 1)  # the last that PE 0 can be in
+    with pytest.raises(ishmem.IshmemError, match=f"ISHMEM_TEAMS_MAX is {limit}"):
+        WORLD.split_strided(0, 1, n)
+    with pytest.raises(ishmem.IshmemError, match=f"ISHMEM_TEAMS_MAX is {limit}"):
+        WORLD.split_2d(n)  # PEs but 0 have room for one of the two
+    if n > 1:
+        last = WORLD.split_strided(1, 1, n - 1)
+        assert last.handle == single.handle or not (last and single)
+        with pytest.raises(ishmem.IshmemError, match="too many teams"):
+            WORLD.split_strided(0, 1, 1)
+        last.destroy()
+    teams.pop(0).destroy()
+    teams.append(WORLD.split_strided(0, 1, n))
+    for team in (*teams, single):
+        team.destroy()
+    x, y = WORLD.split_2d(n)
+    x.destroy(), y.destroy()
+
+
+def test_life(pes: Pool) -> None:
+    pes.run(check_predefined)
+    pes.run(check_refused)
+    pes.run(check_destroyed)
+    pes.run(check_limit, 64)
+
+
+FEW = """
+import ishmem
+print(ishmem.TEAM_WORLD, bool(ishmem.TEAM_NODE), ishmem.TEAM_INVALID)  # usable before init
+ishmem.init()
+n = ishmem.n_pes()
+team = ishmem.TEAM_WORLD.split_strided(0, 1, n)
+for _ in range(2):
+    try:
+        ishmem.TEAM_WORLD.split_strided(0, 1, n)
+    except ishmem.IshmemError as error:
+        print("full:", error)
+# Left alive: finalize destroys it silently.
+print(ishmem.team_ptr(team, ishmem.zeros(1), 0) is not None)
+ishmem.free_all()
+ishmem.finalize()
+"""
+
+
+def test_setting() -> None:
+    done = run_program(FEW, 2, env={"ISHMEM_TEAMS_MAX": "4"})
+    assert done.returncode == 0, done
+    assert done.stdout.count("ISHMEM_TEAMS_MAX is 4") == 4, done
+    assert "Warning" not in done.stderr, done
+    refused = run_program("import ishmem; ishmem.init()", 1, env={"ISHMEM_TEAMS_MAX": "65"})
+    assert "ISHMEM_TEAMS_MAX: got '65', allowed: 3 to 64" in refused.stderr, refused
+
+
+# --- synchronisation
+
+
+def check_sync(rounds: int) -> None:
+    """Nobody leaves a sync before all of the team have come, in teams that share PEs and in used handles."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    count = ishmem.zeros(1, dtype="i8")
+    for number in range(rounds):
+        start, stride, size = splits(n)[7 * number % len(splits(n))]
+        team = WORLD.split_strided(start, stride, size)
+        if team:
+            if number % 3 == 0 and team.my_pe() == 0:
+                time.sleep(0.002)
+            for turn in range(1, 2 + number % 5):
+                for pe in range(size):
+                    ishmem.atomic_inc(count, team.translate_pe(pe, WORLD))
+                team.sync()
+                assert ishmem.g(count, me) >= turn * size
+                ishmem.team_sync(team)
+                assert ishmem.g(count, me) >= turn * size
+            team.sync()
+            ishmem.p(count, 0, me)
+        team.destroy()
+
+
+def test_sync(pes: Pool) -> None:
+    pes.run(check_sync, 150)
+
+
+def check_independent() -> None:
+    """Halves of the world synchronise as often as they like, on their own."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    team = [WORLD.split_strided(k, 2, (n - k + 1) // 2) for k in range(min(2, n))][me % 2]
+    for _ in range(100 * (1 + me % 2)):
+        team.sync()
+    ishmem.barrier_all()
+    team.destroy()
+
+
+def test_independent(pes: Pool) -> None:
+    pes.run(check_independent)
+
+
+LEAVER = """
+import time, ishmem
+ishmem.init()
+me, n = ishmem.my_pe(), ishmem.n_pes()
+team = ishmem.TEAM_WORLD.split_strided(0, 1, n - 1)
+for _ in range(200):
+    if me == 0:
+        time.sleep(0.001)
+    if team:
+        team.sync()  # while the last PE finalises
+print("done", flush=True)
+ishmem.finalize()
+"""
+
+DEATH = """
+import os, signal, ishmem
+ishmem.init()
+me, n = ishmem.my_pe(), ishmem.n_pes()
+team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
+if me == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
+try:
+    team.sync()
+except ishmem.PeerLost as error:
+    print("lost", error.pe, flush=True)
+    os._exit(3)
+"""
+
+EARLY = """
+import ishmem
+ishmem.init()
+team = ishmem.TEAM_WORLD.split_strided(0, 1, 2)
+if ishmem.my_pe() == 0:
+    try:
+        team.sync()
+    except ishmem.PeerLost as error:
+        print("lost", error.pe, flush=True)
+ishmem.finalize()
+"""
+
+
+def test_leaving() -> None:
+    done = run_program(LEAVER, 3)
+    assert done.returncode == 0, done
+    assert done.stdout.count("done") == 3, done
+
+
+def test_missing() -> None:
+    assert "[0] lost 1" in run_program(DEATH, 2).stdout
+    done = run_program(EARLY, 2)
+    assert "[0] lost 1" in done.stdout, done
+
+
+# --- in kernels
+
+
+@dpex.kernel
+def look(item: kapi.Item, handles, out, array, written):
+    for i in range(handles.size):
+        out[i, 0] = ishmem.team_my_pe(handles[i])
+        out[i, 1] = ishmem.team_n_pes(handles[i])
+        place = 2
+        for j in range(handles.size):
+            for pe in range(-1, ishmem.n_pes() + 1):
+                out[i, place] = ishmem.team_translate_pe(handles[i], pe, handles[j])
+                place += 1
+    for pe in range(ishmem.n_pes()):
+        ishmem.team_ptr(handles[0], array, pe)[ishmem.my_pe()] = written
+
+
+@dpex.kernel
+def meet(item: kapi.NdItem, handles, count, out, rounds):
+    group = item.get_group()
+    first = item.get_local_id(0) == 0
+    for turn in range(1, rounds + 1):
+        for i in range(handles.size):
+            team = handles[i]
+            size = ishmem.team_n_pes(team)
+            if first:
+                for pe in range(size):
+                    ishmem.atomic_inc(count, ishmem.team_translate_pe(team, pe, 0), i)
+            if turn % 2 == 0:
+                ishmem.team_sync_work_group(team, group)
+            elif first:
+                out[1] = ishmem.team_sync(team)
+            if first and size > 0 and ishmem.atomic_fetch(count, ishmem.my_pe(), i) < turn * size:
+                out[0] += 1
+    if first:
+        out[2] = ishmem.team_sync(-1)
+        out[3] = ishmem.team_sync(64)
+
+
+def check_kernel(rounds: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    back = WORLD.split_strided(n - 1, -1, n)
+    even, row = WORLD.split_strided(0, 2, (n + 1) // 2), WORLD.split_2d(2)[0]
+    gone = WORLD.split_strided(0, 1, n)
+    gone.destroy()
+    teams = [back, WORLD, even, row, INVALID]
+    handles = dpnp.asarray(np.array([team.handle for team in teams] + [gone.handle, 1000], "i8"))
+    out, array = dpnp.zeros((7, 2 + 7 * (n + 2)), dtype="i8"), ishmem.zeros(n, dtype="i4")
+    dpex.call_kernel(look, kapi.Range(1), handles, out, array, me + 1)
+    wanted = np.full(out.shape, -1)
+    for i, team in enumerate(teams):
+        wanted[i, :2] = team.my_pe(), team.n_pes()
+        for j, other in enumerate(teams):
+            for pe in range(-1, n + 1):
+                wanted[i, 2 + j * (n + 2) + pe + 1] = team.translate_pe(pe, other)
+    same(out, wanted)
+    ishmem.barrier_all()
+    same(array, np.arange(1, n + 1, dtype="i4"))
+    # Each of them counts of its own, whatever the others are at.
+    for _ in range(2):
+        count, result = ishmem.zeros(5, dtype="i8"), dpnp.zeros(4, dtype="i8")
+        dpex.call_kernel(meet, kapi.NdRange((6,), (6,)), handles[:4], count, result, rounds)
+        same(result, np.array([0, 0 if row else -1, -1, -1]))
+        ishmem.barrier_all()
+        same(count, np.array([rounds * max(team.n_pes(), 0) for team in teams]))
+        # A handle that was used in kernels serves another team.
+        back.destroy()
+        back = WORLD.split_strided(0, 1, n)
+        assert back.handle == int(handles[0])
+        teams[0] = back
+    for team in (back, even, row):
+        team.destroy()
+
+
+def test_kernel(pes: Pool) -> None:
+    pes.run(check_kernel, 20 if pes.n < 3 else 4)
+
+
+@dpex.kernel
+def not_a_handle(item: kapi.Item, a):
+    ishmem.team_sync(a[0])
+
+
+def check_kernel_types() -> None:
+    with pytest.raises(Exception, match="team_sync: team is an integer, got float32"):
+        dpex.call_kernel(not_a_handle, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
+
+
+@pytest.mark.pes(1)
+def test_kernel_types(pes: Pool) -> None:
+    pes.run(check_kernel_types)

@@ -1,0 +1,393 @@
+"""Threads: levels, host calls of many threads at once, and global_exit from any PE and thread; other launchers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+import pytest
+from common import dpnp, pattern, same
+from pes import Pool, run_program
+
+import ishmem
+
+THREADS = 8
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Run ``work(0)`` to ``work(7)`` at once; raise the first error."""
+    errors: list[BaseException] = []
+    start = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        try:
+            start.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def check_levels() -> None:
+    assert ishmem.query_thread() is ishmem.THREAD_MULTIPLE
+    assert [int(level) for level in (
+        ishmem.THREAD_SINGLE, ishmem.THREAD_FUNNELED, ishmem.THREAD_SERIALIZED, ishmem.THREAD_MULTIPLE
+    )] == [0, 1, 2, 3]  # fmt: skip
+    with pytest.raises(ishmem.StateError, match="twice"):
+        ishmem.init_thread(ishmem.THREAD_SINGLE)
+
+
+@pytest.mark.pes(1, 2)
+def test_levels(pes: Pool) -> None:
+    pes.run(check_levels)
+
+
+LEVELS = """
+import ishmem
+for bad in (-1, 4, "x", None):
+    try:
+        ishmem.init_thread(bad)
+    except ValueError as error:
+        assert "THREAD_SINGLE, THREAD_FUNNELED" in str(error), error
+    else:
+        raise SystemExit("accepted")
+try:
+    ishmem.query_thread()
+except ishmem.StateError:
+    print("state")
+print("provided", int(ishmem.init_thread(ishmem.THREAD_FUNNELED, "8M")), ishmem.n_pes())
+ishmem.finalize()
+"""
+
+
+def test_init_thread() -> None:
+    done = run_program(LEVELS, 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("provided 3 2") == 2 and done.stdout.count("state") == 2
+
+
+def check_disjoint() -> None:
+    """Each thread moves its own rows, long copies among them, and compares."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left, count = (me + 1) % n, (me - 1) % n, 20_000
+    a, b = ishmem.zeros((THREADS, count), dtype="f8"), ishmem.zeros((THREADS, 8), dtype="i8")
+
+    def work(number: int) -> None:
+        mine = pattern("f8", count, me, number)
+        back = np.empty(count)
+        for round_ in range(20):
+            size = count if round_ % 4 == 0 else 1 + 37 * round_
+            ishmem.put(a[number, :size], mine[:size], right)
+            ishmem.get(back[:size], a[number, :size], right)
+            same(back[:size], mine[:size])
+            ishmem.p(b[number], round_, right, round_ % 8)
+            assert ishmem.g(b[number], right, round_ % 8) == round_
+            ishmem.quiet()
+
+    in_threads(work)
+    ishmem.barrier_all()
+    for number in range(THREADS):
+        same(a[number], pattern("f8", count, left, number))
+
+
+def check_shared(route: str) -> None:
+    """All threads of all PEs update the same elements; the totals are exact."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    rounds = 300
+    a = ishmem.zeros(4, dtype="i8") if route == "heap" else ishmem.static("threads", 4, "i8")
+    signal = ishmem.zeros(1, dtype="u8")
+    a[...] = 0
+    ishmem.barrier_all()
+    tickets: list[list[int]] = [[] for _ in range(THREADS)]
+
+    def work(number: int) -> None:
+        for _ in range(rounds):
+            ishmem.atomic_add(a, number + 1, (me + 1) % n, 0)
+            tickets[number].append(ishmem.atomic_fetch_inc(a, 0, 1))
+            old = ishmem.atomic_fetch(a, 0, 2)
+            while (seen := ishmem.atomic_compare_swap(a, old, old + 1, 0, 2)) != old:
+                old = seen
+            ishmem.put_signal(a[:0], a[:0], signal, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
+
+    in_threads(work)
+    ishmem.barrier_all()
+    assert ishmem.g(a, me, 0) == rounds * sum(range(1, THREADS + 1))
+    assert ishmem.g(a, 0, 1) == ishmem.g(a, 0, 2) == rounds * THREADS * n
+    assert ishmem.signal_fetch(signal) == rounds * THREADS
+    mine = [ticket for drawn in tickets for ticket in drawn]
+    assert len(set(mine)) == len(mine) and all(drawn == sorted(drawn) for drawn in tickets)
+    ishmem.barrier_all()
+
+
+def check_waits() -> None:
+    """All threads but one wait; the one goes on computing and lets them go, round after round."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right = (me + 1) % n
+    flags, data = ishmem.zeros(THREADS, dtype="i8"), ishmem.zeros(THREADS, dtype="i8")
+
+    def work(number: int) -> None:
+        for round_ in range(1, 60):
+            if number == 0:
+                for other in range(1, THREADS):
+                    ishmem.p(data, 100 * round_ + other, right, other)
+                    ishmem.fence()
+                    ishmem.p(flags, round_, right, other)
+                ishmem.wait_until(flags, ishmem.CMP_GE, (THREADS - 1) * round_, timeout=30)
+            else:
+                ishmem.wait_until(flags, ishmem.CMP_EQ, round_, number, timeout=30)
+                assert ishmem.g(data, me, number) == 100 * round_ + number
+                ishmem.atomic_inc(flags, (me - 1) % n, 0)
+
+    in_threads(work)
+    ishmem.barrier_all()
+
+
+def check_beside_allocation() -> None:
+    """One thread allocates and frees, which changes the tables, while the others copy and wait."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, flag = ishmem.zeros((THREADS, 30_000), dtype="i4"), ishmem.zeros(1, dtype="i8")
+
+    def work(number: int) -> None:
+        if number == 0:
+            for size in range(1, 8):
+                kept = ishmem.zeros(size, dtype="i4")
+                ishmem.free(ishmem.empty(3 * size, dtype="f4"))
+                ishmem.free(kept)
+            ishmem.p(flag, 1, me)
+        elif number == 1:
+            ishmem.wait_until(flag, ishmem.CMP_EQ, 1, timeout=50)
+        else:
+            values = np.arange(30_000, dtype="i4") * number + me
+            while not ishmem.test(flag, ishmem.CMP_EQ, 1):
+                ishmem.put(a[number], values, (me + 1) % n)
+
+    in_threads(work)
+    ishmem.barrier_all()
+
+
+def check_on_queue() -> None:
+    """On-queue operations of one queue from all threads."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, counts = ishmem.zeros((THREADS, 500), dtype="i4"), ishmem.zeros(1, dtype="u8")
+    source = dpnp.full(500, me + 1, dtype="i4")
+    ishmem.barrier_all()
+
+    def work(number: int) -> None:
+        for _ in range(10):
+            event = ishmem.put_signal_on_queue(a[number], source, counts, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
+        event.wait()
+
+    in_threads(work)
+    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 10 * THREADS, timeout=30)
+    same(a, np.full((THREADS, 500), (me - 1) % n + 1, "i4"))
+    ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("check", [check_disjoint, check_waits, check_on_queue])
+def test_many_threads(pes: Pool, check: Callable[[], None]) -> None:
+    pes.run(check)
+
+
+@pytest.mark.pes(1, 2)
+def test_threads_beside_allocation(pes: Pool) -> None:
+    pes.run(check_beside_allocation)
+
+
+@pytest.mark.parametrize("route", ["heap", "static"])
+def test_many_threads_on_shared_elements(pes: Pool, route: str) -> None:
+    pes.run(check_shared, route)
+
+
+EXIT = """
+import sys, threading, time
+import ishmem, numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+who, status, where = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+ishmem.init()
+me = ishmem.my_pe()
+flag = ishmem.zeros(1, dtype="i8")
+
+@dpex.kernel
+def spin(item: kapi.Item, flag):
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+
+ishmem.barrier_all()
+print("flushed", end="")
+if me == who:
+    time.sleep(1.0 if where == "kernel" else 0.1)
+    if where == "thread":
+        threading.Thread(target=ishmem.global_exit, args=(status,)).start()
+        ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+    ishmem.global_exit(status)
+elif where == "kernel":
+    dpex.call_kernel(spin, kapi.Range(1), flag)
+elif where == "barrier":
+    ishmem.barrier_all()
+elif where == "event":
+    ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1).wait()
+elif where == "sleep":
+    time.sleep(100)
+else:
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+print("not reached")
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "who", "status", "where"),
+    [(1, 0, 3, "wait"), (2, 0, 0, "wait"), (3, 1, 7, "wait"), (3, 2, 0, "barrier"), (2, 1, 255, "thread"),
+     (3, 0, 0, "kernel"), (3, 2, 0, "kernel"), (2, 1, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
+)  # fmt: skip
+def test_global_exit(n: int, who: int, status: int, where: str) -> None:
+    done = run_program(EXIT, n, str(who), str(status), where, timeout=40)
+    assert done.returncode == status, done.stderr
+    assert "not reached" not in done.stdout
+    if where != "kernel":
+        assert done.stdout.count("flushed") == n
+    assert "Traceback" not in done.stderr
+
+
+def check_exit_errors() -> None:
+    for error, status in ((ValueError, -1), (ValueError, 256), (TypeError, "0"), (TypeError, 1.5)):
+        with pytest.raises(error, match="status is"):
+            ishmem.global_exit(status)
+
+
+@pytest.mark.pes(1)
+def test_global_exit_errors(pes: Pool) -> None:
+    pes.run(check_exit_errors)
+
+
+# ---- processes that no ishmrun has started
+
+BY_UID = """
+import sys
+import ishmem
+job, rank, nranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+uid = job.encode() if rank else job
+with ishmem.init("8M", uid=uid, rank=rank, nranks=nranks):
+    a = ishmem.zeros(nranks, dtype="i8")
+    for pe in range(nranks):
+        ishmem.p(a, rank + 1, pe, rank)
+    ishmem.barrier_all()
+    assert (ishmem.my_pe(), ishmem.n_pes()) == (rank, nranks)
+    assert a.asnumpy().tolist() == list(range(1, nranks + 1))
+    if len(sys.argv) > 4 and rank == 1:
+        ishmem.global_exit(int(sys.argv[4]))
+    ishmem.barrier_all()
+print("good")
+"""
+
+BY_COMM = """
+import sys, time
+from multiprocessing.connection import Client, Listener
+import ishmem
+address, rank, nranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+
+class Communicator:
+    \"\"\"What init needs of an mpi4py communicator, over sockets.\"\"\"
+
+    def __init__(self):
+        if rank == 0:
+            with Listener(address, "AF_UNIX") as listener:
+                self.links = [listener.accept() for _ in range(nranks - 1)]
+            return
+        while True:
+            try:
+                self.links = [Client(address, "AF_UNIX")]
+                return
+            except OSError:
+                time.sleep(0.02)
+
+    def Get_rank(self):
+        return rank
+
+    def Get_size(self):
+        return nranks
+
+    def bcast(self, value, root=0):
+        assert root == 0
+        if rank:
+            assert value is None
+            return self.links[0].recv()
+        for link in self.links:
+            link.send(value)
+        return value
+
+ishmem.init("8M", comm=Communicator())
+a = ishmem.full(1, rank, dtype="i4")
+assert (ishmem.my_pe(), ishmem.n_pes()) == (rank, nranks)
+assert ishmem.g(a, (rank + 1) % nranks) == (rank + 1) % nranks
+ishmem.barrier_all()
+ishmem.finalize()
+print("good")
+"""
+
+
+def start_processes(source: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
+    """Run a program as n plain processes, ``program first rank n last``; return status, stdout and stderr of each."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")}
+    environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "program.py")
+        program.write_text(source)
+        processes = [
+            subprocess.Popen(
+                [sys.executable, str(program), first.replace("{}", folder), str(rank), str(n), *last],
+                env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            for rank in range(n)
+        ]  # fmt: skip
+        try:
+            outputs = [process.communicate(timeout=60) for process in processes]
+        finally:
+            for process in processes:
+                process.kill()
+        return [(process.returncode, *output) for process, output in zip(processes, outputs)]
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_unique_id(n: int) -> None:
+    for status, out, err in start_processes(BY_UID, n, ishmem.get_uniqueid()):
+        assert status == 0 and out == "good\n", err
+
+
+@pytest.mark.parametrize("status", [0, 4])
+def test_global_exit_without_ishmrun(status: int) -> None:
+    for code, out, err in start_processes(BY_UID, 3, ishmem.get_uniqueid(), str(status)):
+        assert (code, out) == (status, ""), err
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_communicator(n: int) -> None:
+    for status, out, err in start_processes(BY_COMM, n, "{}/socket"):
+        assert status == 0 and out == "good\n", err
+
+
+MPI = """
+from mpi4py import MPI
+import ishmem
+ishmem.init("8M", comm=MPI.COMM_WORLD)
+assert (ishmem.my_pe(), ishmem.n_pes()) == (MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
+ishmem.finalize()
+print("good")
+"""
+
+
+def test_mpi_communicator() -> None:
+    pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed", exc_type=ImportError)
+    done = subprocess.run([sys.executable, "-c", MPI], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout == "good\n", done.stderr
