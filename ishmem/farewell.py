@@ -37,7 +37,8 @@ def prepare(links: Links) -> list[int]:
 def end_job(this: Job, status: int) -> NoReturn:
     """End every PE of the job with a status."""
     _flush()
-    others = {pid: descriptor for pid in this.processes if pid != os.getpid() and (descriptor := _open(pid)) is not None}
+    opened = {pid: _open(pid) for pid in this.processes if pid != os.getpid()}
+    others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
     this.links.on_lost = None  # their ends are no news
     this.links.exit(status)
     if _wait(others, PATIENCE):

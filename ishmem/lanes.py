@@ -105,10 +105,13 @@ class Lane:
             self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
-    def step(self, depends: Events, action: Callable[[], None], result: Any = None) -> dpctl.SyclEvent:
+    def step(
+        self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None
+    ) -> dpctl.SyclEvent:
         """Let the host do ``action`` after ``depends`` and the operation before.
 
-        ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied.
+        ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied; ``keep``
+        is held until all is done.
         """
         with self._lock:
             self._raise_problem()
@@ -118,7 +121,7 @@ class Lane:
             event = self.queue.memcpy_async(to, origin, result[1].nbytes if result else 1, [opened])
             self._start_thread()
             self._steps.put((before, action, gate))
-            return self._record(event, result, gate)
+            return self._record(event, (result, keep), gate)
 
     def nothing(self, depends: Events) -> dpctl.SyclEvent:
         """Return an event that comes after ``depends`` and the operation before."""
@@ -159,7 +162,8 @@ class Lane:
                 # There is nobody to raise it to: the next call of the lane does.
                 log.error("an on-queue operation failed: %s", error)
                 self.problem = error
-            finally:
+            # When the job ends without it, what comes after it must not run: its condition does not hold.
+            if not self.closing.is_set():
                 pyze.zeEventHostSignal(gate)
 
     def _complete(self, events: Events) -> bool:

@@ -9,8 +9,8 @@ context of the symmetric heap, by default the heap's own queue.
 Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or
 ``ValueError`` for a queue or dependences that are none. All arrays must stay as they are until the event has completed;
 they are kept alive. The event of a put completes when the data are at the destination. ``quiet`` and ``barrier_all``
-of the host do not wait for on-queue operations; ``finalize`` does. When a PE dies meanwhile, the next call on the queue
-raises ``PeerLost``. None blocks.
+of the host do not wait for on-queue operations; ``finalize`` does. When a PE dies during a wait, the event completes
+all the same, so that nothing hangs, and the next on-queue call on the queue raises ``PeerLost``. None blocks.
 """
 
 from __future__ import annotations
@@ -181,9 +181,8 @@ def wait_until_on_queue(
     Source: ishmemx_wait_until_on_queue.
     """
     sync.test(ivar, cmp, cmp_value, index)  # checks the arguments
-    return _wait(
-        lambda timeout: sync.wait_until(ivar, cmp, cmp_value, index, timeout), None, _lane(sycl_queue), events_of(depends)
-    )
+    lane, events = _lane(sycl_queue), events_of(depends)
+    return _wait(lambda timeout: sync.wait_until(ivar, cmp, cmp_value, index, timeout), None, lane, events)
 
 
 def wait_until_all_on_queue(
@@ -262,7 +261,7 @@ def signal_wait_until_on_queue(
     sync.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
     return _wait(
         lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout),
-        _result_view(ret), _lane(sycl_queue), events_of(depends),
+        _required(ret), _lane(sycl_queue), events_of(depends),
     )  # fmt: skip
 
 
@@ -311,7 +310,7 @@ def _bytes_at(lane: Lane, address: int, nbytes: int, device: bool) -> Any:
     """Return memory in a form that dpctl copies from and to."""
     if device:
         return UsmRange(address, nbytes, lane.queue).memory()
-    return np.frombuffer((ctypes.c_ubyte * nbytes).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
 
 
 def _transfer(
@@ -343,7 +342,7 @@ def _transfer_views(
 
 
 def _strided(routine: str, arguments: tuple[Any, ...], is_put: bool, lane: Lane, events: Events) -> dpctl.SyclEvent:
-    plan = strided.plan_blocks(routine, *arguments, is_put)
+    plan = strided.plan_blocks(routine, *(*arguments, is_put))
     dest, source = arguments[:2]
     to, origin = check.view(dest, "dest"), check.view(source, "source")
     if not plan.count or not plan.nbytes:
@@ -407,21 +406,20 @@ class _Blocks:
         return dpctl.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
 
 
-def _wait(
-    wait: Callable[[float], Any], ret: check.View | None, lane: Lane, events: Events
-) -> dpctl.SyclEvent:
-    """Let the host wait; the value that the wait returns goes to ``ret``."""
+def _wait(wait: Callable[[float], Any], ret: Any, lane: Lane, events: Events) -> dpctl.SyclEvent:
+    """Let the host wait; the value that the wait returns goes to ``ret``, unless that is ``None``."""
     value = np.zeros(8, np.uint8)
-    to_device = (_bytes_at(lane, ret.address, 8, True), value) if ret and ret.device else None
+    to = None if ret is None else _result_view(ret)
+    to_device = (_bytes_at(lane, to.address, 8, True), value) if to and to.device else None
 
     def action() -> None:
         found = in_slices(lane, wait)
-        if ret is not None:
+        if to is not None:
             value[:] = np.frombuffer(np.array(found & (2**64 - 1), np.uint64).tobytes(), np.uint8)
-        if ret is not None and not ret.device:
-            ctypes.memmove(ret.address, value.ctypes.data, 8)
+        if to is not None and not to.device:
+            ctypes.memmove(to.address, value.ctypes.data, 8)
 
-    return lane.step(events, action, to_device)
+    return lane.step(events, action, to_device, keep=ret)
 
 
 def _wait_set(
@@ -431,8 +429,8 @@ def _wait_set(
     lane, events = _lane(queue), events_of(depends)
     vector = "_vector" if which.endswith("_vector") else ""
     getattr(sync_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
-    result = None if which.startswith("all") else _result_view(ret)
-    arguments = (ivars, cmp, cmp_values)
+    result = None if which.startswith("all") else _required(ret)
+    arguments: tuple[Any, ...] = (ivars, cmp, cmp_values)
     if which.startswith("some"):
         _check_indices(indices, ivars)
         arguments = (ivars, indices, cmp, cmp_values)
@@ -446,6 +444,12 @@ def _check_indices(indices: Any, ivars: Any) -> None:
     wanted = check.view(ivars, "ivars").count
     if array.count < wanted:
         raise ValueError(f"indices has {array.count} elements; {wanted} are wanted, as many as ivars has")
+
+
+def _required(ret: Any) -> Any:
+    """Check the array for a result, and return it."""
+    _result_view(ret)
+    return ret
 
 
 def _result_view(ret: Any) -> check.View:

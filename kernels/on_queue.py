@@ -17,10 +17,10 @@ import ishmem
 def _kernel(name: str) -> Any:
     routine = getattr(ishmem, name)
 
-    def sync(item: kapi.Item, anchor, team):  # type: ignore[no-untyped-def]
+    def sync(item: kapi.Item, anchor, team):
         routine()
 
-    def sync_team(item: kapi.Item, anchor, team):  # type: ignore[no-untyped-def]
+    def sync_team(item: kapi.Item, anchor, team):
         routine(team)
 
     return dpex.kernel(sync_team if name == "team_sync" else sync)

@@ -44,6 +44,7 @@ def check_realloc_arrays() -> None:
             assert a.dtype == np.dtype(dtype) and live() == before and ishmem.is_symmetric(a)
             assert a.shape == (shape if isinstance(shape, tuple) else (shape,))
             same(a, memory.reshape(a.shape, order=order))  # type: ignore[call-overload]
+        ishmem.barrier_all()
         ishmem.put(a, np.full(a.shape, me).astype(dtype), right)
         ishmem.barrier_all()
         same(a, np.full(a.shape, left).astype(dtype))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -119,16 +122,16 @@ def check_strided(dtype: str) -> None:
     me, right, left = ring()
     mine, theirs = pattern(dtype, 400, me), pattern(dtype, 400, left)
     source, queue = symmetric(mine), None
-    for dst, sst, bsize, nblocks in ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1)):
+    shapes = ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1))
+    for dst, sst, bsize, nblocks in shapes:
         for origin in (source, dpnp.asarray(mine), mine):
             before = pattern(dtype, 400, 7)
             dest, expected = symmetric(before), before.copy()
             for i in range(nblocks):
                 expected[1 + i * dst : 1 + i * dst + bsize] = theirs[2 + i * sst : 2 + i * sst + bsize]
             tail = (dst, sst, nblocks) if bsize == 1 else (dst, sst, bsize, nblocks)
-            put, get = (
-                (ishmem.iput_on_queue, ishmem.iget_on_queue) if bsize == 1 else (ishmem.ibput_on_queue, ishmem.ibget_on_queue)
-            )
+            put = ishmem.iput_on_queue if bsize == 1 else ishmem.ibput_on_queue
+            get = ishmem.iget_on_queue if bsize == 1 else ishmem.ibget_on_queue
             put(dest[1:], origin[2:], *tail, right, queue).wait()
             ishmem.barrier_all()
             same(dest, expected)
@@ -337,6 +340,32 @@ def check_waits(dtype: str) -> None:
     ishmem.barrier_all()
 
 
+def check_kept() -> None:
+    """What is passed is kept alive: arrays of a result that the caller has dropped."""
+    me = ishmem.my_pe()
+    signal = ishmem.zeros(1, dtype="u8")
+    kept, events = [], []
+    for make in (lambda: np.zeros(1, "i8"), lambda: dpnp.zeros(1, dtype="i8")) * 20:
+        ret = make()
+        before = sys.getrefcount(ret)
+        events.append(ishmem.signal_wait_until_on_queue(signal, ishmem.CMP_EQ, 77, ret))
+        assert sys.getrefcount(ret) > before
+        kept.append(weakref.ref(ret))
+        del ret
+    gc.collect()
+    assert all(reference() is not None for reference in kept)
+    ishmem.signal_set(signal, 77, me)
+    for event in events:
+        event.wait()
+    assert all(int(reference()[0]) == 77 for reference in kept[-1:])
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(1, 2)
+def test_arguments_are_kept_alive(pes: Pool) -> None:
+    pes.run(check_kept)
+
+
 @pytest.mark.pes(2)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
 def test_waits(pes: Pool, dtype: str) -> None:
@@ -435,14 +464,16 @@ def test_finalize_completes_what_is_outstanding() -> None:
 
 
 ABANDONED = """
-import ishmem, sys
+import ishmem, os, sys
 ishmem.init()
 flag = ishmem.zeros(1, dtype="i8")
 ishmem.barrier_all()
 event = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
 ishmem.put_on_queue(flag, flag, 0, None, [event])
 if ishmem.my_pe() == 1:
-    raise SystemError("on purpose")
+    if sys.argv[1] == "raise":
+        raise SystemError("on purpose")
+    os._exit(0)
 event.wait()
 try:
     ishmem.quiet_on_queue()
@@ -453,7 +484,12 @@ except ishmem.PeerLost as error:
 
 
 def test_a_dead_pe_ends_waits() -> None:
-    done = run_program(ABANDONED, 2)
-    assert done.returncode == 1
-    assert "SystemError: on purpose" in done.stderr
-    assert "told 1" in done.stdout or "SIGTERM" in done.stderr or "ending" in done.stderr
+    done = run_program(ABANDONED, 2, "exit")
+    assert done.returncode == 5, done.stderr
+    assert "told 1" in done.stdout
+
+
+def test_an_exception_ends_a_pe_with_operations_outstanding() -> None:
+    done = run_program(ABANDONED, 2, "raise", timeout=40)
+    assert done.returncode in (1, 5), done.stderr  # whichever PE is first
+    assert "SystemError: on purpose" in done.stderr and "SIGSEGV" not in done.stderr

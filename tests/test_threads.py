@@ -339,7 +339,8 @@ print("good")
 
 def start_processes(source: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
     """Run a program as n plain processes, ``program first rank n last``; return status, stdout and stderr of each."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")}
+    ours = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
+    environment = {key: value for key, value in os.environ.items() if key not in ours}
     environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "program.py")
