@@ -345,8 +345,10 @@ def check_kept() -> None:
     me = ishmem.my_pe()
     signal = ishmem.zeros(1, dtype="u8")
     kept, events = [], []
-    for make in (lambda: np.zeros(1, "i8"), lambda: dpnp.zeros(1, dtype="i8")) * 20:
-        ret = make()
+    # All made before: what would fill one has to wait behind the operations of the same queue.
+    results = [make() for make in (lambda: np.zeros(1, "i8"), lambda: dpnp.zeros(1, dtype="i8")) * 20]
+    while results:
+        ret = results.pop()
         before = sys.getrefcount(ret)
         events.append(ishmem.signal_wait_until_on_queue(signal, ishmem.CMP_EQ, 77, ret))
         assert sys.getrefcount(ret) > before
