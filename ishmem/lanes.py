@@ -7,6 +7,7 @@ the device, where it could keep the kernel away that it waits for.
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import threading
 import time
@@ -81,13 +82,19 @@ class _Gates:
 
 
 class Lane:
-    """The on-queue operations of one SYCL queue."""
+    """The on-queue operations of one SYCL queue.
+
+    Attributes:
+        queue: Where the commands go: an in-order queue itself. For others a queue of the lane's own, since a command
+            that waits would hold up all that the user and dpnp submit to the same queue after it.
+        problem: The error of a step of the host, for the next call.
+    """
 
     def __init__(self, queue: dpctl.SyclQueue, gates: _Gates) -> None:
-        self.queue = queue
+        self.queue = queue if queue.is_in_order else dpctl.SyclQueue(queue.sycl_context, queue.sycl_device)
         self.problem: Exception | None = None
         self._gates = gates
-        self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=queue)
+        self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
         self._last: dpctl.SyclEvent | None = None
         self._lock = threading.RLock()
@@ -116,6 +123,8 @@ class Lane:
         with self._lock:
             self._raise_problem()
             before = self._before(depends)
+            if self.queue.is_in_order:  # what the user has submitted comes before, too
+                before = [self._mark(before)]
             gate, opened = self._gates.take()
             to, origin = result or (self._nothing, self._nothing)
             event = self.queue.memcpy_async(to, origin, result[1].nbytes if result else 1, [opened])
@@ -125,9 +134,10 @@ class Lane:
 
     def nothing(self, depends: Events) -> dpctl.SyclEvent:
         """Return an event that comes after ``depends`` and the operation before."""
-        return self.submit(
-            depends, lambda before: self.queue.memcpy_async(self._nothing, self._nothing, 1, before), None
-        )
+        return self.submit(depends, self._mark, None)
+
+    def _mark(self, before: Events) -> dpctl.SyclEvent:
+        return self.queue.memcpy_async(self._nothing, self._nothing, 1, before)
 
     def _before(self, depends: Events) -> Events:
         events = depends if self._last is None else [self._last, *depends]
@@ -249,6 +259,8 @@ class Lanes:
         """End all lanes."""
         for lane in self._lanes.values():
             lane.close()
+            if not lane.drained:  # its queue holds commands that never start, and its end would wait for them
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(lane))
         if all(lane.drained for lane in self._lanes.values()):
             self._gates.close()
         self._lanes.clear()

@@ -2,9 +2,9 @@
 
 Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
 on-queue operation before it on the same queue; ``numba_dpex.call_kernel_async`` takes the event in its dependences, and
-its events go into ``depends``. Other commands of the queue keep their own order, but may have to wait behind one
-that cannot start yet: what such an operation waits for belongs on another queue. ``sycl_queue`` is of the device and
-context of the symmetric heap, by default the heap's own queue.
+its events go into ``depends``. To an in-order queue the operations are commands like all others, so what is submitted
+after a wait comes after it; the other commands of an out-of-order queue are ordered by events only. ``sycl_queue`` is
+of the device and context of the symmetric heap, by default the heap's own queue, which is out-of-order.
 
 Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or
 ``ValueError`` for a queue or dependences that are none. All arrays must stay as they are until the event has completed;
@@ -466,4 +466,4 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
     lane, events = _lane(queue), events_of(depends)
     with lane.together():
         ready = lane.nothing(events)
-        return lane.submit([], lambda _before: launch(name, team, job.current().lanes.anchor, ready), None)
+        return lane.nothing([launch(name, team, job.current().lanes.anchor, ready)])

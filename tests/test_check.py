@@ -66,6 +66,7 @@ def check_violations() -> None:
             assert word.format(me=me, last=n - 1) in str(caught.value)
         ishmem.barrier_all()  # it is reported once, and the job goes on
         assert not a.asnumpy().any()
+    ishmem.barrier_all()  # every PE has looked
     dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, FINE)
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [0, 0, 7, *[0] * 7]

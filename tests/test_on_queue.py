@@ -281,6 +281,47 @@ def test_nothing_starts_before_its_dependences(pes: Pool) -> None:
     pes.run(check_not_before)
 
 
+def check_in_order() -> None:
+    """On an in-order queue, kernels and on-queue operations follow each other without any dependences."""
+    me, right, left = ring()
+    inbox, flag = ishmem.zeros(LARGE, dtype="i4"), ishmem.zeros(1, dtype="u8")
+    queue = dpctl.SyclQueue(inbox.sycl_context, inbox.sycl_device, property="in_order")
+    assert queue.is_in_order
+    work, out = dpnp.zeros(LARGE, dtype="i4", sycl_queue=queue), dpnp.zeros(LARGE, dtype="i4", sycl_queue=queue)
+    ishmem.barrier_all()
+    for number in range(1, 6):
+        dpex.call_kernel_async(fill, kapi.Range(LARGE), (READY,), work, number * (me + 1))
+        ishmem.put_signal_on_queue(inbox, work, flag, 1, ishmem.SIGNAL_ADD, right, queue)
+        ishmem.signal_wait_until_on_queue(flag, ishmem.CMP_GE, number, np.zeros(1, "i8"), queue)
+        ishmem.get_on_queue(work, inbox, me, queue)
+        _, done = dpex.call_kernel_async(add_one, kapi.Range(LARGE), (READY,), work, out)
+        done.wait()
+        same(out, np.arange(LARGE, dtype="i4") * (number * (left + 1)) + 1)
+        ishmem.barrier_all_on_queue(queue).wait()
+
+
+@pytest.mark.pes(1, 2, 3)
+def test_in_order_queue(pes: Pool) -> None:
+    pes.run(check_in_order)
+
+
+def check_default_queue_stays_free() -> None:
+    """A wait in the order of the heap's queue does not stop dpnp, which uses that queue too."""
+    me = ishmem.my_pe()
+    flag = ishmem.zeros(1, dtype="i8")
+    wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
+    put = ishmem.put_on_queue(flag, np.full(1, 5, "i8"), me)
+    assert int(dpnp.arange(10, dtype="i8").sum()) == 45 and int(flag[0]) == 0
+    ishmem.p(flag, 1, me)
+    put.wait()
+    assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5
+
+
+@pytest.mark.pes(1, 2)
+def test_default_queue_stays_free(pes: Pool) -> None:
+    pes.run(check_default_queue_stays_free)
+
+
 def check_after_kernel() -> None:
     """A wait on a queue leaves the device to a kernel that waits as well, and to the one that they wait for."""
     me, right, left = ring()
