@@ -67,7 +67,7 @@ def _run_nbi(
 def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
     """Return an element of ``source`` on a PE, read in one piece.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
+    Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
     return run("atomic_fetch", source, pe, index)
 
@@ -75,7 +75,7 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
 def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_set); ishmem_atomic_set.
+    Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
     run("atomic_set", dest, pe, index, value)
 
@@ -83,7 +83,7 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old one.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_swap); ishmem_atomic_swap.
+    Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
     return run("atomic_swap", dest, pe, index, value)
 
@@ -91,7 +91,7 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
+    Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
     return run("atomic_compare_swap", dest, pe, index, value, cond)
 
@@ -99,7 +99,7 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
 def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_inc); ishmem_atomic_inc.
+    Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
     run("atomic_inc", dest, pe, index, 1)
 
@@ -107,7 +107,7 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
+    Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
     return run("atomic_fetch_inc", dest, pe, index, 1)
 
@@ -115,7 +115,7 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
 def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_add); ishmem_atomic_add.
+    Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
     run("atomic_add", dest, pe, index, value)
 
@@ -123,7 +123,7 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
+    Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
     return run("atomic_fetch_add", dest, pe, index, value)
 
@@ -131,7 +131,7 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_and); ishmem_atomic_and.
+    Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
     run("atomic_and", dest, pe, index, value)
 
@@ -139,7 +139,7 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
+    Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
     return run("atomic_fetch_and", dest, pe, index, value)
 
@@ -147,7 +147,7 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_or); ishmem_atomic_or.
+    Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
     run("atomic_or", dest, pe, index, value)
 
@@ -155,7 +155,7 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
+    Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
     return run("atomic_fetch_or", dest, pe, index, value)
 
@@ -163,7 +163,7 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_xor); ishmem_atomic_xor.
+    Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
     run("atomic_xor", dest, pe, index, value)
 
@@ -171,7 +171,7 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
 
-    Source: OpenSHMEM 1.5, 9.8.1 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
+    Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
     return run("atomic_fetch_xor", dest, pe, index, value)
 
@@ -179,7 +179,7 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
     """
     _run_nbi(fetch, "atomic_fetch", source, pe, index)
 
@@ -187,7 +187,7 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> No
 def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
     """
     _run_nbi(fetch, "atomic_swap", dest, pe, index, value)
 
@@ -195,7 +195,7 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
 def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
     """
     _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
 
@@ -203,7 +203,7 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
 def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index)
 
@@ -211,7 +211,7 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
 
@@ -219,7 +219,7 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_and", dest, pe, index, value)
 
@@ -227,7 +227,7 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
 
@@ -235,6 +235,6 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
 def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
-    Source: OpenSHMEM 1.5, 9.8.2 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
+    Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_xor", dest, pe, index, value)

@@ -40,7 +40,7 @@ def sync_all() -> None:
 
     Collective, blocking. Errors as for ``barrier_all``.
 
-    Source: OpenSHMEM 1.5, 9.9.3 (shmem_sync_all); ishmem_sync_all.
+    Source: OpenSHMEM 1.5, 9.9.4 (shmem_sync_all); ishmem_sync_all.
     """
     job.current().barrier("sync_all")
 
@@ -51,7 +51,7 @@ def team_sync(team: teams.Team | int) -> None:
     Collective over the team, blocking. ``team`` is a team or its handle. Inside a kernel it is a handle, and the
     result is 0, or -1 when there is no such team.
 
-    Source: OpenSHMEM 1.5, 9.9.2 (shmem_team_sync); ishmem_team_sync.
+    Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
     """
     teams.find(team).sync()
 

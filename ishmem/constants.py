@@ -22,7 +22,7 @@ SYMBOLS = {Cmp.EQ: "==", Cmp.NE: "!=", Cmp.GT: ">", Cmp.GE: ">=", Cmp.LT: "<", C
 
 
 class SignalOp(IntEnum):
-    """What ``put_signal`` does to the signal (OpenSHMEM 1.5, 9.8.3)."""
+    """What ``put_signal`` does to the signal (OpenSHMEM 1.5, 9.8.2)."""
 
     SET = 0
     ADD = 1
@@ -44,7 +44,7 @@ THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = Thread
 
 
 class Hint(IntFlag):
-    """What ``malloc_with_hints`` is told of the use of the memory (OpenSHMEM 1.5, 9.3.6)."""
+    """What ``malloc_with_hints`` is told of the use of the memory (OpenSHMEM 1.5, 9.3.2)."""
 
     ATOMICS_REMOTE = 1
     SIGNAL_REMOTE = 2

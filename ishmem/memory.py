@@ -78,7 +78,7 @@ def zeros(
 
     Collective, blocking. Arguments and errors as for ``empty``.
 
-    Source: OpenSHMEM 1.5, 9.3.1 (shmem_calloc); ishmem_calloc.
+    Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
     """
     return _array("zeros", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), 0)
 
@@ -161,7 +161,7 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
 
     Collective, blocking. Errors as for ``empty``.
 
-    Source: OpenSHMEM 1.5, 9.3.1 (shmem_calloc); ishmem_calloc.
+    Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
     """
 
     def request() -> _Request:
@@ -200,7 +200,7 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
     nothing; they must be the same on every PE all the same. Collective, blocking. Errors as for ``empty``, and
     ``ValueError`` for other bits.
 
-    Source: OpenSHMEM 1.5, 9.3.6 (shmem_malloc_with_hints).
+    Source: OpenSHMEM 1.5, 9.3.2 (shmem_malloc_with_hints).
     """
 
     def request() -> _Request:
@@ -298,7 +298,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
         SymmetryError: ``a`` is not on the symmetric heap.
         IndexError: There is no such PE.
 
-    Source: OpenSHMEM 1.5, 9.3.5 (shmem_ptr); ishmem_ptr.
+    Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
     """
     number, extent = check.pe(pe), _extent(a)
     described = check.view(a, "a", routine="ptr")
@@ -328,7 +328,7 @@ def addr_accessible(a: Any, pe: int) -> bool:
         StateError: Not between ``init`` and ``finalize``.
         IndexError: There is no such PE.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_addr_accessible).
+    Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
     """
     return check.pe(pe) not in job.current().gone and is_symmetric(a)
 

@@ -39,7 +39,7 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         ValueError: Sizes that do not fit, or a view that is not contiguous, nor 1-D with a positive stride, nor 2-D
             with contiguous rows.
 
-    Source: OpenSHMEM 1.5, 9.5.1 (shmem_put); ishmem_put.
+    Source: OpenSHMEM 1.5, 9.6.1.1 (shmem_put); ishmem_put.
     """
     if not _core.put(dest, source, pe, nelems):
         _put(dest, source, pe, nelems)
@@ -51,7 +51,7 @@ def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
 
     Sizes, types and errors as for ``put``. Not collective; returns when the data are in ``dest``.
 
-    Source: OpenSHMEM 1.5, 9.5.4 (shmem_get); ishmem_get.
+    Source: OpenSHMEM 1.5, 9.6.1.4 (shmem_get); ishmem_get.
     """
     if not _core.get(dest, source, pe, nelems):
         _get(dest, source, pe, nelems)
@@ -63,7 +63,7 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
     Sizes, types and errors as for ``put``. Not collective, not blocking.
 
-    Source: OpenSHMEM 1.5, 9.6.1 (shmem_put_nbi); ishmem_put_nbi.
+    Source: OpenSHMEM 1.5, 9.6.2.1 (shmem_put_nbi); ishmem_put_nbi.
     """
     if not _core.put(dest, source, pe, nelems):
         _put(dest, source, pe, nelems)
@@ -74,7 +74,7 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
     Sizes, types and errors as for ``put``. Not collective, not blocking.
 
-    Source: OpenSHMEM 1.5, 9.6.2 (shmem_get_nbi); ishmem_get_nbi.
+    Source: OpenSHMEM 1.5, 9.6.2.2 (shmem_get_nbi); ishmem_get_nbi.
     """
     if not _core.get(dest, source, pe, nelems):
         _get(dest, source, pe, nelems)
@@ -92,7 +92,7 @@ def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         TypeError: ``value`` is not a number of the kind that ``dest`` holds.
         ValueError: ``value`` does not fit the dtype.
 
-    Source: OpenSHMEM 1.5, 9.5.2 (shmem_p); ishmem_p.
+    Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
     if not _core.p(dest, value, pe, index):
         _move_element(dest, as_element(dest, value), pe, index, to_peer=True)
@@ -103,7 +103,7 @@ def g(source: ndarray, pe: int, index: int = 0) -> Any:
 
     Not collective, blocking. Errors as for ``p``.
 
-    Source: OpenSHMEM 1.5, 9.5.5 (shmem_g); ishmem_g.
+    Source: OpenSHMEM 1.5, 9.6.1.5 (shmem_g); ishmem_g.
     """
     value = _core.g(source, pe, index)
     if value is not NotImplemented:

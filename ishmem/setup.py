@@ -67,7 +67,7 @@ def init(
         ValueError: A setting or argument that is not allowed.
         IshmemError: Any PE could not start; raised on every PE.
 
-    Source: OpenSHMEM 1.5, 9.1 (shmem_init); ishmem_init, ishmemx_init_attr.
+    Source: OpenSHMEM 1.5, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
     if job.running():
         raise StateError("ishmem.init() was called twice; call it once per process")
@@ -219,7 +219,7 @@ def finalize() -> None:
         PeerLost: A PE died before it finalised; this PE is finalised all the same.
         LevelZeroError, IndexError, SymmetryError: As for ``quiet``; likewise.
 
-    Source: OpenSHMEM 1.5, 9.1 (shmem_finalize); ishmem_finalize.
+    Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
     this = job.current()
     leaks = _leaks(this)
@@ -295,7 +295,7 @@ def global_exit(status: int) -> NoReturn:
         TypeError: ``status`` is not an integer.
         ValueError: ``status`` is not 0 to 255.
 
-    Source: OpenSHMEM 1.5, 9.1.4 (shmem_global_exit).
+    Source: OpenSHMEM 1.5, 9.1.5 (shmem_global_exit).
     """
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
@@ -325,7 +325,7 @@ def my_pe() -> int:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_my_pe).
+    Source: OpenSHMEM 1.5, 9.1.2 (shmem_my_pe).
     """
     return job.current().pe
 
@@ -336,7 +336,7 @@ def n_pes() -> int:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_n_pes).
+    Source: OpenSHMEM 1.5, 9.1.3 (shmem_n_pes).
     """
     return job.current().n_pes
 
@@ -344,7 +344,7 @@ def n_pes() -> int:
 def info_get_version() -> tuple[int, int]:
     """Return the version of the OpenSHMEM specification that is followed; callable at any time.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_info_get_version).
+    Source: OpenSHMEM 1.5, 9.1.9 (shmem_info_get_version).
     """
     return constants.VERSION
 
@@ -352,7 +352,7 @@ def info_get_version() -> tuple[int, int]:
 def info_get_name() -> str:
     """Return the name of the library; callable at any time.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_info_get_name).
+    Source: OpenSHMEM 1.5, 9.1.10 (shmem_info_get_name).
     """
     return constants.VENDOR_NAME
 
@@ -364,7 +364,7 @@ def pe_accessible(pe: int) -> bool:
         StateError: Not between ``init`` and ``finalize``.
         TypeError: ``pe`` is not an integer.
 
-    Source: OpenSHMEM 1.5, 9.2 (shmem_pe_accessible).
+    Source: OpenSHMEM 1.5, 9.1.6 (shmem_pe_accessible).
     """
     this = job.current()
     return 0 <= check.integer(pe, "pe") < this.n_pes and pe not in this.gone

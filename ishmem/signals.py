@@ -68,7 +68,7 @@ def put_signal_nbi(
 
     Arguments and errors as for ``put_signal``. Not collective.
 
-    Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
+    Source: OpenSHMEM 1.5, 9.8.4 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
     """
     put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
@@ -78,7 +78,7 @@ def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
 
     What came before the signal is visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
 
-    Source: OpenSHMEM 1.5, 9.8.3 (shmem_signal_fetch); ishmem_signal_fetch.
+    Source: OpenSHMEM 1.5, 9.8.5 (shmem_signal_fetch); ishmem_signal_fetch.
     """
     result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # which every value satisfies
     if result is NotImplemented:

@@ -35,7 +35,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         TypeError: Not arrays, not of one dtype, or strides and sizes that are not integers.
         ValueError: Strides below 1, arrays that are too short or not C-contiguous.
 
-    Source: OpenSHMEM 1.5, 9.5.3 (shmem_iput); ishmem_iput.
+    Source: OpenSHMEM 1.5, 9.6.1.3 (shmem_iput); ishmem_iput.
     """
     _put("iput", dest, source, dst, sst, 1, nelems, pe)
 
@@ -46,7 +46,7 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
     ``source`` is symmetric, ``dest`` a dpnp or numpy array of its dtype. Not collective; returns when the data are
     in ``dest``. Errors as for ``iput``.
 
-    Source: OpenSHMEM 1.5, 9.5.6 (shmem_iget); ishmem_iget.
+    Source: OpenSHMEM 1.5, 9.6.1.6 (shmem_iget); ishmem_iget.
     """
     _get("iget", dest, source, dst, sst, 1, nelems, pe)
 

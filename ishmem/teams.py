@@ -76,7 +76,7 @@ class Team:
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
 
-        Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_my_pe); ishmem_team_my_pe.
+        Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
         """
         return self.shape.index(job.current().pe) if self else INVALID
 
@@ -86,7 +86,7 @@ class Team:
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
 
-        Source: OpenSHMEM 1.5, 9.4.3 (shmem_team_n_pes); ishmem_team_n_pes.
+        Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
         """
         return self.shape.size if self else INVALID
 
@@ -176,7 +176,7 @@ class Team:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
             PeerLost: A PE died or finalised and will not call.
 
-        Source: OpenSHMEM 1.5, 9.9.2 (shmem_team_sync); ishmem_team_sync.
+        Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
         """
         _require_alive(self)
         job.current().barrier("team_sync", self.handle)
@@ -364,7 +364,7 @@ def _take(part: Shape, masks: dict[int, int], routine: str, limit: int) -> int:
 def team_my_pe(team: Team | int) -> int:
     """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
 
-    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_my_pe); ishmem_team_my_pe.
+    Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
     """
     return find(team).my_pe()
 
@@ -372,7 +372,7 @@ def team_my_pe(team: Team | int) -> int:
 def team_n_pes(team: Team | int) -> int:
     """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
 
-    Source: OpenSHMEM 1.5, 9.4.3 (shmem_team_n_pes); ishmem_team_n_pes.
+    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
     """
     return find(team).n_pes()
 
