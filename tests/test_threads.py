@@ -13,7 +13,7 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import dpnp, pattern, same
-from pes import Pool, run_program
+from pes import Pool, run_command, run_program
 
 import ishmem
 
@@ -388,7 +388,10 @@ print("good")
 """
 
 
-def test_mpi_communicator() -> None:
-    pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed", exc_type=ImportError)
-    done = subprocess.run([sys.executable, "-c", MPI], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0 and done.stdout == "good\n", done.stderr
+@pytest.mark.parametrize("n", [1, 2])
+def test_mpi_communicator(n: int) -> None:
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("mpi4py and mpich are not installed")
+    done = run_command([str(mpiexec), "-n", str(n), sys.executable, "-c", MPI])
+    assert done.returncode == 0 and done.stdout == "good\n" * n, done.stderr
