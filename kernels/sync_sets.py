@@ -15,6 +15,7 @@ from ishmem import sync_sets
 from ishmem.table import STANDARD, STATUS_TYPES, WAIT_TYPES
 
 from . import arguments, state
+from .guard import allowed, number
 from .intrinsics import (
     address_of,
     atomic_load,
@@ -26,6 +27,8 @@ from .intrinsics import (
     require,
 )
 from .sync import compare
+
+WAIT = number("wait_until_all, _any or _some")
 
 
 def ignored(status, i):
@@ -156,6 +159,8 @@ def _test_some(ivars, indices, cmp, wanted, status):
 @device(wait_until_all)
 def _wait_until_all(ivars, indices, cmp, wanted, status):
     def impl(ivars, indices, cmp, wanted, status):
+        if not allowed(WAIT, ivars, 0, 0, ivars.size):
+            return True
         for i in range(ivars.size):
             if not ignored(status, i):
                 while not holds(ivars, i, cmp, wanted):
@@ -170,6 +175,8 @@ def _until(look: Any, nothing: int) -> Any:
 
     def make(ivars, indices, cmp, wanted, status):
         def impl(ivars, indices, cmp, wanted, status):
+            if not allowed(WAIT, ivars, 0, 0, ivars.size):
+                return nothing
             result = look(ivars, indices, cmp, wanted, status)
             if result == nothing and not empty(ivars, status):
                 while result == nothing:

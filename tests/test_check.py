@@ -11,7 +11,7 @@ from pes import Pool, run_program
 
 import ishmem
 
-FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL = range(11)
+FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, SET, LOCK = range(13)
 
 # What each case raises, and words of its message.
 EXPECTED = {
@@ -25,6 +25,8 @@ EXPECTED = {
     SOURCE: ("IndexError", "put in a kernel", "9 elements from element 0 on are not all in the array of 7 elements"),
     GET: ("IndexError", "get in a kernel", "11 elements"),
     SIGNAL: ("SymmetryError", "is not on the symmetric heap"),
+    SET: ("SymmetryError", "wait_until_all", "is not on the symmetric heap"),
+    LOCK: ("IndexError", "in a kernel", "element 10 on"),
 }
 
 
@@ -52,6 +54,10 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
         ishmem.get(local, a, pe, nelems=11)
     if case == SIGNAL:
         ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 7)
+    if case == SET:
+        ishmem.wait_until_all(local, ishmem.CMP_EQ, 7)
+    if case == LOCK:
+        ishmem.test_lock(a, 10)
 
 
 def check_violations() -> None:
