@@ -308,7 +308,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "zeDriverGetApiVersion": (H, POINTER(U32)),
     "zeDriverGetProperties": (H, POINTER(DriverProperties)),
     "zeDriverGetIpcProperties": (H, POINTER(DriverIpcProperties)),
-    "zeDriverGetExtensionFunctionAddress": (H, c_char_p, _HANDLES),
     "zeDeviceGet": (H, POINTER(U32), _HANDLES),
     "zeDeviceGetSubDevices": (H, POINTER(U32), _HANDLES),
     "zeDeviceGetProperties": (H, POINTER(DeviceProperties)),
@@ -497,11 +496,6 @@ def driver_properties(driver: int) -> DriverProperties:
 def driver_ipc_properties(driver: int) -> DriverIpcProperties:
     """Return what a driver can share among processes: the ``IPC_*`` flags."""
     return _properties("zeDriverGetIpcProperties", DriverIpcProperties, driver)
-
-
-def extension_function(driver: int, name: str) -> int:
-    """Return the address of an extension's function."""
-    return _handle("zeDriverGetExtensionFunctionAddress", driver, name.encode())
 
 
 def device_properties(device: int) -> DeviceProperties:

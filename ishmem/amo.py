@@ -24,14 +24,14 @@ __all__ = [*table.ATOMICS, *(f"{name}_nbi" for name, atomic in table.ATOMICS.ite
 
 BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
 _OPERATIONS = {
-    name: (atomic, int(atomic.rmw), sum(1 << BITS[dtype] for dtype in atomic.types))
+    name: (int(atomic.rmw), sum(1 << BITS[dtype] for dtype in atomic.types))
     for name, atomic in table.ATOMICS.items()
 }
 
 
 def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Do an atomic operation and return the old value."""
-    _atomic, rmw, types = _OPERATIONS[name]
+    rmw, types = _OPERATIONS[name]
     old = _core.atomic(rmw, types, target, pe, index, value, cond)
     return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
 

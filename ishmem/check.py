@@ -10,6 +10,8 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from . import _core, job
 from .errors import SymmetryError
 from .table import RMA_TYPES, refusal
@@ -39,6 +41,22 @@ def integer(value: Any, name: str) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is an integer, got {type(value).__name__}") from None
+
+
+def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and dtype of an array that is to be made.
+
+    Raises:
+        TypeError: A dtype that operations do not take, or sizes that are not integers.
+        ValueError: A negative size.
+    """
+    kind = np.dtype(dtype)
+    if kind.name not in RMA_TYPES:
+        raise TypeError(refusal(routine, name, kind, RMA_TYPES))
+    sizes = tuple(integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"shape is {sizes}; sizes must not be negative")
+    return sizes, kind
 
 
 def pe(value: Any) -> int:

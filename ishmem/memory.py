@@ -8,6 +8,7 @@ on the heap; slices and reshaped views are on it.
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
@@ -20,7 +21,6 @@ from . import _core, check, job
 from .allocator import ALIGNMENT, Allocation
 from .constants import Hint
 from .errors import HeapExhausted, SymmetryError
-from .table import RMA_TYPES, refusal
 
 if TYPE_CHECKING:
     from dpctl.memory import MemoryUSMDevice
@@ -391,13 +391,9 @@ def _request(
                          f"sycl_queue out (got {device!r}, {usm_type!r}, {sycl_queue!r})")  # fmt: skip
     if order not in ("C", "F"):
         raise ValueError(f"order is {order!r}; allowed are 'C' and 'F'")
-    kind = np.dtype(dpnp.default_float_type(sycl_queue=queue) if dtype is None else dtype)
-    if kind.name not in RMA_TYPES:
-        raise TypeError(refusal("allocation", "the array", kind, RMA_TYPES))
-    sizes = tuple(check.integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
-    if any(n < 0 for n in sizes):
-        raise ValueError(f"shape is {sizes}; sizes must not be negative")
-    return _Request(int(np.prod(sizes, dtype=object)) * kind.itemsize, ALIGNMENT, sizes, kind.name, order)
+    dtype = dpnp.default_float_type(sycl_queue=queue) if dtype is None else dtype
+    sizes, kind = check.creation("allocation", "the array", shape, dtype)
+    return _Request(math.prod(sizes) * kind.itemsize, ALIGNMENT, sizes, kind.name, order)
 
 
 def _request_like(a: Any, dtype: Any, order: str, shape: Any) -> _Request:

@@ -6,6 +6,7 @@ array. It is shared by a memfd, so nothing of it is left when the job ends.
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ import numpy as np
 
 from . import _core, check, job
 from .ipc import wire
-from .table import RMA_TYPES, refusal
 
 __all__ = ["static"]
 
@@ -33,7 +33,7 @@ class _Request:
 
     @property
     def nbytes(self) -> int:
-        return max(int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize, 1)
+        return max(math.prod(self.shape) * np.dtype(self.dtype).itemsize, 1)
 
 
 def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
@@ -62,12 +62,7 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
         raise TypeError(f"name is a string, got {type(name).__name__}")
     if not 0 < len(name.encode()) <= _LONGEST or "\0" in name:
         raise ValueError(f"name is {name!r}; allowed are 1 to {_LONGEST} bytes, none of them zero")
-    kind = np.dtype(dtype)
-    if kind.name not in RMA_TYPES:
-        raise TypeError(refusal("static", name, kind, RMA_TYPES))
-    sizes = tuple(check.integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
-    if any(n < 0 for n in sizes):
-        raise ValueError(f"shape is {sizes}; sizes must not be negative")
+    sizes, kind = check.creation("static", name, shape, dtype)
     request = _Request(name, sizes, kind.name)
     job.current().statics.check(request)
     return request
