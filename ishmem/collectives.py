@@ -1,18 +1,32 @@
-"""Collective synchronisation of all PEs: ``barrier_all`` and ``sync_all``.
+"""Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``; a barrier
-that some PEs call on the host and others in a kernel never completes.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``; a call that some PEs
+make on the host and others in a kernel never completes.
+
+All PEs of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
+objects, the same on every PE; blocks are in the order of the team's PE numbers, and ``root`` is such a number. A PE
+may call the next routine on the same arrays at once: nothing is written before a PE has entered the call, or after
+it has left.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from . import _core, job, teams
+from . import _core, collective_route, job, teams
 from .stubs import kernel_only
+from .teams import TEAM_WORLD, Team
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
 
 __all__ = [
-    "barrier_all", "barrier_all_work_group", "sync_all", "sync_all_work_group", "team_sync", "team_sync_work_group",
+    "alltoall", "alltoall_work_group", "alltoalls", "alltoalls_work_group", "alltoallv", "barrier_all",
+    "barrier_all_work_group", "broadcast", "broadcast_work_group", "collect", "collect_work_group", "fcollect",
+    "fcollect_work_group", "gather", "gather_work_group", "gatherv", "scatter",
+    "scatter_work_group", "scatterv", "sync_all", "sync_all_work_group", "team_sync",
+    "team_sync_work_group",
 ]  # fmt: skip
 
 
@@ -45,7 +59,7 @@ def sync_all() -> None:
     job.current().barrier("sync_all")
 
 
-def team_sync(team: teams.Team | int) -> None:
+def team_sync(team: Team | int) -> None:
     """Wait until every PE of a team has called, without completing any operation: see ``Team.sync``.
 
     Collective over the team, blocking. ``team`` is a team or its handle. Inside a kernel it is a handle, and the
@@ -54,6 +68,156 @@ def team_sync(team: teams.Team | int) -> None:
     Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
     """
     teams.find(team).sync()
+
+
+def broadcast(
+    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+) -> None:
+    """Copy ``source`` of PE ``root`` of the team to ``dest`` of every PE of it, the root's own too.
+
+    Both have one dtype and size; ``nelems`` moves that many elements from the start. ``dest`` and ``source`` may be
+    the same array, but may not overlap in part. Collective over the team, blocking.
+
+    Raises:
+        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes, dtypes or roots, or
+            one of them was refused its arguments; on every PE.
+        IndexError: The team has no PE ``root``.
+        TypeError: Not arrays, not of one dtype, or of a dtype that is not taken.
+        ValueError: Sizes that do not fit, arrays that overlap or are not contiguous, or this PE is not in the team.
+        StateError: The team was destroyed, or not between ``init`` and ``finalize``.
+        PeerLost: A PE died or finalised and will not call.
+
+    Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
+    """
+    collective_route.run("broadcast", dest, source, team, nelems=nelems, root=root)
+
+
+def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Put the ``source`` of every PE of a team one after the other into ``dest`` of every PE.
+
+    ``nelems`` is what each PE contributes, by default all of ``source``, and the same on every PE; ``dest`` has that
+    many elements for each PE. ``source`` may be this PE's own part of ``dest``. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
+    """
+    collective_route.run("fcollect", dest, source, team, nelems=nelems)
+
+
+def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """``fcollect`` of a number of elements that may differ from PE to PE.
+
+    ``nelems`` is what this PE contributes, by default all of ``source``. Collective over the team, blocking. Errors
+    as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any is too short for all.
+
+    Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
+    """
+    collective_route.run("collect", dest, source, team, nelems=nelems)
+
+
+def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Send block ``j`` of ``source`` to PE ``j`` of the team, which has it in ``dest`` as block number of the sender.
+
+    ``nelems`` is the size of a block, by default the size of ``source`` divided by that of the team. The arrays do
+    not overlap. Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
+    """
+    collective_route.run("alltoall", dest, source, team, nelems=nelems)
+
+
+def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
+    """``alltoall`` of elements ``dst`` apart in ``dest`` and ``sst`` apart in ``source``.
+
+    Every PE sends ``nelems`` elements to every PE: block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and
+    ``j * nelems * sst`` of ``source``. Strides are at least 1; what lies between is not touched. Collective over the
+    team, blocking. Errors as for ``broadcast``.
+
+    Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
+    """
+    collective_route.run("alltoalls", dest, source, team, nelems=nelems, dst=dst, sst=sst)
+
+
+def alltoallv(
+    dest: ndarray,
+    source: ndarray,
+    dest_counts: Sequence[int],
+    source_counts: Sequence[int],
+    dest_displs: Sequence[int] | None = None,
+    source_displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``alltoall`` of blocks of different sizes.
+
+    This PE sends ``source_counts[j]`` elements from element ``source_displs[j]`` on to PE ``j``, and receives
+    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks follow one another.
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when one sends
+    another number of elements than is expected.
+
+    Source: MPI_Alltoallv, in the manner of shmem_alltoall.
+    """
+    lists = (dest_counts, source_counts, dest_displs, source_displs)
+    collective_route.run("alltoallv", dest, source, team, lists=lists)
+
+
+def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Put the ``source`` of every PE of a team one after the other into ``dest`` of PE ``root``.
+
+    Sizes as for ``fcollect``, on every PE; ``dest`` of the others is not touched. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
+    """
+    collective_route.run("gather", dest, source, team, nelems=nelems, root=root)
+
+
+def scatter(
+    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+) -> None:
+    """Send block ``j`` of the ``source`` of PE ``root`` to ``dest`` of PE ``j`` of the team.
+
+    ``nelems`` is the size of a block, by default that of ``dest``; ``source`` has that many elements for each PE, on
+    every PE. Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
+    """
+    collective_route.run("scatter", dest, source, team, nelems=nelems, root=root)
+
+
+def gatherv(
+    dest: ndarray,
+    source: ndarray,
+    counts: Sequence[int],
+    root: int,
+    displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``gather`` of ``counts[j]`` elements of each PE ``j``, to element ``displs[j]`` of ``dest`` of the root.
+
+    By default blocks follow one another. All PEs pass the same counts and places. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: MPI_Gatherv, in the manner of shmem_collect.
+    """
+    collective_route.run("gatherv", dest, source, team, root=root, lists=(counts, displs))
+
+
+def scatterv(
+    dest: ndarray,
+    source: ndarray,
+    counts: Sequence[int],
+    root: int,
+    displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``scatter`` of ``counts[j]`` elements to each PE ``j``, from element ``displs[j]`` of ``source`` of the root.
+
+    By default blocks follow one another. All PEs pass the same counts and places. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: MPI_Scatterv, in the manner of shmem_broadcast.
+    """
+    collective_route.run("scatterv", dest, source, team, root=root, lists=(counts, displs))
 
 
 @kernel_only
@@ -77,4 +241,70 @@ def team_sync_work_group(team: int, group: Any) -> None:
     """``team_sync`` called by all work-items of one group of each PE of the team; in kernels only.
 
     Source: ishmemx_team_sync_work_group.
+    """
+
+
+@kernel_only
+def broadcast_work_group(
+    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``broadcast`` called by all work-items of one group of each PE of the team; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_broadcast_work_group.
+    """
+
+
+@kernel_only
+def fcollect_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``fcollect`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: ishmemx_fcollect_work_group.
+    """
+
+
+@kernel_only
+def collect_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``collect`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: ishmemx_collect_work_group.
+    """
+
+
+@kernel_only
+def alltoall_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``alltoall`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: ishmemx_alltoall_work_group.
+    """
+
+
+@kernel_only
+def alltoalls_work_group(
+    dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, group: Any, team: int = 0
+) -> None:
+    """``alltoalls`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
+    """
+
+
+@kernel_only
+def gather_work_group(
+    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``gather`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
+    """
+
+
+@kernel_only
+def scatter_work_group(
+    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``scatter`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
     """

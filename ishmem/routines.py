@@ -13,8 +13,6 @@ import ishmem
 
 from .table import ATOMICS
 
-_COLLECTIVES_LATER = "with the data collectives, not there yet"
-
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "Set-up, exit and query": (
         "shmem_init", "shmem_init_thread", "shmem_query_thread", "shmem_finalize", "shmem_global_exit",
@@ -82,7 +80,6 @@ ABSENT = {
     "ishmemx_timestamp": "a host clock written by a proxy thread, which there is none of",
     "ishmemx_timestamp_nbi": "a host clock written by a proxy thread, which there is none of",
     "ishmemx_ts_handle": "a host clock written by a proxy thread, which there is none of",
-    **{name: _COLLECTIVES_LATER for name in CHAPTERS["Collectives"] if name[-4:] not in ("_all", "rier")},
 }
 """Routines that are not here, and why."""
 

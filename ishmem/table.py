@@ -18,6 +18,9 @@ EXTENDED = (*STANDARD, "float32", "float64")
 BITWISE = STANDARD
 WAIT_TYPES = STANDARD
 SIGNAL_TYPES = ("uint64",)
+BIT_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+ARITHMETIC_TYPES = (*BIT_TYPES, "float32", "float64")
+NUMBER_TYPES = (*ARITHMETIC_TYPES, "complex64", "complex128")
 STATUS_TYPES = tuple(name for name in RMA_TYPES if name == "bool" or "int" in name)
 
 
@@ -78,6 +81,20 @@ ATOMICS = {
         Atomic("atomic_fetch_xor", Rmw.XOR, BITWISE, fetches=True),
     )
 }
+
+
+REDUCTIONS = {
+    "and_reduce": BIT_TYPES,
+    "or_reduce": BIT_TYPES,
+    "xor_reduce": BIT_TYPES,
+    "max_reduce": ARITHMETIC_TYPES,
+    "min_reduce": ARITHMETIC_TYPES,
+    "sum_reduce": NUMBER_TYPES,
+    "prod_reduce": NUMBER_TYPES,
+    "sum_inscan": ARITHMETIC_TYPES,
+    "sum_exscan": ARITHMETIC_TYPES,
+}
+"""Reductions and scans, and the dtypes that each takes on the host; kernels take no complex ones."""
 
 
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:

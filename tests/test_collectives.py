@@ -1,4 +1,4 @@
-"""barrier_all and sync_all, on the host and in kernels."""
+"""barrier_all and sync_all, on the host and in kernels; data movement of the host."""
 
 from __future__ import annotations
 
@@ -125,3 +125,36 @@ def test_group(pes: Pool) -> None:
 @pytest.mark.parametrize("shape", [(1,), (5, 7), (3, 5, 2)], ids=str)
 def test_group_dimensions(pes: Pool, shape: tuple[int, ...]) -> None:
     pes.run(check_group, shape, 20)
+
+
+def check_movement(count: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    blocks = np.array([[[1000 * pe + 100 * j + k for k in range(count)] for j in range(n)] for pe in range(n)])
+    one, all_ = ishmem.array(blocks[me, 0]), ishmem.array(blocks[me].ravel())
+    small, large = ishmem.zeros_like(one), ishmem.zeros_like(all_)
+    for root in range(n):
+        ishmem.broadcast(small, one, root)
+        same(small, blocks[root, 0])
+        ishmem.scatter(small, all_, root)
+        same(small, blocks[root, me])
+        large[:] = 0
+        ishmem.gather(large, one, root)
+        same(large, blocks[:, 0].ravel() * (me == root))
+        ishmem.scatterv(small[:me], all_, list(range(n)), root, [count * j for j in range(n)])
+        same(small[:me], blocks[root, me, :me])
+        ishmem.gatherv(large, one[:me], list(range(n)), root)
+        if me == root:
+            same(large[: n * (n - 1) // 2], np.concatenate([blocks[j, 0, :j] for j in range(n)]))
+    for fcollect in (ishmem.fcollect, ishmem.collect):
+        fcollect(large, one)
+        same(large, blocks[:, 0].ravel())
+    ishmem.alltoall(large, all_)
+    same(large, blocks[:, me].ravel())
+    ishmem.alltoalls(large, all_, 1, 2, count // 2)
+    same(large[: n * (count // 2)], blocks.reshape(n, -1)[:, : n * count // 2 * 2 : 2].reshape(n, n, -1)[:, me].ravel())
+    ishmem.alltoallv(large, all_, [count] * n, [count] * n)
+    same(large, blocks[:, me].ravel())
+
+
+def test_movement(pes: Pool) -> None:
+    pes.run(check_movement, 10)

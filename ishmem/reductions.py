@@ -1,0 +1,177 @@
+"""Reductions and scans over a team: ``sum_reduce`` and its like, ``sum_inscan`` and ``sum_exscan``.
+
+Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
+``ishmem.kernels.reductions``.
+
+Element ``i`` of ``dest`` is combined from elements ``i`` of the ``source`` of the PEs in the order of their numbers,
+so that a floating-point result has the same bits on every PE and in every run. Integers wrap around.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import collective_route
+from .stubs import kernel_only
+from .teams import TEAM_WORLD, Team
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    "and_reduce", "and_reduce_work_group", "max_reduce", "max_reduce_work_group", "min_reduce",
+    "min_reduce_work_group", "or_reduce", "or_reduce_work_group", "prod_reduce", "prod_reduce_work_group",
+    "sum_exscan", "sum_inscan", "sum_reduce", "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
+]  # fmt: skip
+
+
+def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
+
+    Both have one dtype, of ``table.REDUCTIONS``, and one size, on all PEs; ``nelems`` takes that many elements from
+    the start. ``dest`` and ``source`` may be the same array, but may not overlap in part. Collective over the team,
+    blocking.
+
+    Raises:
+        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or one of
+            them was refused its arguments; on every PE.
+        TypeError: Not arrays, not of one dtype, or of a dtype that is not taken.
+        ValueError: Sizes that do not fit, arrays that overlap or are not contiguous, or this PE is not in the team.
+        StateError: The team was destroyed, or not between ``init`` and ``finalize``.
+        PeerLost: A PE died or finalised and will not call.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
+    """
+    collective_route.run("sum_reduce", dest, source, team, nelems=nelems)
+
+
+def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
+    """
+    collective_route.run("prod_reduce", dest, source, team, nelems=nelems)
+
+
+def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the largest of that element of all PEs of a team; as ``sum_reduce``.
+
+    It is NaN where any is NaN.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
+    """
+    collective_route.run("max_reduce", dest, source, team, nelems=nelems)
+
+
+def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the smallest of that element of all PEs of a team; as ``sum_reduce``.
+
+    It is NaN where any is NaN.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
+    """
+    collective_route.run("min_reduce", dest, source, team, nelems=nelems)
+
+
+def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
+    """
+    collective_route.run("and_reduce", dest, source, team, nelems=nelems)
+
+
+def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
+    """
+    collective_route.run("or_reduce", dest, source, team, nelems=nelems)
+
+
+def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
+    """
+    collective_route.run("xor_reduce", dest, source, team, nelems=nelems)
+
+
+def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the sum of that element of this PE and of those before it in the team.
+
+    Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+
+    Source: Intel SHMEM, ishmem_sum_inscan.
+    """
+    collective_route.run("sum_inscan", dest, source, team, nelems=nelems)
+
+
+def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
+
+    Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+
+    Source: Intel SHMEM, ishmem_sum_exscan.
+    """
+    collective_route.run("sum_exscan", dest, source, team, nelems=nelems)
+
+
+@kernel_only
+def sum_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``sum_reduce`` by all work-items of one group of each PE of the team; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_sum_reduce_work_group.
+    """
+
+
+@kernel_only
+def prod_reduce_work_group(
+    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``prod_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_prod_reduce_work_group.
+    """
+
+
+@kernel_only
+def max_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``max_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_max_reduce_work_group.
+    """
+
+
+@kernel_only
+def min_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``min_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_min_reduce_work_group.
+    """
+
+
+@kernel_only
+def and_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``and_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_and_reduce_work_group.
+    """
+
+
+@kernel_only
+def or_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``or_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_or_reduce_work_group.
+    """
+
+
+@kernel_only
+def xor_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
+    """``xor_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
+
+    Source: ishmemx_xor_reduce_work_group.
+    """
