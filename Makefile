@@ -32,16 +32,18 @@ test: $(VENV)/.installed
 lint: $(VENV)/.installed
 	@$(VENV)/bin/ruff check .
 	rm -rf build/lint && mkdir -p build/lint/ishmem
-	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc build/lint/ishmem
+	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
 
 clean:
 	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# The wheels of the stack share folders, so an upgrade in place can delete files: always from nothing.
+# The wheels of the stack share folders, so an upgrade in place can delete files: from nothing when a pinned version
+# has changed. $(VENV)/.python holds the pinned versions.
 $(VENV)/.python: pyproject.toml
-	@rm -rf $(VENV); reason="install python3.11, with venv and headers, or set PYTHON"; found=""
+	@if cmp -s $@ <(grep '==' pyproject.toml); then touch $@; exit; fi
+	rm -rf $(VENV); reason="install python3.11, with venv and headers, or set PYTHON"; found=""
 	for python in $(or $(PYTHON),$$(type -aP python3.11 python3.10 python3.9 python3 || true)); do
 	  said=$$("$$python" -c '$(PROBE)' 2>&1) && found=$$python && break
 	  case "$$said" in install*) reason=$$said;; esac
@@ -50,7 +52,7 @@ $(VENV)/.python: pyproject.toml
 	echo "Making $(VENV) with $$("$$found" --version), $$found"
 	"$$found" -m venv $(VENV)
 	$(VENV)/bin/pip install -q --disable-pip-version-check --upgrade pip
-	touch $@
+	grep '==' pyproject.toml > $@
 
 $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	@for compiler in "$${CXX:-}" c++ g++ clang++ none; do
@@ -58,7 +60,7 @@ $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	done
 	[ "$$compiler" != none ] || { echo "No C++ compiler: install g++ (or clang), or set CXX." >&2; exit 1; }
 	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (2.9 GB, takes minutes)"
-	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,test,lint]' |
+	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,bench,test,lint]' |
 	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
 	       { print "  " substr($$0, 1, 76); fflush() }'
 	touch $@

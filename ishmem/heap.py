@@ -96,10 +96,7 @@ class SymmetricHeap:
                 self._open(handles.Export.unpack(packed), fds)
             addresses.append(self._maps[-1].address)
             handles.make_resident(self.context, self.device, self.peers[-1], self.size)
-        shared = _shares_atomics(self.device)
-        cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
-        mapped = settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
-        _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped)
+        _core.configure(self.pe, self.base, self.size, addresses, *host_routes(self.device, settings))
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
@@ -144,7 +141,14 @@ def _check_fits(device: dpctl.SyclDevice, size: int) -> None:
         )
 
 
-def _shares_atomics(device: int) -> bool:
+def host_routes(device: int, settings: Settings) -> tuple[int, bool]:
+    """Return from which size on the copy engine copies for the host, and whether host atomics go to the mapped heap."""
+    shared = shares_atomics(device)
+    cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
+    return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
+
+
+def shares_atomics(device: int) -> bool:
     """Whether the host's atomics on this device's memory are atomic for kernels too.
 
     Across PCIe they are not: a locked instruction becomes a read and a write.

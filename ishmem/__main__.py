@@ -1,0 +1,5 @@
+"""``python -m ishmem`` is the command ``ishmem``."""
+
+from ishmem.command import main
+
+main()

@@ -1,0 +1,126 @@
+"""The command ``ishmem``: its subcommands, ``info`` and ``run``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import click
+import pytest
+from pes import run_command
+
+from ishmem.command import SUBCOMMANDS
+
+ISHMEM = [sys.executable, "-m", "ishmem"]
+
+
+def ishmem_command(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return run_command([*ISHMEM, *words], env=env)
+
+
+def info(*words: str, **env: str) -> dict[str, Any]:
+    done = ishmem_command("info", "--json", *words, env=env)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_help_lists_every_subcommand() -> None:
+    done = ishmem_command("--help")
+    assert done.returncode == 0, done.stderr
+    for name, subcommand in SUBCOMMANDS.items():
+        assert any(line.split()[:1] == [name] and subcommand.help in line for line in done.stdout.splitlines())
+
+
+def test_help_loads_neither_the_stack_nor_a_subcommand() -> None:
+    program = (
+        "import sys; from ishmem.command import command\n"
+        "try: command(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print('LOADED', *sorted(sys.modules), file=sys.stderr)"
+    )
+    done = run_command([sys.executable, "-c", program])
+    loaded = set(done.stderr.split())
+    assert "LOADED" in loaded
+    used = {subcommand.place.split(":")[0] for subcommand in SUBCOMMANDS.values()} - {"ishmem.command"}
+    assert loaded.isdisjoint({"dpctl", "dpnp", "numba", "numpy", "rich", "matplotlib", *used})
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_each_subcommand_is_where_the_table_says(name: str) -> None:
+    module, attribute = SUBCOMMANDS[name].place.split(":")
+    assert isinstance(getattr(importlib.import_module(module), attribute), click.Command)
+
+
+def test_a_name_that_is_wrong_gets_a_hint() -> None:
+    done = ishmem_command("inof")
+    assert done.returncode == 2
+    assert "no such command: inof; did you mean info?" in done.stderr
+    done = ishmem_command("zzz")
+    assert "allowed are " + ", ".join(sorted(SUBCOMMANDS)) in done.stderr
+
+
+def test_the_script_is_installed() -> None:
+    done = run_command([os.path.join(os.path.dirname(sys.executable), "ishmem"), "--version"])
+    assert done.stdout.startswith("ishmem ")
+
+
+def test_run_is_ishmrun() -> None:
+    done = ishmem_command("run", "-n", "2", "--no-prefix", sys.executable, "-c", "print('one', end=' ')")
+    assert (done.returncode, done.stdout.split()) == (0, ["one", "one"])
+    done = ishmem_command("run", "-n", "2", sys.executable, "-c", "raise SystemExit(7)")
+    assert done.returncode == 7
+    assert "PE" in done.stderr
+    done = ishmem_command("run", "--help")
+    assert "usage: ishmrun" in done.stdout
+    assert ishmem_command("run").returncode == 2
+
+
+# --- info
+
+
+def test_info_of_the_simulator() -> None:
+    facts = info("-n", "3", ISHMEM_SYMMETRIC_SIZE="64M")
+    assert facts["driver"]["kind"] == "simulator"
+    assert facts["versions"]["numba-dpex"] == "0.23.0"
+    assert len(facts["devices"]) == 3
+    assert facts["links"] == [["itself" if i == k else "atomics" for k in range(3)] for i in range(3)]
+    assert facts["heap"] == {"size": 64 << 20, "fits": True}
+    assert facts["settings"]["ISHMEM_SYMMETRIC_SIZE"] == "64M"
+    assert facts["routes"] == [["copies mapped; atomics mapped; kernels direct"] * 3] * 3
+
+
+def test_info_shows_what_settings_change() -> None:
+    facts = info("-n", "4", ISHMEM_SIM_DEVICES="2", ISHMEM_COPY_CUTOVER="1M", ISHMEM_HOST_ATOMICS="kernel")
+    assert len(facts["devices"]) == 2
+    assert facts["routes"] == [["copies mapped, copy engine from 1M; atomics by a kernel; kernels direct"] * 4] * 4
+    denied = info(ISHMEM_SIM_HOST_ATOMICS="0")
+    assert not denied["devices"][0]["host atomics"]
+    assert "atomics by a kernel" in denied["routes"][0][1]
+
+
+def test_info_goes_on_with_a_setting_that_is_wrong() -> None:
+    done = ishmem_command("info", env={"ISHMEM_SYMMETRIC_SIZE": "much"})
+    assert done.returncode == 0, done.stderr
+    assert "ISHMEM_SYMMETRIC_SIZE: got 'much', allowed: " in " ".join(done.stdout.split())
+
+
+def test_info_as_tables() -> None:
+    done = ishmem_command("info", env={"COLUMNS": "120"})
+    assert done.returncode == 0, done.stderr
+    for title in ("Versions", "Devices", "Links", "Routes between PEs", "Settings that are set"):
+        assert any(line.startswith(title) for line in done.stdout.splitlines()), title
+    assert "simulated" in done.stdout
+
+
+def test_info_says_why_it_cannot() -> None:
+    done = ishmem_command("info", env={"ISHMEM_DEVICE": "gpu"})
+    if done.returncode:
+        assert done.returncode == 2
+        assert done.stderr.startswith("ishmem: ISHMEM_DEVICE=gpu, but ")
+    done = ishmem_command("info", env={"ISHMEM_DEVICE": "cpu"})
+    assert done.returncode == 2
+    assert "ISHMEM_DEVICE: got 'cpu', allowed: auto, gpu or sim" in done.stderr
