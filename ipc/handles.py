@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ishmem.errors import IshmemError, LevelZeroError
 
-from . import pyze
+from . import pyze, wire
 
-_PACKED = struct.Struct(f"<QQ{pyze.IPC_HANDLE_SIZE}s")
+_PACKED = struct.Struct("<QQQI")
 _FD = struct.Struct("<i")
+_POOL_OFFSET = struct.Struct("<8xQ")  # zero in the formats that have none
+_MAX_PARTS = 16  # tiles of a device
 
 
 @dataclass(frozen=True)
 class Export:
-    """What a peer needs to open an allocation; the file descriptor travels beside it.
+    """What a peer needs to open an allocation; the file descriptors travel beside it.
 
     Attributes:
         offset: Distance of the exported address from the base of its allocation.
         size: Size of the whole allocation, in bytes.
-        handle: The 64 bytes of the IPC handle of the base.
+        place: Where the exported address is in what the descriptors hold, one after the other: a driver may have put
+            the allocation into a pool.
+        handles: The 64 bytes of the IPC handle of each part of the allocation, which lies on several tiles at times.
     """
 
     offset: int
     size: int
-    handle: bytes
+    place: int
+    handles: tuple[bytes, ...]
 
     @property
-    def fd(self) -> int:
-        """The exporter's file descriptor; the driver owns it, never close it."""
-        return int(_FD.unpack_from(self.handle)[0])
+    def fds(self) -> list[int]:
+        """The exporter's file descriptors; the driver owns them, never close them."""
+        return [int(_FD.unpack_from(handle)[0]) for handle in self.handles]
 
     def pack(self) -> bytes:
         """Return the bytes to send."""
-        return _PACKED.pack(self.offset, self.size, self.handle)
+        return _PACKED.pack(self.offset, self.size, self.place, len(self.handles)) + b"".join(self.handles)
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
@@ -46,12 +53,16 @@ class Export:
         Raises:
             IshmemError: The bytes are no packed export.
         """
-        if len(data) != _PACKED.size:
-            raise IshmemError(f"a packed export has {_PACKED.size} bytes, got {len(data)}")
-        offset, size, handle = _PACKED.unpack(data)
-        if offset >= max(size, 1):
-            raise IshmemError(f"an export of {size} bytes cannot start at offset {offset}")
-        return cls(offset, size, handle)
+        if len(data) < _PACKED.size:
+            raise IshmemError(f"a packed export has at least {_PACKED.size} bytes, got {len(data)}")
+        offset, size, place, count = _PACKED.unpack_from(data)
+        wanted = _PACKED.size + count * pyze.IPC_HANDLE_SIZE
+        if not 1 <= count <= _MAX_PARTS or len(data) != wanted:
+            raise IshmemError(f"a packed export of {count} handles has {wanted} bytes, got {len(data)}")
+        if offset >= max(size, 1) or place < offset:
+            raise IshmemError(f"an export of {size} bytes cannot start at offset {offset}, {place} in its descriptor")
+        starts = range(_PACKED.size, wanted, pyze.IPC_HANDLE_SIZE)
+        return cls(offset, size, place, tuple(data[start : start + pyze.IPC_HANDLE_SIZE] for start in starts))
 
 
 class Mapping:
@@ -83,31 +94,36 @@ def export(context: int, pointer: int) -> Export:
         LevelZeroError: Not device memory of this context.
     """
     base, size = pyze.address_range(context, pointer)
-    return Export(pointer - base, size, pyze.get_ipc_handle(context, base))
+    handles = pyze.get_ipc_handles(context, base)
+    pool_offset = _POOL_OFFSET.unpack_from(handles[0])[0]
+    return Export(pointer - base, size, pool_offset + pointer - base, tuple(handles))
 
 
-def open_export(context: int, device: int, export: Export, fd: int) -> Mapping:
-    """Open the memory that a peer has exported; ``fd`` is closed whether that succeeds or not.
+def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -> Mapping:
+    """Open the memory that a peer has exported; ``fds`` are closed whether that succeeds or not.
 
     Raises:
         LevelZeroError: The driver cannot open it.
+        IshmemError: Not as many descriptors as the allocation has parts.
     """
-    patched = _FD.pack(fd) + export.handle[_FD.size :]
     try:
-        base = _open(context, device, patched, export.handle)
+        if len(fds) != len(export.handles):
+            raise IshmemError(f"an export of {len(export.handles)} parts came with {len(fds)} file descriptors")
+        patched = [_FD.pack(fd) + handle[_FD.size :] for fd, handle in zip(fds, export.handles)]
+        base = _open(context, device, patched, export.handles)
     finally:
-        os.close(fd)
+        wire.close_fds(fds)
     return Mapping(context, base, export.offset)
 
 
-def _open(context: int, device: int, patched: bytes, original: bytes) -> int:
+def _open(context: int, device: int, patched: Sequence[bytes], original: Sequence[bytes]) -> int:
     try:
-        return pyze.open_ipc_handle(context, device, patched)
+        return pyze.open_ipc_handles(context, device, patched)
     except LevelZeroError as error:
         if error.code != pyze.INVALID_ARGUMENT:
             raise
     # Some drivers check the handle as a whole and fetch the descriptor from the exporter themselves.
-    return pyze.open_ipc_handle(context, device, original)
+    return pyze.open_ipc_handles(context, device, original)
 
 
 def make_resident(context: int, device: int, pointer: int, size: int) -> None:
@@ -126,38 +142,89 @@ class HostMap:
         address: Host address of the wanted offset.
     """
 
-    def __init__(self, memory: mmap.mmap, skip: int) -> None:
-        """Take over ``memory``; the wanted offset is ``skip`` bytes into it."""
-        self._memory: mmap.mmap | None = memory
-        anchor = ctypes.c_char.from_buffer(memory)
-        self.address = ctypes.addressof(anchor) + skip
-        del anchor  # an exported buffer would forbid to close the map
+    def __init__(self, base: int, size: int, skip: int) -> None:
+        """Take over ``size`` mapped bytes at ``base``; the wanted offset is ``skip`` bytes into them."""
+        self._base: int | None = base
+        self._size = size
+        self.address = base + skip
 
     def close(self) -> None:
         """Unmap; a second call does nothing. No address into the map may be used afterwards."""
-        memory, self._memory = self._memory, None
-        if memory is not None:
-            memory.close()
+        base, self._base = self._base, None
+        if base is not None:
+            _libc.munmap(base, self._size)
 
 
-def map_host(fd: int, size: int, offset: int = 0) -> HostMap:
-    """Map ``size`` bytes at ``offset`` of an exported descriptor, readable and writable by the host.
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_FAILED = ctypes.c_void_p(-1).value
+_FIXED = 0x10
 
-    Must be done before ``fd`` is closed; ``fd`` stays open.
+
+def map_host(fds: Sequence[int], size: int, offset: int = 0) -> HostMap:
+    """Map ``size`` bytes at ``offset`` of exported descriptors, readable and writable by the host.
+
+    Several descriptors are mapped one after the other, as the driver does with the parts of an allocation. Must be
+    done before they are closed; they stay open.
 
     Raises:
-        IshmemError: The descriptor cannot be mapped, or is too small.
+        IshmemError: A descriptor cannot be mapped, or they are too small.
     """
-    start = offset - offset % mmap.ALLOCATIONGRANULARITY
     try:
         if size <= 0 or offset < 0:
             raise ValueError("there is no such range")
-        held = os.fstat(fd).st_size
-        # A device file or dma-buf may report no size: then only the kernel can tell.
-        if 0 < held < offset + size:
-            raise ValueError(f"it holds {held} bytes")
-        memory = mmap.mmap(fd, offset + size - start, mmap.MAP_SHARED, offset=start)
-    except (OSError, ValueError, OverflowError) as error:
-        message = f"cannot map {size} bytes at offset {offset} of file descriptor {fd}: {error}"
+        pieces = _pieces(fds, size, offset)
+        total = sum(length for _fd, _start, length in pieces)
+        return HostMap(_map_pieces(pieces, total), total, offset - _whole_pages(offset))
+    except (OSError, ValueError, OverflowError, ctypes.ArgumentError) as error:
+        message = f"cannot map {size} bytes at offset {offset} of file descriptors {list(fds)}: {error}"
         raise IshmemError(message) from error
-    return HostMap(memory, offset - start)
+
+
+def _whole_pages(offset: int) -> int:
+    return offset - offset % mmap.ALLOCATIONGRANULARITY
+
+
+def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, int]]:
+    """Return descriptor, start and length of what to map of each."""
+    if len(fds) == 1 and not _held(fds[0]):  # a device file may not tell its size: then only the kernel can say
+        return [(fds[0], _whole_pages(offset), size + offset - _whole_pages(offset))]
+    pieces, at = [], 0  # `at` is where the descriptor begins in the whole
+    for fd in fds:
+        held = _held(fd)
+        start, end = max(_whole_pages(offset), at), min(offset + size, at + held)
+        if start < end:
+            pieces.append((fd, start - at, end - start))
+        at += held
+    if offset + size > at:
+        raise ValueError(f"they hold {at} bytes")
+    return pieces
+
+
+def _held(fd: int) -> int:
+    """Return how much a descriptor holds: a dma-buf tells by its end, not by its status."""
+    with contextlib.suppress(OSError):
+        return os.lseek(fd, 0, os.SEEK_END)
+    return os.fstat(fd).st_size
+
+
+def _map_pieces(pieces: Sequence[tuple[int, int, int]], total: int) -> int:
+    base = _mmap(None, total, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)  # keeps the place
+    at = base
+    try:
+        for fd, start, length in pieces:
+            _mmap(at, length, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _FIXED, fd, start)
+            at += length
+    except OSError:
+        _libc.munmap(base, total)
+        raise
+    return base
+
+
+def _mmap(at: int | None, length: int, protection: int, flags: int, fd: int, offset: int) -> int:
+    address: int = _libc.mmap(at, length, protection, flags, fd, offset)
+    if address == _FAILED:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return address

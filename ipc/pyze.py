@@ -94,6 +94,7 @@ MODE_DEFAULT, MODE_SYNCHRONOUS, MODE_ASYNCHRONOUS = 0, 1, 2
 EVENT_POOL_HOST_VISIBLE, EVENT_POOL_TIMESTAMP = 1, 4
 SCOPE_HOST = 4
 MODULE_SPIRV = 0
+DRIVER, DEVICE, CONTEXT = 0, 1, 2  # kinds of handles
 
 
 class Tagged(Structure):
@@ -308,6 +309,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "zeDriverGetApiVersion": (H, POINTER(U32)),
     "zeDriverGetProperties": (H, POINTER(DriverProperties)),
     "zeDriverGetIpcProperties": (H, POINTER(DriverIpcProperties)),
+    "zeDriverGetExtensionFunctionAddress": (H, c_char_p, _HANDLES),
     "zeDeviceGet": (H, POINTER(U32), _HANDLES),
     "zeDeviceGetSubDevices": (H, POINTER(U32), _HANDLES),
     "zeDeviceGetProperties": (H, POINTER(DeviceProperties)),
@@ -374,7 +376,14 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "zeKernelSetArgumentValue": (H, U32, c_size_t, H),
     "zeKernelSetGroupSize": (H, U32, U32, U32),
     "zeKernelSuggestGroupSize": (H, U32, U32, U32, *[POINTER(U32)] * 3),
+    "zelLoaderTranslateHandle": (U32, H, _HANDLES),
 }
+
+EXTENSIONS: dict[str, tuple[Any, ...]] = {
+    "zexMemGetIpcHandles": (H, H, POINTER(U32), POINTER(IpcHandle)),
+    "zexMemOpenIpcHandles": (H, H, U32, POINTER(IpcHandle), U32, _HANDLES),
+}
+"""Functions of Intel's driver that the loader does not have."""
 
 
 def result_name(code: int) -> str:
@@ -414,6 +423,37 @@ def __getattr__(name: str) -> Callable[..., int]:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     function = globals()[name] = _bind(name)  # found directly from now on
     return function
+
+
+@functools.cache
+def extension(name: str) -> Callable[..., None] | None:
+    """Return a function of ``EXTENSIONS``, of the first driver that has it; None where none has.
+
+    It is the driver's own: handles go to it as `native` translates them.
+    """
+    for driver in drivers():
+        address = c_void_p()
+        try:
+            _bind("zeDriverGetExtensionFunctionAddress")(native(DRIVER, driver), name.encode(), byref(address))
+        except LevelZeroError:
+            continue
+        function = ctypes.CFUNCTYPE(c_int32, *EXTENSIONS[name])(address.value or 0)
+        return functools.partial(_check, name, function)
+    return None
+
+
+def _check(name: str, function: Callable[..., int], *arguments: Any) -> None:
+    code = function(*arguments)
+    if code != SUCCESS:
+        raise LevelZeroError(name, code & 0xFFFFFFFF, result_name(code & 0xFFFFFFFF))
+
+
+def native(kind: int, handle: int) -> int:
+    """Return the driver's own handle: with several drivers, or when it is told to, the loader wraps them."""
+    out = c_void_p(handle)
+    if available("zelLoaderTranslateHandle"):
+        _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))
+    return out.value or 0
 
 
 def address_of(name: str) -> int:
@@ -580,6 +620,18 @@ def get_ipc_handle(context: int, pointer: int) -> bytes:
     return bytes(handle.data)
 
 
+def get_ipc_handles(context: int, pointer: int) -> list[bytes]:
+    """Return the IPC handles of all parts of an allocation, several when it is spread over tiles; pass its base."""
+    call, count = extension("zexMemGetIpcHandles"), U32()
+    if call is not None:
+        call(native(CONTEXT, context), pointer, byref(count), None)
+    if call is None or count.value < 2:
+        return [get_ipc_handle(context, pointer)]
+    found = (IpcHandle * count.value)()
+    call(native(CONTEXT, context), pointer, byref(count), found)
+    return [bytes(handle.data) for handle in found]
+
+
 def put_ipc_handle(context: int, handle: bytes) -> None:
     """Give back what ``get_ipc_handle`` took; no peer can open the handle afterwards."""
     _bind("zeMemPutIpcHandle")(context, IpcHandle.from_buffer_copy(handle))
@@ -588,6 +640,19 @@ def put_ipc_handle(context: int, handle: bytes) -> None:
 def open_ipc_handle(context: int, device: int, handle: bytes) -> int:
     """Return the address of another process's memory; end it with ``zeMemCloseIpcHandle``."""
     return _handle("zeMemOpenIpcHandle", context, device, IpcHandle.from_buffer_copy(handle), 0)
+
+
+def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int:
+    """Return the address of another process's memory of one or more parts; end it as `open_ipc_handle`."""
+    if len(handles) == 1:
+        return open_ipc_handle(context, device, handles[0])
+    call = extension("zexMemOpenIpcHandles")
+    if call is None:
+        name = "zexMemOpenIpcHandles"
+        raise LevelZeroError(name, UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
+    parts, out = (IpcHandle * len(handles))(*map(IpcHandle.from_buffer_copy, handles)), c_void_p()
+    call(native(CONTEXT, context), native(DEVICE, device), len(handles), parts, 0, byref(out))
+    return out.value or 0
 
 
 # ---- queues, lists, fences and events

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -77,12 +78,23 @@ class SymmetricHeap:
         self._mappings: list[handles.Mapping] = []
         self._maps: list[handles.HostMap] = []
         self._export = handles.export(self.context, self.base)
-        self._own = handles.map_host(self._export.fd, self.size, self._export.offset)
+        self._own = handles.map_host(self._export.fds, self.size, self._export.place)
+        self._check_map()
         ctypes.memset(self._own.address, 0, self.layout.size)
+
+    def _check_map(self) -> None:
+        """Refuse a host mapping that is not of the heap: a driver may lay out its handles in a way not known here."""
+        told = os.urandom(16)
+        self.memory.copy_from_host(told)
+        if (seen := ctypes.string_at(self._own.address, len(told))) != told:
+            raise IshmemError(
+                f"the host's mapping of the heap on {self.queue.sycl_device.name} shows other memory ({seen.hex()} "
+                f"where {told.hex()} was written); the driver's IPC handle is {self._export.handles[0].hex()}"
+            )
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
         """Swap exports with all PEs; collective."""
-        return links.allgather(self._export.pack(), [self._export.fd], what="init")
+        return links.allgather(self._export.pack(), self._export.fds, what="init")
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table that kernels read, and hand the maps to the host core."""
@@ -103,8 +115,8 @@ class SymmetricHeap:
         _core.write(self.pe, self.layout.table, table)
 
     def _open(self, export: handles.Export, fds: list[int]) -> None:
-        self._maps.append(handles.map_host(fds[0], self.size, export.offset))
-        self._mappings.append(handles.open_export(self.context, self.device, export, fds[0]))
+        self._maps.append(handles.map_host(fds, self.size, export.place))
+        self._mappings.append(handles.open_export(self.context, self.device, export, fds))
         self.peers.append(self._mappings[-1].pointer)
 
     def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:

@@ -23,7 +23,7 @@ SIMULATOR = {
     "SIM_STRICT": ("0", "0 or 1", "the host may not touch device memory, as on hardware"),
     "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
     "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
-    "SIM_IPC": ("fd", "fd, opaque or opaque-strict", "format of the IPC handles"),
+    "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }

@@ -27,7 +27,7 @@ static void raiseDescriptorLimit() {
 static Driver *start() {
   raiseDescriptorLimit();
   // Peers fetch descriptors with pidfd_getfd, which takes the rights of a debugger.
-  if (settings().ipc != IpcMode::fd) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  if (settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   auto *started = new Driver;
   for (uint32_t index : settings().devices) {
     auto *device = new Device;
@@ -94,14 +94,23 @@ ZE_API ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uin
 }
 
 ZE_API ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t, uint32_t, uint32_t, uint32_t);
+ze_result_t zexMemGetIpcHandles(ze_context_handle_t, const void *, uint32_t *, ze_ipc_mem_handle_t *);
+ze_result_t zexMemOpenIpcHandles(ze_context_handle_t, ze_device_handle_t, uint32_t, ze_ipc_mem_handle_t *, uint32_t,
+                                 void **);
+
+static void *extensionFunction(const char *name) {
+  if (strcmp(name, "zeKernelSetGlobalOffsetExp") == 0) return (void *)&zeKernelSetGlobalOffsetExp;
+  if (strcmp(name, "zexMemGetIpcHandles") == 0) return (void *)&zexMemGetIpcHandles;
+  if (strcmp(name, "zexMemOpenIpcHandles") == 0) return (void *)&zexMemOpenIpcHandles;
+  return nullptr;
+}
 
 ZE_API ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver, const char *name,
                                                        void **function) {
   trace(__func__);
   if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(name, function)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *function = nullptr;
-  if (strcmp(name, "zeKernelSetGlobalOffsetExp") == 0) *function = (void *)&zeKernelSetGlobalOffsetExp;
+  *function = extensionFunction(name);
   if (*function) return ZE_RESULT_SUCCESS;
   if (settings().trace) complain("no extension function %s", name);
   return ZE_RESULT_ERROR_INVALID_ARGUMENT;

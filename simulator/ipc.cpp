@@ -1,5 +1,6 @@
 // IPC handles. The first int of a handle is a file descriptor in every format of Intel's driver:
 // a receiver writes the number of the descriptor it was sent over it.
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -12,8 +13,8 @@ namespace simulator {
 #pragma pack(push, 1)
 struct HandleData {
   uint64_t fd;
-  uint64_t poolOffset;  // always 0 here: a handle stands for the whole allocation
-  uint8_t type;         // 1: host memory
+  uint64_t poolOffset;
+  uint8_t type;  // 1: host memory
 };
 
 struct OpaqueHandleData {
@@ -26,16 +27,18 @@ struct OpaqueHandleData {
 };
 #pragma pack(pop)
 
-static ze_ipc_mem_handle_t makeHandle(const Allocation &a) {
+static bool isOpaque() { return settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict; }
+
+static ze_ipc_mem_handle_t makeHandle(const Allocation &a, const Part &part) {
   ze_ipc_mem_handle_t handle = {};
-  auto fd = (uint64_t)a.exported;
+  auto fd = (uint64_t)part.exported;
   uint8_t type = a.type == ZE_MEMORY_TYPE_HOST;
-  HandleData plain = {fd, 0, type};
-  OpaqueHandleData opaque = {fd, 0, (uint32_t)getpid(), 0, type, fd};
-  if (settings().ipc == IpcMode::fd)
-    memcpy(&handle, &plain, sizeof plain);
-  else
+  HandleData data = {fd, part.offset, type};
+  OpaqueHandleData opaque = {fd, part.offset, (uint32_t)getpid(), 0, type, fd};
+  if (isOpaque())
     memcpy(&handle, &opaque, sizeof opaque);
+  else
+    memcpy(&handle, &data, settings().ipc == IpcMode::fd ? sizeof data.fd : sizeof data);
   return handle;
 }
 
@@ -49,15 +52,56 @@ static int fetchFromExporter(const OpaqueHandleData &data) {
 
 // A new descriptor for the memory of a handle, or -1.
 static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
-  HandleData plain;
+  HandleData data;
   OpaqueHandleData opaque;
-  memcpy(&plain, &handle, sizeof plain);
+  memcpy(&data, &handle, sizeof data);
   memcpy(&opaque, &handle, sizeof opaque);
-  *type = settings().ipc == IpcMode::fd ? plain.type : opaque.type;
+  *type = isOpaque() ? opaque.type : data.type;
   bool patched = (int)opaque.fd != (int)opaque.exportedFd;
   if (settings().ipc == IpcMode::opaqueStrict && patched) return -1;
-  if (settings().ipc == IpcMode::fd || patched) return fcntl((int)plain.fd, F_DUPFD_CLOEXEC, 0);
+  if (!isOpaque() || patched) return fcntl((int)data.fd, F_DUPFD_CLOEXEC, 0);
   return fetchFromExporter(opaque);
+}
+
+// Gives the part that a handle stands for; the descriptor is the caller's even when there is no such part.
+static bool openPart(const ze_ipc_mem_handle_t &handle, Part &part, uint8_t *type) {
+  size_t held;
+  memcpy(&part.offset, handle.data + offsetof(HandleData, poolOffset), sizeof part.offset);
+  part.fd = openDescriptor(handle, type);
+  if (part.fd < 0 || !isMemfd(part.fd, &held) || part.offset >= held || part.offset % pageSize) return false;
+  part.size = held - part.offset;
+  return true;
+}
+
+// As Intel's driver: the handles of all parts; zeMemGetIpcHandle knows only the first.
+static ze_result_t getHandles(const void *address, uint32_t *count, ze_ipc_mem_handle_t *handles) {
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  Allocation *a = memory().find(address);
+  if (!a || a->parts.empty()) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  for (Part &part : a->parts) {
+    if (part.exported < 0) part.exported = fcntl(part.fd, F_DUPFD_CLOEXEC, 0);
+    if (part.exported < 0) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  }
+  if (handles) ++a->exports;
+  return answerList((uint32_t)a->parts.size(), count, handles,
+                    [a](ze_ipc_mem_handle_t &handle, uint32_t i) { handle = makeHandle(*a, a->parts[i]); });
+}
+
+static ze_result_t openHandles(ze_device_handle_t device, uint32_t count, const ze_ipc_mem_handle_t *handles,
+                               void **address) {
+  std::vector<Part> parts(count, Part{-1, 0, 0});
+  ze_result_t result = ZE_RESULT_SUCCESS;
+  uint8_t type = 0;
+  size_t size = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!openPart(handles[i], parts[i], &type)) result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    size += parts[i].size;
+  }
+  ze_memory_type_t kind = type == 1 ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE;
+  if (result == ZE_RESULT_SUCCESS) result = memory().map({size, kind, device, true, parts}, pageSize, address);
+  for (const Part &part : parts)
+    if (result != ZE_RESULT_SUCCESS && part.fd >= 0) close(part.fd);
+  return result;
 }
 
 ZE_API ze_result_t zeMemGetIpcHandle(ze_context_handle_t context, const void *address,
@@ -65,14 +109,16 @@ ZE_API ze_result_t zeMemGetIpcHandle(ze_context_handle_t context, const void *ad
   trace(__func__);
   if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(address, handle)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  std::lock_guard<std::mutex> lock(memory().mutex);
-  Allocation *a = memory().find(address);
-  if (!a || a->fd < 0) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-  if (a->exported < 0) a->exported = fcntl(a->fd, F_DUPFD_CLOEXEC, 0);
-  if (a->exported < 0) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-  ++a->exports;
-  *handle = makeHandle(*a);
-  return ZE_RESULT_SUCCESS;
+  uint32_t one = 1;
+  return getHandles(address, &one, handle);
+}
+
+ze_result_t zexMemGetIpcHandles(ze_context_handle_t context, const void *address, uint32_t *count,
+                                ze_ipc_mem_handle_t *handles) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(address, count)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return getHandles(address, count, handles);
 }
 
 ZE_API ze_result_t zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handle_t handle) {
@@ -84,8 +130,10 @@ ZE_API ze_result_t zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_han
   Allocation *a = memory().findExported(fd);
   if (!a) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   if (--a->exports > 0) return ZE_RESULT_SUCCESS;
-  close(a->exported);
-  a->exported = -1;
+  for (Part &part : a->parts) {
+    close(part.exported);
+    part.exported = -1;
+  }
   return ZE_RESULT_SUCCESS;
 }
 
@@ -94,16 +142,16 @@ ZE_API ze_result_t zeMemOpenIpcHandle(ze_context_handle_t context, ze_device_han
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  uint8_t type;
-  size_t size;
-  int fd = openDescriptor(handle, &type);
-  ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
-  if (fd >= 0 && isMemfd(fd, &size)) {
-    ze_memory_type_t kind = type == 1 ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE;
-    result = memory().map({nullptr, size, 0, fd, kind, device, 0, true}, pageSize, address);
-  }
-  if (result != ZE_RESULT_SUCCESS && fd >= 0) close(fd);
-  return result;
+  return openHandles(device, 1, &handle, address);
+}
+
+ze_result_t zexMemOpenIpcHandles(ze_context_handle_t context, ze_device_handle_t device, uint32_t count,
+                                 ze_ipc_mem_handle_t *handles, uint32_t, void **address) {
+  trace(__func__);
+  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(handles, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  return openHandles(device, count, handles, address);
 }
 
 ZE_API ze_result_t zeMemCloseIpcHandle(ze_context_handle_t context, const void *address) {

@@ -44,15 +44,25 @@ static char *reserve(size_t size, size_t alignment) {
   return aligned;
 }
 
+static bool mapParts(const Allocation &a, int protection) {
+  if (a.parts.empty())
+    return mmap(a.base, a.mapped, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+  char *at = a.base;
+  for (const Part &part : a.parts) {
+    if (mmap(at, part.size, protection, MAP_FIXED | MAP_SHARED, part.fd, (off_t)part.offset) == MAP_FAILED) return false;
+    at += part.size;
+  }
+  return true;
+}
+
 ze_result_t Memory::map(Allocation allocation, size_t alignment, void **address) {
   Allocation &a = allocation;
-  a.mapped = (a.size + pageSize - 1) & ~(pageSize - 1);
+  a.mapped = wholePages(a.size);
   a.base = reserve(a.mapped, alignment > pageSize ? alignment : pageSize);
   if (!a.base) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-  int flags = MAP_FIXED | (a.fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
   std::lock_guard<std::mutex> lock(mutex);
   bool hidden = settings().strict && a.type == ZE_MEMORY_TYPE_DEVICE && working_ == 0;
-  if (mmap(a.base, a.mapped, hidden ? PROT_NONE : PROT_READ | PROT_WRITE, flags, a.fd, 0) == MAP_FAILED) {
+  if (!mapParts(a, hidden ? PROT_NONE : PROT_READ | PROT_WRITE)) {
     munmap(a.base, a.mapped);
     return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
@@ -62,7 +72,7 @@ ze_result_t Memory::map(Allocation allocation, size_t alignment, void **address)
   return ZE_RESULT_SUCCESS;
 }
 
-static void closeExported(const Allocation &a) {
+static void closeExported(const Part &a) {
   if (a.exported < 0) return;
   struct stat exported, own;
   bool same = fstat(a.exported, &exported) == 0 && fstat(a.fd, &own) == 0 && exported.st_ino == own.st_ino;
@@ -79,8 +89,10 @@ ze_result_t Memory::release(const void *address, bool imported) {
   Allocation a = entry->second;
   table_.erase(entry);
   munmap(a.base, a.mapped);
-  closeExported(a);
-  if (a.fd >= 0) close(a.fd);
+  for (const Part &part : a.parts) {
+    closeExported(part);
+    close(part.fd);
+  }
   if (a.device && !imported) a.device->used -= a.size;
   return ZE_RESULT_SUCCESS;
 }
@@ -94,7 +106,8 @@ Allocation *Memory::find(const void *address) {
 
 Allocation *Memory::findExported(int fd) {
   for (auto &entry : table_)
-    if (fd >= 0 && entry.second.exported == fd) return &entry.second;
+    for (const Part &part : entry.second.parts)
+      if (fd >= 0 && part.exported == fd) return &entry.second;
   return nullptr;
 }
 

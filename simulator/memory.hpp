@@ -3,28 +3,37 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "driver.hpp"
 
 namespace simulator {
 
-static const size_t pageSize = 64 << 10;  // of device memory
+static const size_t pageSize = 64 << 10;        // of device memory
+static const size_t poolOffset = 2 * pageSize;  // of an allocation in its pool, where drivers have pools
+
+// A piece of an allocation: so much of a memfd, from an offset on.
+struct Part {
+  int fd;
+  size_t offset, size;
+  int exported = -1;  // the descriptor in the IPC handles of this part; the driver owns it
+};
 
 struct Allocation {
-  char *base;
-  size_t size, mapped;
-  int fd;  // the memfd, or -1
+  size_t size;
   ze_memory_type_t type;
   Device *device;
-  uint64_t id;
   bool imported;
-  int exported = -1;  // the descriptor in the IPC handles of this allocation; the driver owns it
-  int exports = 0;    // handles given out and not put back
+  std::vector<Part> parts;  // none: anonymous memory
+  char *base = nullptr;
+  size_t mapped = 0;
+  uint64_t id = 0;
+  int exports = 0;  // handles given out and not put back
 };
 
 class Memory {
  public:
-  // Maps memory and adds it to the table, which then owns fd. The size is the caller's.
+  // Maps memory and adds it to the table, which then owns the descriptors. The size is the caller's.
   ze_result_t map(Allocation allocation, size_t alignment, void **address);
   // Takes out the allocation that starts at an address and has this origin.
   ze_result_t release(const void *address, bool imported);
@@ -55,6 +64,8 @@ struct DeviceWork {
     if (settings().strict) memory().endWork();
   }
 };
+
+inline size_t wholePages(size_t size) { return (size + pageSize - 1) & ~(pageSize - 1); }
 
 int createMemfd(size_t size);
 bool isMemfd(int fd, size_t *size);

@@ -45,6 +45,8 @@ static std::vector<uint32_t> visibleDevices(uint32_t count) {
 
 static IpcMode ipcMode() {
   std::string mode = text("ISHMEM_SIM_IPC", "fd");
+  if (mode == "pool") return IpcMode::pool;
+  if (mode == "tiles") return IpcMode::tiles;
   if (mode == "opaque") return IpcMode::opaque;
   if (mode == "opaque-strict") return IpcMode::opaqueStrict;
   if (mode != "fd") complain("ISHMEM_SIM_IPC=%s is unknown; fd is used", mode.c_str());

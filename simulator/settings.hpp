@@ -7,7 +7,7 @@
 
 namespace simulator {
 
-enum class IpcMode { fd, opaque, opaqueStrict };
+enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
 
 struct Settings {
   std::vector<uint32_t> devices;  // indices left after ZE_AFFINITY_MASK

@@ -2,6 +2,7 @@
 // is anonymous, as it cannot be exported.
 #include "memory.hpp"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace simulator {
@@ -14,18 +15,33 @@ static bool reserveOn(Device *device, size_t size) {
   return true;
 }
 
+// Device memory as the drivers lay it out whose format of IPC handles is simulated: at an offset of a pool, or
+// spread over two tiles.
+static bool createParts(ze_memory_type_t type, size_t size, std::vector<Part> &parts) {
+  const IpcMode mode = settings().ipc;
+  const bool device = type == ZE_MEMORY_TYPE_DEVICE;
+  const size_t offset = device && mode != IpcMode::fd && mode != IpcMode::tiles ? poolOffset : 0;
+  const size_t first = device && mode == IpcMode::tiles && size > pageSize ? wholePages(size / 2) : size;
+  for (size_t done = 0; done < size; done += first) {
+    const size_t part = std::min(first, size - done);
+    const int fd = createMemfd(offset + part);
+    if (fd < 0) return false;
+    parts.push_back({fd, offset, part});
+  }
+  return true;
+}
+
 static ze_result_t allocate(ze_memory_type_t type, Device *device, size_t size, size_t alignment, void **address) {
   if (size == 0) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   if (alignment & (alignment - 1)) return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
   if (size > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   if (device && !reserveOn(device, size)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  int fd = -1;
   ze_result_t result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  if (type != ZE_MEMORY_TYPE_SHARED) fd = createMemfd((size + pageSize - 1) & ~(pageSize - 1));
-  if (fd >= 0 || type == ZE_MEMORY_TYPE_SHARED)
-    result = memory().map({nullptr, size, 0, fd, type, device, 0, false}, alignment, address);
+  std::vector<Part> parts;
+  if (type == ZE_MEMORY_TYPE_SHARED || createParts(type, wholePages(size), parts))
+    result = memory().map({size, type, device, false, parts}, alignment, address);
   if (result == ZE_RESULT_SUCCESS) return result;
-  if (fd >= 0) close(fd);
+  for (const Part &part : parts) close(part.fd);
   if (device) device->used -= size;
   return result;
 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import struct
 import uuid
 
 import pytest
+from pes import run_program
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
@@ -36,10 +38,10 @@ def memfd(size):
 class Heap:
     """Device memory at an offset of a pool, with its native handles and a copy path."""
 
-    def __init__(self, pe=0):
+    def __init__(self, pe=0, size=SIZE):
         devices = dpctl.get_devices("level_zero", "gpu")
         queue = dpctl.SyclQueue(devices[pe % len(devices)])
-        pool = [dpctl.memory.MemoryUSMDevice(size, queue=queue) for size in (512, SIZE, SIZE)]
+        pool = [dpctl.memory.MemoryUSMDevice(size, queue=queue) for size in (512, size, size)]
         self.pad, self.memory = pool[:2], pool[2]
         self.context = native.context(queue.sycl_context)
         self.device = native.device(queue.sycl_device)
@@ -71,37 +73,38 @@ def host_bytes(view, size):
 # ---- two processes
 
 
-def exchange_heaps(job, pe, rounds):
-    heap = Heap(pe)
+def exchange_heaps(job, pe, rounds, size):
+    heap = Heap(pe, size)
     mine = heap.export()
-    assert mine.offset > 0  # SYCL pools small allocations
+    assert mine.offset > 0 or size > SIZE  # SYCL pools small allocations
     before = n_fds()
     links = Links.connect(job, pe, 2, LIMIT)
     heap.write(heap.pointer, b"heap of PE %d" % pe)
     for turn in range(rounds):
-        parts = links.allgather(mine.pack(), [mine.fd], LIMIT)
-        os.close(parts[pe][1][0])
-        check_peer(heap, pe, turn, parts[1 - pe], links)
+        parts = links.allgather(mine.pack(), mine.fds, LIMIT)
+        wire.close_fds(parts[pe][1])
+        check_peer(heap, pe, turn, parts[1 - pe], links, size)
     links.leave(LIMIT)
     links.close()
     return n_fds() - before
 
 
-def check_peer(heap, pe, turn, part, links):
-    payload, (fd,) = part
+def check_peer(heap, pe, turn, part, links, size):
+    payload, fds = part
     theirs = handles.Export.unpack(payload)
-    view = handles.map_host(fd, SIZE, theirs.offset)
-    mapping = handles.open_export(heap.context, heap.device, theirs, fd)
-    handles.make_resident(heap.context, heap.device, mapping.pointer, SIZE)
+    view = handles.map_host(fds, size, theirs.place)
+    mapping = handles.open_export(heap.context, heap.device, theirs, fds)
+    handles.make_resident(heap.context, heap.device, mapping.pointer, size)
     expected = b"heap of PE %d" % (1 - pe)
     assert heap.read(mapping.pointer, len(expected)) == expected
     assert host_bytes(view, len(expected)) == expected
     note = b"PE %d was here, %d" % (pe, turn)
-    heap.write(mapping.pointer + 4096, note)
-    assert host_bytes(view, SIZE)[4096 : 4096 + len(note)] == note
+    late = size - 4096  # on the other tile, where there are two
+    heap.write(mapping.pointer + late, note)
+    assert host_bytes(view, size)[late : late + len(note)] == note
     links.allgather(b"", timeout=LIMIT)
     note = b"PE %d was here, %d" % (1 - pe, turn)
-    assert heap.read(heap.pointer + 4096, len(note)) == note
+    assert heap.read(heap.pointer + late, len(note)) == note
     links.allgather(b"", timeout=LIMIT)
     view.close()
     mapping.close()
@@ -115,13 +118,13 @@ def _child(out, environment, target, *arguments):
         out.send(f"{type(error).__name__}: {error}")
 
 
-def run_both(environment, target, rounds):
+def run_both(environment, target, *arguments):
     job, ends = uuid.uuid4().hex, []
     previous = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     for pe in range(2):
         end, out = spawn.Pipe(duplex=False)
-        process = spawn.Process(target=_child, args=(out, environment, target, job, pe, rounds), daemon=True)
+        process = spawn.Process(target=_child, args=(out, environment, target, job, pe, *arguments), daemon=True)
         process.start()
         out.close()
         ends.append((end, process))
@@ -134,14 +137,44 @@ def run_both(environment, target, rounds):
     return answers
 
 
-@pytest.mark.parametrize(
-    ("mode", "rounds"),
-    [("", 100), ("opaque", 3), ("opaque-strict", 3)],
-    ids=["plain", "opaque", "opaque-strict"],
-)
-def test_two_processes_share_heaps(mode, rounds):
-    environment = {"ISHMEM_SIM_IPC": mode} if mode else {}
-    assert run_both(environment, exchange_heaps, rounds) == [0, 0]
+FORMATS = ["fd", "pool", "opaque", "opaque-strict", "tiles"]
+
+
+@pytest.mark.parametrize("mode", FORMATS)
+def test_two_processes_share_heaps(mode):
+    size = 40 * SIZE + 4096 if mode == "tiles" else SIZE
+    assert run_both({"ISHMEM_SIM_IPC": mode}, exchange_heaps, 100 if mode == "fd" else 3, size) == [0, 0]
+
+
+POOLED = """
+import ctypes, dpctl, dpctl.memory, numpy as np
+before = [dpctl.memory.MemoryUSMDevice(7 << 19, queue=dpctl.SyclQueue("level_zero:gpu")) for _ in range(3)]
+import ishmem
+ishmem.init(heap_size="3M")
+export = ishmem.job.current().heap._export
+n, me = ishmem.n_pes(), ishmem.my_pe()
+a = ishmem.zeros(300_000, dtype="float64")
+for pe in range(n):
+    ishmem.put(a[me * 1000 : me * 1000 + 1000], np.full(1000, me + 1.0), pe)
+    ishmem.p(a, me + 1.0, pe, 299_990 + me)
+ishmem.barrier_all()
+assert a.asnumpy()[::1000][:n].tolist() == [pe + 1.0 for pe in range(n)], a[:8000:1000]
+assert a.asnumpy()[299_990:].tolist()[:n] == [pe + 1.0 for pe in range(n)]
+assert a.asnumpy().sum() == 1001 * n * (n + 1) / 2
+ishmem.free(a)
+ishmem.finalize()
+print(export.offset > 0, export.place - export.offset, len(export.handles))
+"""
+
+
+@pytest.mark.parametrize("mode", FORMATS)
+def test_a_heap_in_a_pool_of_sycl(mode):
+    """The heap is at an offset of what SYCL has allocated, and that is at one of the driver's pool, or on two tiles."""
+    pools = {f"{name}_USM_ALLOCATOR": "1;128M;device:64M,8,32M" for name in ("UR_L0", "SYCL_PI_LEVEL_ZERO")}
+    done = run_program(POOLED, 2, env={**pools, "ISHMEM_SIM_IPC": mode}, sim=2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pool, parts = 0 if mode in ("fd", "tiles") else 131072, 2 if mode == "tiles" else 1
+    assert sorted(done.stdout.splitlines()) == [f"[{pe}] True {pool} {parts}" for pe in range(2)]
 
 
 # ---- one process
@@ -154,11 +187,27 @@ def test_export_is_the_base_and_an_offset(heap):
     base, size = pyze.address_range(heap.context, heap.pointer)
     assert (heap.pointer - base, size) == (exports[0].offset, exports[0].size)
     assert handles.Export.unpack(exports[0].pack()) == exports[0]
-    assert os.fstat(exports[0].fd)
+    assert all(map(os.fstat, exports[0].fds))
     assert n_fds() <= before + 1  # the driver's own
 
 
-@pytest.mark.parametrize("data", [b"", bytes(79), bytes(81), b"\xff" * 80])
+HEAD = struct.Struct("<QQQI")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        bytes(27),
+        b"\xff" * 92,
+        HEAD.pack(0, 64, 0, 0),
+        HEAD.pack(0, 64, 0, 1) + bytes(63),
+        HEAD.pack(0, 64, 0, 1) + bytes(65),
+        HEAD.pack(0, 64, 0, 17) + bytes(17 * 64),
+        HEAD.pack(64, 64, 64, 1) + bytes(64),
+        HEAD.pack(32, 64, 31, 1) + bytes(64),
+    ],
+)
 def test_unpack_refuses_what_is_no_export(data):
     with pytest.raises(IshmemError, match="export"):
         handles.Export.unpack(data)
@@ -167,13 +216,19 @@ def test_unpack_refuses_what_is_no_export(data):
 def test_a_mapping_closes_once(heap):
     export = heap.export()
     before = n_fds()
-    mapping = handles.open_export(heap.context, heap.device, export, os.dup(export.fd))
+    mapping = handles.open_export(heap.context, heap.device, export, [os.dup(export.fds[0])])
     heap.write(heap.pointer, b"seen twice")
     assert heap.read(mapping.pointer, 10) == b"seen twice"
     mapping.close()
     mapping.close()
     assert n_fds() == before
-    assert os.fstat(export.fd)
+    assert os.fstat(export.fds[0])
+
+
+def test_an_allocation_of_other_parts_is_refused(heap):
+    export = heap.export()
+    with pytest.raises(IshmemError, match="1 parts came with 2"):
+        handles.open_export(heap.context, heap.device, export, [memfd(64), memfd(64)])
 
 
 @pytest.mark.parametrize(
@@ -184,10 +239,11 @@ def test_a_mapping_closes_once(heap):
 def test_a_foreign_descriptor_is_an_error_and_is_closed(heap, foreign):
     export = heap.export()
     # the handle's own descriptor number is no help either: it names nothing here
-    export = handles.Export(export.offset, export.size, b"\xff\xff\xff\x7f" + export.handle[4:])
+    unknown = b"\xff\xff\xff\x7f" + export.handles[0][4:]
+    export = handles.Export(export.offset, export.size, export.place, (unknown,))
     fd = foreign()
     with pytest.raises(LevelZeroError, match="zeMemOpenIpcHandle"):
-        handles.open_export(heap.context, heap.device, export, fd)
+        handles.open_export(heap.context, heap.device, export, [fd])
     with pytest.raises(OSError, match="Bad file"):
         os.fstat(fd)
 
@@ -207,14 +263,14 @@ def test_the_unpatched_handle_is_the_second_choice(heap, monkeypatch, codes, tri
         return 4096
 
     monkeypatch.setattr(pyze, "open_ipc_handle", open_ipc_handle)
-    export, fd = handles.Export(16, 64, bytes(range(64))), memfd(64)
+    export, fd = handles.Export(16, 64, 16, (bytes(range(64)),)), memfd(64)
     if codes and tried == 1:
         with pytest.raises(LevelZeroError, match="chosen"):
-            handles.open_export(heap.context, heap.device, export, fd)
+            handles.open_export(heap.context, heap.device, export, [fd])
     else:
-        assert handles.open_export(heap.context, heap.device, export, fd).pointer == 4112
-    patched = fd.to_bytes(4, "little") + export.handle[4:]
-    assert seen == [patched, export.handle][:tried]
+        assert handles.open_export(heap.context, heap.device, export, [fd]).pointer == 4112
+    patched = fd.to_bytes(4, "little") + export.handles[0][4:]
+    assert seen == [patched, export.handles[0]][:tried]
     with pytest.raises(OSError, match="Bad file"):
         os.fstat(fd)
 
@@ -229,7 +285,7 @@ def test_map_host(size, offset):
     fd = memfd(12288)
     os.pwrite(fd, b"here", offset)
     before = n_fds()
-    view = handles.map_host(fd, size, offset)
+    view = handles.map_host([fd], size, offset)
     os.close(fd)
     assert host_bytes(view, min(size, 4)) == b"here"[: min(size, 4)]
     ctypes.memset(view.address, 7, size)
@@ -239,17 +295,34 @@ def test_map_host(size, offset):
     assert n_fds() == before - 1
 
 
+@pytest.mark.parametrize(("size", "offset"), [(20480, 0), (100, 8190), (4100, 4097), (8192, 12288), (1, 20479)])
+def test_map_host_of_several_parts(size, offset):
+    """The parts follow one another: 8192, 8192 and 4096 bytes here."""
+    fds, content = [memfd(8192), memfd(8192), memfd(4096)], os.urandom(20480)
+    for fd, start in zip(fds, (0, 8192, 16384)):
+        os.pwrite(fd, content[start : start + os.fstat(fd).st_size], 0)
+    view = handles.map_host(fds, size, offset)
+    assert host_bytes(view, size) == content[offset : offset + size]
+    ctypes.memset(view.address, 7, size)
+    written = b"".join(os.pread(fd, 8192, 0) for fd in fds)
+    assert written == content[:offset] + bytes([7]) * size + content[offset + size :]
+    view.close()
+    with pytest.raises(IshmemError, match="they hold 20480 bytes"):
+        handles.map_host(fds, size + 1, 20480 - size)
+    wire.close_fds(fds)
+
+
 def test_map_host_refuses():
     before = n_fds()
     fd = memfd(4096)
     for size, offset in [(8192, 0), (4096, 4096), (0, 0), (-1, 0)]:
         with pytest.raises(IshmemError, match="cannot map"):
-            handles.map_host(fd, size, offset)
+            handles.map_host([fd], size, offset)
     os.close(fd)
     reader, writer = os.pipe()
     for unmappable in (reader, fd, -1):
         with pytest.raises(IshmemError, match="cannot map"):
-            handles.map_host(unmappable, 4096)
+            handles.map_host([unmappable], 4096)
     wire.close_fds([reader, writer])
     assert n_fds() == before
 

@@ -411,6 +411,8 @@ print(attempt(struct.pack("<i", null) + handle[4:]))
     ("mode", "patched", "unpatched"),
     [
         ("fd", "hello", "INVALID_ARGUMENT"),
+        ("pool", "hello", "INVALID_ARGUMENT"),
+        ("tiles", "hello", "INVALID_ARGUMENT"),
         ("opaque", "hello", "hello"),
         ("opaque-strict", "INVALID_ARGUMENT", "hello"),
     ],
