@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import matplotlib.cbook
@@ -21,7 +22,7 @@ def load(path: Path) -> np.ndarray:
     try:
         picture = matplotlib.image.imread(path)
     except (OSError, SyntaxError, ValueError) as error:
-        raise SystemExit(f"denoise.py: cannot load {path}: {error}") from None
+        raise SystemExit(f"{Path(sys.argv[0]).name}: cannot load {path}: {error}") from None
     if picture.dtype.kind == "u":
         picture = picture / np.float32(np.iinfo(picture.dtype).max)
     if picture.ndim == 2:
