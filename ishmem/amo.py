@@ -23,20 +23,26 @@ if TYPE_CHECKING:
 __all__ = [*table.ATOMICS, *(f"{name}_nbi" for name, atomic in table.ATOMICS.items() if atomic.fetches)]
 
 BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
-_OPERATIONS = {
-    name: (int(atomic.rmw), sum(1 << BITS[dtype] for dtype in atomic.types))
-    for name, atomic in table.ATOMICS.items()
-}
+
+
+def code(rmw: table.Rmw, types: tuple[str, ...]) -> int:
+    """Return what the core calls an operation on any of these types."""
+    return int(rmw) | sum(1 << BITS[dtype] for dtype in types) << 8
+
+
+_CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in table.ATOMICS.items()}
+_FETCH, _SET, _SWAP, _COMPARE_SWAP, _ADD, _AND, _OR, _XOR = (
+    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "add", "and", "or", "xor")
+)
 
 
 def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Do an atomic operation and return the old value."""
-    rmw, types = _OPERATIONS[name]
-    old = _core.atomic(rmw, types, target, pe, index, value, cond)
+    old = _core.atomic(_CODES[name], target, pe, index, value, cond)
     return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
 
 
-def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any, cond: Any) -> Any:
+def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Raise what is wrong with the arguments, or else let a kernel do the operation."""
     from .kernel_route import atomic_by_kernel
 
@@ -69,7 +75,8 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
-    return run("atomic_fetch", source, pe, index)
+    old = _core.atomic(_FETCH, source, pe, index, None, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch", source, pe, index)
 
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -77,7 +84,8 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
-    run("atomic_set", dest, pe, index, value)
+    if _core.atomic(_SET, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_set", dest, pe, index, value)
 
 
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -85,7 +93,8 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
-    return run("atomic_swap", dest, pe, index, value)
+    old = _core.atomic(_SWAP, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_swap", dest, pe, index, value)
 
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
@@ -93,7 +102,8 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
 
     Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
-    return run("atomic_compare_swap", dest, pe, index, value, cond)
+    old = _core.atomic(_COMPARE_SWAP, dest, pe, index, value, cond)
+    return old if old is not NotImplemented else _by_kernel("atomic_compare_swap", dest, pe, index, value, cond)
 
 
 def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
@@ -101,7 +111,8 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    run("atomic_inc", dest, pe, index, 1)
+    if _core.atomic(_ADD, dest, pe, index, 1, None) is NotImplemented:
+        _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
 def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
@@ -109,7 +120,8 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
-    return run("atomic_fetch_inc", dest, pe, index, 1)
+    old = _core.atomic(_ADD, dest, pe, index, 1, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
 
 
 def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -117,7 +129,8 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
-    run("atomic_add", dest, pe, index, value)
+    if _core.atomic(_ADD, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_add", dest, pe, index, value)
 
 
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -125,7 +138,8 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
-    return run("atomic_fetch_add", dest, pe, index, value)
+    old = _core.atomic(_ADD, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_add", dest, pe, index, value)
 
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -133,7 +147,8 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
-    run("atomic_and", dest, pe, index, value)
+    if _core.atomic(_AND, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_and", dest, pe, index, value)
 
 
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -141,7 +156,8 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
-    return run("atomic_fetch_and", dest, pe, index, value)
+    old = _core.atomic(_AND, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_and", dest, pe, index, value)
 
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -149,7 +165,8 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
-    run("atomic_or", dest, pe, index, value)
+    if _core.atomic(_OR, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_or", dest, pe, index, value)
 
 
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -157,7 +174,8 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
-    return run("atomic_fetch_or", dest, pe, index, value)
+    old = _core.atomic(_OR, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_or", dest, pe, index, value)
 
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
@@ -165,7 +183,8 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
-    run("atomic_xor", dest, pe, index, value)
+    if _core.atomic(_XOR, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_xor", dest, pe, index, value)
 
 
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
@@ -173,7 +192,8 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
-    return run("atomic_fetch_xor", dest, pe, index, value)
+    old = _core.atomic(_XOR, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_xor", dest, pe, index, value)
 
 
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
@@ -205,7 +225,7 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
 
     Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
     """
-    _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index)
+    _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index, 1)
 
 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:

@@ -42,11 +42,9 @@ def barrier_all() -> None:
 
     Source: OpenSHMEM 1.5, 9.9.1 (shmem_barrier_all); ishmem_barrier_all.
     """
-    this = job.current()
-    this.default_engine.quiet()
-    _core.fence()
-    this.barrier("barrier_all")
-    this.raise_problems()
+    outcome = _core.barrier_all()
+    if outcome != _core.SATISFIED:
+        _barrier_all(outcome)
 
 
 def sync_all() -> None:
@@ -56,7 +54,8 @@ def sync_all() -> None:
 
     Source: OpenSHMEM 1.5, 9.9.4 (shmem_sync_all); ishmem_sync_all.
     """
-    job.current().barrier("sync_all")
+    if _core.barrier(job.WORLD, -1.0) != _core.SATISFIED:
+        job.current().raise_lost("sync_all")
 
 
 def team_sync(team: Team | int) -> None:
@@ -308,3 +307,15 @@ def scatter_work_group(
 
     Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
     """
+
+
+def _barrier_all(outcome: int) -> None:
+    """Do what the core's barrier has left to do."""
+    this = job.current()
+    if outcome == _core.BAD_ARGUMENTS:
+        this.default_engine.quiet()
+        _core.fence()
+        this.barrier("barrier_all")
+    elif outcome == _core.LOST:
+        this.raise_lost("barrier_all")
+    this.raise_problems()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from . import _core
 from .ipc import pyze
 
 
@@ -28,7 +29,7 @@ class CopyEngine:
         with self._lock:
             pyze.append_copy(self._list, dest, source, nbytes)
             self._kept.append(keep)
-            self.outstanding = True
+            self._mark(True)
 
     def quiet(self) -> None:
         """Wait until every copy has completed."""
@@ -37,7 +38,13 @@ class CopyEngine:
         with self._lock:
             pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
             self._kept.clear()
-            self.outstanding = False
+            self._mark(False)
+
+    def _mark(self, outstanding: bool) -> None:
+        """Note, also for the core, whether a copy may not have completed."""
+        if outstanding != self.outstanding:
+            _core.count_busy(1 if outstanding else -1)
+        self.outstanding = outstanding
 
     def close(self) -> None:
         """Complete everything and release the list."""

@@ -110,6 +110,7 @@ class SymmetricHeap:
             handles.make_resident(self.context, self.device, self.peers[-1], self.size)
         _core.configure(self.pe, self.base, self.size, addresses, *host_routes(self.device, settings))
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
+        _core.watch_violations(settings.check)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)

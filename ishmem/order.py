@@ -23,8 +23,9 @@ def fence() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
     """
-    job.current().default_engine.quiet()
-    _core.fence()
+    if not _core.quiet():
+        job.current().default_engine.quiet()
+        _core.fence()
 
 
 def quiet() -> None:
@@ -39,10 +40,11 @@ def quiet() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
     """
-    this = job.current()
-    this.default_engine.quiet()
-    _core.fence()
-    this.raise_problems()
+    if not _core.quiet():
+        this = job.current()
+        this.default_engine.quiet()
+        _core.fence()
+        this.raise_problems()
 
 
 @kernel_only

@@ -22,8 +22,8 @@ __all__ = [
     "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "signal_wait_until_work_group",
 ]  # fmt: skip
 
-_TYPES = sum(1 << amo.BITS[dtype] for dtype in SIGNAL_TYPES)
 _ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
+_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) for sig_op, name in _ATOMIC.items()}
 
 
 def put_signal(
@@ -200,8 +200,7 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
 
 def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
     """Update a signal by the same route as the other atomics."""
-    atomic = ATOMICS[_ATOMIC[sig_op]]
-    if _core.atomic(int(atomic.rmw), _TYPES, sig_addr, pe, index, signal, None) is NotImplemented:
+    if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None) is NotImplemented:
         check.pe(pe)
         check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
-        amo.run(atomic.name, sig_addr, pe, index, signal)
+        amo.run(_ATOMIC[sig_op], sig_addr, pe, index, signal)

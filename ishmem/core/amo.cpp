@@ -31,8 +31,9 @@ PyObject *run(int rmw, char *at, Type type, PyObject *value, PyObject *cond) {
 
 }  // namespace
 
-PyObject *atomic(int rmw, uint32_t types, PyObject *target, PyObject *pe, PyObject *index, PyObject *value,
-                 PyObject *cond) {
+PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
+    const int rmw = static_cast<int>(code & 0xff);
+    const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
     if (!at || (view.device && !heap().host_atomics) || view.type == Other || !(types >> view.type & 1)) return not_implemented();

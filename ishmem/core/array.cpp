@@ -211,10 +211,11 @@ bool view_of(PyObject *object, View &view) {
         view_memory(api, object, view);
         return true;
     }
+    if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
     PyObject *array = PyObject_GetAttr(object, api.wrapped);
     if (!array) {
         PyErr_Clear();
-        return view_buffer(object, view);
+        return false;
     }
     const bool usm = PyObject_TypeCheck(array, api.array);
     if (usm) view_usm(api, array, view);
@@ -229,6 +230,7 @@ bool store_scalar(PyObject *value, Type type, void *out) {
         std::memcpy(out, &truth, 1);
         return truth || value == Py_False;
     }
+    if (PyLong_CheckExact(value)) return store_integer(value, type, out);
     PyObject *index = PyNumber_Index(value);  // so that numpy's integers pass and floats do not
     if (!index) {
         PyErr_Clear();

@@ -30,7 +30,7 @@ bool hopeless(const Team &team, unsigned handle) {
 // Dissemination: in round k a member tells the one 2^k further on and waits for the one 2^k before it. The lines
 // hold a number that only grows, so a fast PE never overtakes a reset.
 Outcome barrier(unsigned handle, double timeout) {
-    if (handle >= MAX_TEAMS) return BadArguments;
+    if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
     Team &team = heap().teams[handle];
     const uint64_t sequence = ++team.sequence;
     unsigned round = 0;
@@ -43,6 +43,12 @@ Outcome barrier(unsigned handle, double timeout) {
         if (outcome != Satisfied) return outcome;
     }
     return Satisfied;
+}
+
+Outcome barrier_all() {
+    if (!quiet()) return BadArguments;
+    const Outcome outcome = barrier(0, -1);
+    return outcome == Satisfied && device_status() ? Failed : outcome;
 }
 
 void set_left(int pe) {

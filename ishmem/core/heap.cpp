@@ -12,9 +12,28 @@ Heap &heap() {
 ptrdiff_t Heap::offset_of(const char *address, size_t bytes) const {
     if (address < base || address >= base + size) return -1;
     const size_t offset = static_cast<size_t>(address - base);
-    auto next = live.upper_bound(offset);
-    if (next == live.begin()) return -1;
-    return offset + bytes <= std::prev(next)->second ? static_cast<ptrdiff_t>(offset) : -1;
+    Found &found = found_[offset / 64 % std::size(found_)];
+    if (found.offset != offset || !found.end) {
+        auto next = live_.upper_bound(offset);
+        if (next == live_.begin()) return -1;
+        found = Found{offset, std::prev(next)->second};
+    }
+    return offset + bytes <= found.end ? static_cast<ptrdiff_t>(offset) : -1;
+}
+
+void Heap::add_live(size_t offset, size_t bytes) {
+    live_[offset] = offset + bytes;
+    for (Found &found : found_) found = Found{};
+}
+
+void Heap::remove_live(size_t offset) {
+    live_.erase(offset);
+    for (Found &found : found_) found = Found{};
+}
+
+void Heap::clear_live() {
+    live_.clear();
+    for (Found &found : found_) found = Found{};
 }
 
 char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
@@ -38,16 +57,14 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
     return offset < 0 || !mapped[pe] ? nullptr : mapped[pe] + offset;
 }
 
-bool integer_of(PyObject *object, Py_ssize_t &value) {
-    value = PyNumber_AsSsize_t(object, nullptr);
-    if (value != -1 || !PyErr_Occurred()) return true;
-    PyErr_Clear();
-    return false;
+char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {
+    Py_ssize_t pe;
+    return integer_of(pe_object, pe) ? element(array, pe, index, view) : nullptr;
 }
 
-char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index_object, View &view) const {
-    Py_ssize_t pe, index;
-    if (!view_of(array, view) || !integer_of(pe_object, pe) || !integer_of(index_object, index)) return nullptr;
+char *Heap::element(PyObject *array, Py_ssize_t pe, PyObject *index_object, View &view) const {
+    Py_ssize_t index;
+    if (!view_of(array, view) || !integer_of(index_object, index)) return nullptr;
     if (!(view.order & 1) || index < 0 || static_cast<size_t>(index) >= view.count) return nullptr;
     char *first = remote(view, view.bytes(), pe);
     return first ? first + static_cast<size_t>(index) * view.item : nullptr;

@@ -39,7 +39,8 @@ struct Heap {
     size_t sync_bytes = 0;          // of those of one team
     size_t farewell_offset = 0;     // of what say_farewell() writes
     Team teams[MAX_TEAMS];
-    std::map<size_t, size_t> live;  // offset -> end of each allocation
+    std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
+    bool violations_watched = false;   // the host must look for what kernels find wrong
     std::map<const char *, Static> statics;  // by the address of this PE's own
     int (*status_call)(void *) = nullptr;
     void *device = nullptr;
@@ -61,11 +62,29 @@ struct Heap {
 
     // Host address of one element of a symmetric array on a PE; null when any of the arguments is not right.
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
+    char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
+
+    void add_live(size_t offset, size_t bytes);
+    void remove_live(size_t offset);
+    void clear_live();
+
+private:
+    // The allocation in which an address was found, so that the next look at it needs no search.
+    struct Found {
+        size_t offset = 0, end = 0;
+    };
+    std::map<size_t, size_t> live_;  // offset -> end of each allocation
+    mutable Found found_[16];
 };
 
 Heap &heap();
 
 // An integer argument; false, and no exception, when it is none.
-bool integer_of(PyObject *object, Py_ssize_t &value);
+inline bool integer_of(PyObject *object, Py_ssize_t &value) {
+    value = PyLong_CheckExact(object) ? PyLong_AsSsize_t(object) : PyNumber_AsSsize_t(object, nullptr);
+    if (value != -1 || !PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+}
 
 }  // namespace ishmem

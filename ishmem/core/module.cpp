@@ -9,7 +9,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "operations.hpp"
+#include "fastcall.hpp"
 
 namespace nb = nanobind;
 using namespace ishmem;
@@ -51,7 +51,9 @@ void reset() {
     h.base = nullptr;
     h.size = 0;
     h.mapped.clear();
-    h.live.clear();
+    h.clear_live();
+    h.violations_watched = false;
+    h.busy_engines = 0;
     h.status_call = nullptr;
     h.statics.clear();
 }
@@ -83,15 +85,27 @@ void exit_on(int number) {
     sigaction(number, &action, nullptr);
 }
 
-int finish(Outcome outcome) {
-    if (outcome == Interrupted) throw nb::python_error();
-    return outcome;
-}
-
 nb::object steal(PyObject *result) {
     if (!result) throw nb::python_error();
     return nb::steal(result);
 }
+
+PyMethodDef hot[] = {
+    method<&put>("put"),
+    method<&get>("get"),
+    method<&p>("p"),
+    method<&g>("g"),
+    method<&strided>("strided"),
+    method<&put_signal>("put_signal"),
+    method<&atomic>("atomic"),
+    method<&wait_until>("wait_until"),
+    method<&wait_seen>("wait_seen"),
+    method<&test>("test"),
+    method<&quiet>("quiet"),
+    method<&barrier>("barrier"),
+    method<&barrier_all>("barrier_all"),
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace
 
@@ -101,12 +115,14 @@ NB_MODULE(_core, m) {
     m.def("configure", &configure);
     m.def("configure_sync", &configure_sync);
     m.def("watch_device", &watch_device);
+    m.def("watch_violations", [](bool watched) { heap().violations_watched = watched; });
+    m.def("count_busy", [](int more) { heap().busy_engines += more; });
     m.def("device_status", &device_status);
     m.def("reset", &reset);
     m.def("set_team", &set_team);
     m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
-    m.def("add_live", [](size_t offset, size_t bytes) { heap().live[offset] = offset + bytes; });
-    m.def("remove_live", [](size_t offset) { heap().live.erase(offset); });
+    m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
+    m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
     m.def("offset_of", [](uintptr_t address, size_t bytes) {
         return heap().offset_of(reinterpret_cast<const char *>(address), bytes);
     });
@@ -125,41 +141,11 @@ NB_MODULE(_core, m) {
     m.def("write", &write_bytes);
     m.def("read", &read_bytes);
     m.def("describe", &describe, any);
-    m.def("put", [](nb::handle dest, nb::handle source, nb::handle pe, nb::handle nelems) {
-        return transfer(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), true);
-    }, any, any, any, any);
-    m.def("get", [](nb::handle dest, nb::handle source, nb::handle pe, nb::handle nelems) {
-        return transfer(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), false);
-    }, any, any, any, any);
-    m.def("strided", [](nb::handle dest, nb::handle source, nb::handle dst, nb::handle sst, nb::handle bsize, nb::handle nblocks, nb::handle pe, bool is_put) {
-        Blocks blocks;
-        return integer_of(dst.ptr(), blocks.to_step) && integer_of(sst.ptr(), blocks.from_step) && integer_of(bsize.ptr(), blocks.size) &&
-               integer_of(nblocks.ptr(), blocks.count) && strided(dest.ptr(), source.ptr(), blocks, pe.ptr(), is_put);
-    }, any, any, any, any, any, any, any, nb::arg());
-    m.def("put_signal", [](nb::handle dest, nb::handle source, nb::handle sig_addr, nb::handle signal, bool add, nb::handle pe, nb::handle nelems, nb::handle index) {
-        return put_signal(dest.ptr(), source.ptr(), sig_addr.ptr(), signal.ptr(), add, pe.ptr(), nelems.ptr(), index.ptr());
-    }, any, any, any, any, nb::arg(), any, any, any);
-    m.def("p", [](nb::handle dest, nb::handle value, nb::handle pe, nb::handle index) {
-        return p(dest.ptr(), value.ptr(), pe.ptr(), index.ptr());
-    }, any, any, any, any);
-    m.def("g", [](nb::handle source, nb::handle pe, nb::handle index) { return nb::steal(g(source.ptr(), pe.ptr(), index.ptr())); }, any, any, any);
-    m.def("atomic", [](int rmw, uint32_t types, nb::handle target, nb::handle pe, nb::handle index, nb::handle value, nb::handle cond) {
-        return nb::steal(atomic(rmw, types, target.ptr(), pe.ptr(), index.ptr(), value.ptr(), cond.ptr()));
-    }, nb::arg(), nb::arg(), any, any, any, any, any);
-    m.def("wait_until", [](nb::handle ivar, nb::handle compare, nb::handle value, nb::handle index, double timeout) {
-        return finish(wait_until(ivar.ptr(), compare.ptr(), value.ptr(), index.ptr(), timeout));
-    }, any, any, any, any, nb::arg());
-    m.def("test", [](nb::handle ivar, nb::handle compare, nb::handle value, nb::handle index) {
-        return static_cast<int>(test(ivar.ptr(), compare.ptr(), value.ptr(), index.ptr()));
-    }, any, any, any, any);
     m.def("wait_set", [](nb::handle ivars, Py_ssize_t step, nb::handle compare, nb::handle values, nb::handle ignored, nb::handle found, int mode, bool once, double timeout) {
         return steal(wait_set(ivars.ptr(), step, compare.ptr(), values.ptr(), ignored.ptr(), found.ptr(), mode, once, timeout));
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
-    m.def("wait_seen", [](nb::handle ivar, nb::handle compare, nb::handle value, nb::handle index, double timeout) {
-        return steal(wait_seen(ivar.ptr(), compare.ptr(), value.ptr(), index.ptr(), timeout));
-    }, any, any, any, any, nb::arg());
     m.def("fence", &fence);
-    m.def("barrier", [](unsigned team, double timeout) { return finish(barrier(team, timeout)); });
+    if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

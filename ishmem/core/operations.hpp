@@ -19,7 +19,8 @@ struct Copy {
 
 bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
 void run(const Copy &copy);
-bool transfer(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put);
+bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 
 // Blocks of `size` elements, and how many elements lie from the start of one to that of the next.
 struct Blocks {
@@ -29,7 +30,8 @@ struct Blocks {
     bool reach(Py_ssize_t step, size_t &elements) const;
 };
 
-bool strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe, bool is_put);
+bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe,
+             bool is_put);
 
 // Copies, then sets or adds to the uint64 at `sig_addr`, so that whoever sees the signal sees the data.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
@@ -40,8 +42,8 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
 enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor };
 
-// Returns the old value; `types` has bit t set for each Type t that the operation takes.
-PyObject *atomic(int rmw, uint32_t types, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
+// Returns the old value. `code` has the Rmw in its lowest byte, and above it bit t for each Type t that it takes.
+PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
 
 enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the numbers of ISHMEM_CMP_*
 
@@ -63,11 +65,17 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject
 
 void fence();
 
+// A fence, when that is all there is to do: false when copies may be outstanding or something has gone wrong.
+bool quiet();
+
 // The result of a Level Zero call that says whether the device works: zero while it does.
 void watch_device(uintptr_t status_call, uintptr_t device);
 int device_status();
 
 Outcome barrier(unsigned team, double timeout);
+
+// quiet() and the barrier of the world; BadArguments when quiet() has more to do, Failed when it has afterwards.
+Outcome barrier_all();
 void set_left(int pe);
 void say_farewell();
 

@@ -11,6 +11,8 @@ namespace ishmem {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int FIRST_LOOKS = 8;  // with the interpreter's lock: to give it away and take it costs as much as a few looks
+
 template <class T>
 bool compare(T seen, int how, T wanted) {
     switch (how) {
@@ -26,6 +28,10 @@ bool compare(T seen, int how, T wanted) {
 // Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout) {
+    for (int look = 0; look < FIRST_LOOKS; ++look) {
+        if (done()) return Satisfied;
+        sched_yield();
+    }
     const bool limited = timeout >= 0 && timeout < 1e9;  // what is longer than decades does not fit the clock
     const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
     for (;;) {

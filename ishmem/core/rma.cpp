@@ -72,9 +72,16 @@ void run(const Copy &copy) {
     }
 }
 
-bool transfer(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put) {
+bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    if (!plan(dest, source, pe, nelems, is_put, copy)) return false;
+    if (!plan(dest, source, pe, nelems, true, copy)) return false;
+    run(copy);
+    return true;
+}
+
+bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+    Copy copy;
+    if (!plan(dest, source, pe, nelems, false, copy)) return false;
     run(copy);
     return true;
 }
@@ -88,9 +95,13 @@ bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
     return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
 }
 
-bool strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe_object, bool is_put) {
+bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
+             PyObject *pe_object, bool is_put) {
     View to, from;
     Py_ssize_t pe;
+    Blocks blocks;
+    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return false;
+    if (!integer_of(bsize, blocks.size) || !integer_of(nblocks, blocks.count)) return false;
     size_t reach_to, reach_from;
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
     if (to.type != from.type || to.type == Other || !(to.order & from.order & 1) || !to.writable) return false;

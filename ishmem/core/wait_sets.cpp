@@ -121,9 +121,7 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare_object, PyObject *value, P
     View view;
     Py_ssize_t how;
     uint64_t wanted, seen = 0;
-    PyObject *me = PyLong_FromLong(heap().me);
-    const char *at = heap().element(ivar, me, index, view);
-    Py_DECREF(me);
+    const char *at = heap().element(ivar, heap().me, index, view);
     if (!at || view.type != U64 || !integer_of(compare_object, how) || how < EQ || how > LE) return not_implemented();
     if (!store_scalar(value, U64, &wanted)) return not_implemented();
     const auto done = [&] {
