@@ -7,15 +7,20 @@
 namespace ishmem {
 namespace {
 
-// The part of dpctl's C interface that is used, taken from its capsules so that no header of it is needed.
+// A dpctl array as dpctl's own header lays it out: its functions for the fields take longer than all the rest of a put.
+struct UsmArray {
+    PyObject_HEAD
+    void *methods;
+    char *data;
+    int ndim;
+    Py_ssize_t *shape, *strides;
+    int typenum, flags;
+    PyObject *base, *array_namespace, *weak_references;
+};
+
+// What is used of dpctl, found without a header of it.
 struct Dpctl {
     PyTypeObject *array = nullptr;
-    char *(*data)(PyObject *) = nullptr;
-    int (*ndim)(PyObject *) = nullptr;
-    Py_ssize_t *(*shape)(PyObject *) = nullptr;
-    int (*typenum)(PyObject *) = nullptr;
-    int (*itemsize)(PyObject *) = nullptr;
-    int (*flags)(PyObject *) = nullptr;
     PyTypeObject *memory = nullptr;
     void *(*pointer)(PyObject *) = nullptr;
     size_t (*nbytes)(PyObject *) = nullptr;
@@ -30,33 +35,34 @@ bool bind(PyObject *capsules, const char *name, Function &function) {
     return pointer != nullptr;
 }
 
-bool bind_arrays(PyObject *capsules, Dpctl &api) {
-    return bind(capsules, "UsmNDArray_GetData", api.data) && bind(capsules, "UsmNDArray_GetNDim", api.ndim) &&
-           bind(capsules, "UsmNDArray_GetShape", api.shape) && bind(capsules, "UsmNDArray_GetTypenum", api.typenum) &&
-           bind(capsules, "UsmNDArray_GetElementSize", api.itemsize) && bind(capsules, "UsmNDArray_GetFlags", api.flags);
-}
-
-bool bind_memory(PyObject *capsules, Dpctl &api) {
-    return bind(capsules, "Memory_GetUsmPointer", api.pointer) && bind(capsules, "Memory_GetNumBytes", api.nbytes);
-}
-
-// Returns the type `name` of a dpctl module when its capsules have what is wanted.
-PyTypeObject *load(const char *module_name, const char *name, bool (*bind_from)(PyObject *, Dpctl &), Dpctl &api) {
+PyObject *attribute(const char *module_name, const char *name) {
     PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *type = module ? PyObject_GetAttrString(module, name) : nullptr;
-    PyObject *capsules = module ? PyObject_GetAttrString(module, "__pyx_capi__") : nullptr;
-    const bool bound = type && capsules && bind_from(capsules, api);
-    Py_XDECREF(capsules);
+    PyObject *found = module ? PyObject_GetAttrString(module, name) : nullptr;
     Py_XDECREF(module);
     PyErr_Clear();
+    return found;
+}
+
+// The type of arrays, when its objects are laid out as above.
+PyTypeObject *array_type() {
+    auto *type = reinterpret_cast<PyTypeObject *>(attribute("dpctl.tensor._usmarray", "usm_ndarray"));
+    return type && type->tp_basicsize == sizeof(UsmArray) ? type : nullptr;
+}
+
+PyTypeObject *memory_type(Dpctl &api) {
+    PyObject *type = attribute("dpctl.memory._memory", "MemoryUSMDevice");
+    PyObject *capsules = attribute("dpctl.memory._memory", "__pyx_capi__");
+    const bool bound = type && capsules && bind(capsules, "Memory_GetUsmPointer", api.pointer) &&
+                       bind(capsules, "Memory_GetNumBytes", api.nbytes);
+    Py_XDECREF(capsules);
     return bound ? reinterpret_cast<PyTypeObject *>(type) : nullptr;
 }
 
 const Dpctl &dpctl() {
     static const Dpctl api = [] {
         Dpctl found;
-        found.array = load("dpctl.tensor._usmarray", "usm_ndarray", &bind_arrays, found);
-        found.memory = load("dpctl.memory._memory", "MemoryUSMDevice", &bind_memory, found);
+        found.array = array_type();
+        found.memory = memory_type(found);
         found.wrapped = PyUnicode_InternFromString("_array_obj");
         return found;
     }();
@@ -101,16 +107,26 @@ Type type_of_format(const char *format, size_t size) {
     }
 }
 
-void view_usm(const Dpctl &api, PyObject *array, View &view) {
-    const int ndim = api.ndim(array), flags = api.flags(array);
-    const Py_ssize_t *shape = api.shape(array);
+size_t size_of(Type type) {
+    switch (type) {
+        case Bool: case I8: case U8: return 1;
+        case I16: case U16: case F16: return 2;
+        case I32: case U32: case F32: return 4;
+        case I64: case U64: case F64: case C64: return 8;
+        case C128: return 16;
+        default: return 0;
+    }
+}
+
+void view_usm(PyObject *object, View &view) {
+    const auto &array = *reinterpret_cast<const UsmArray *>(object);
     view.count = 1;
-    for (int i = 0; i < ndim; ++i) view.count *= static_cast<size_t>(shape[i]);
-    view.address = api.data(array);
-    view.item = static_cast<size_t>(api.itemsize(array));
-    view.type = fold(api.typenum(array));
-    view.order = flags & 3;
-    view.writable = flags & 4;
+    for (int i = 0; i < array.ndim; ++i) view.count *= static_cast<size_t>(array.shape[i]);
+    view.address = array.data;
+    view.type = fold(array.typenum);
+    view.item = size_of(view.type);
+    view.order = array.flags & 3;
+    view.writable = array.flags & 4;
     view.device = true;
 }
 
@@ -200,11 +216,13 @@ T read(const void *in) {
 
 }  // namespace
 
+bool arrays_known() { return dpctl().array != nullptr; }
+
 bool view_of(PyObject *object, View &view) {
     const Dpctl &api = dpctl();
     if (!api.array) return view_buffer(object, view);
     if (PyObject_TypeCheck(object, api.array)) {
-        view_usm(api, object, view);
+        view_usm(object, view);
         return true;
     }
     if (api.memory && PyObject_TypeCheck(object, api.memory)) {
@@ -218,7 +236,7 @@ bool view_of(PyObject *object, View &view) {
         return false;
     }
     const bool usm = PyObject_TypeCheck(array, api.array);
-    if (usm) view_usm(api, array, view);
+    if (usm) view_usm(array, view);
     Py_DECREF(array);  // the dpnp array keeps it
     return usm;
 }
@@ -230,7 +248,7 @@ bool store_scalar(PyObject *value, Type type, void *out) {
         std::memcpy(out, &truth, 1);
         return truth || value == Py_False;
     }
-    if (PyLong_CheckExact(value)) return store_integer(value, type, out);
+    if (PyLong_Check(value)) return store_integer(value, type, out);
     PyObject *index = PyNumber_Index(value);  // so that numpy's integers pass and floats do not
     if (!index) {
         PyErr_Clear();

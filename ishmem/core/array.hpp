@@ -21,6 +21,9 @@ struct View {
     size_t bytes() const { return count * item; }
 };
 
+// Whether dpctl is of a version whose arrays can be read here.
+bool arrays_known();
+
 // Fills `view` from a dpnp array, a dpctl array or memory, or anything with the buffer protocol; false for others.
 bool view_of(PyObject *object, View &view);
 

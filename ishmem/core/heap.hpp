@@ -81,7 +81,7 @@ Heap &heap();
 
 // An integer argument; false, and no exception, when it is none.
 inline bool integer_of(PyObject *object, Py_ssize_t &value) {
-    value = PyLong_CheckExact(object) ? PyLong_AsSsize_t(object) : PyNumber_AsSsize_t(object, nullptr);
+    value = PyLong_Check(object) ? PyLong_AsSsize_t(object) : PyNumber_AsSsize_t(object, nullptr);
     if (value != -1 || !PyErr_Occurred()) return true;
     PyErr_Clear();
     return false;

@@ -17,6 +17,7 @@ using namespace ishmem;
 namespace {
 
 void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, size_t cutover, bool host_atomics) {
+    if (!arrays_known()) throw std::runtime_error("dpctl's arrays are not those of dpctl 0.17, which ishmem needs");
     Heap &h = heap();
     h.me = me;
     h.base = reinterpret_cast<char *>(base);
