@@ -11,7 +11,16 @@ from ishmem import collectives
 from ishmem.layout import LINE, TeamRecord
 
 from . import arguments, state
-from .intrinsics import atomic_load_word, atomic_store_word, device, fence, group_rank, peer_delta
+from .intrinsics import (
+    atomic_load_word,
+    atomic_store_word,
+    device,
+    fence,
+    group_rank,
+    heap_base,
+    peer_delta,
+    this_pe,
+)
 from .teams import is_team, team_facts
 
 
@@ -39,26 +48,27 @@ def _disseminate(start, stride, size, me, counter, line):
 def _sync():
     # The facts of the world are constants here, where ``team_sync`` loads them.
     here, world = state.current(), 0
-    me, n_pes, line = here.pe, here.n_pes, here.heap + here.layout.device_sync(world)
-    counter = here.heap + here.layout.team(world) + TeamRecord.at("sequence")
+    n_pes, line = here.n_pes, here.layout.device_sync(world)
+    counter = here.layout.team(world) + TeamRecord.at("sequence")
 
     def impl():
-        disseminate(0, 1, n_pes, me, counter, line)
+        disseminate(0, 1, n_pes, this_pe(), heap_base() + counter, heap_base() + line)
 
     return impl
 
 
 def _team_sync(team):
     arguments.integer("team_sync", "team", team)
-    here = state.current()
-    records, lines = here.heap + here.layout.team(0), here.heap + here.layout.device_sync(0)
-    apart, counter = here.layout.sync_bytes, TeamRecord.at("sequence")
+    layout = state.current().layout
+    lines, apart = layout.device_sync(0), layout.sync_bytes
+    counters = layout.team(0) + TeamRecord.at("sequence")
 
     def impl(team):
         if not is_team(team):
             return -1
         start, stride, size, me = team_facts(team)
-        disseminate(start, stride, size, me, records + LINE * team + counter, lines + apart * team)
+        counter, line = counters + LINE * team, lines + apart * team
+        disseminate(start, stride, size, me, heap_base() + counter, heap_base() + line)
         return 0
 
     return impl

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ishmem.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
 
 from . import state
-from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, device
+from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, device, heap_base
 
 NAMES: list[str] = []
 """Names of routines by their numbers, which is what kernels write down."""
@@ -38,10 +38,11 @@ def _allowed(routine, array, pe, first, count):
     here = state.current()
     if not here.check:
         return lambda routine, array, pe, first, count: True
-    n_pes, low, high = here.n_pes, here.heap + here.layout.size, here.heap + here.size
+    n_pes, start, end = here.n_pes, here.layout.size, here.size
 
     def impl(routine, array, pe, first, count):
         address = address_of(array)
+        low, high = heap_base() + start, heap_base() + end
         if pe < 0 or pe >= n_pes:
             problem = NO_PE
         elif address < low or address + array.size * array.itemsize > high:
@@ -72,20 +73,20 @@ def _fits(routine, array, count):
 
 @device(report)
 def _report(routine, problem, pe, address, first, count, size):
-    here = state.current()
-    record = here.heap + here.layout.violation
-    fields = tuple(record + Violation.at(name) for name in Violation._fields[1:])
+    offset = state.current().layout.violation
+    fields = tuple(Violation.at(name) for name in Violation._fields[1:])
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 
     def impl(routine, problem, pe, address, first, count, size):
+        record = heap_base() + offset
         if atomic_exchange_word(record, 1) == 0:
-            atomic_store_word(to_routine, routine)
-            atomic_store_word(to_problem, problem)
-            atomic_store_word(to_pe, pe)
-            atomic_store_word(to_address, address)
-            atomic_store_word(to_first, first)
-            atomic_store_word(to_count, count)
-            atomic_store_word(to_size, size)
-            atomic_store_word(to_complete, 1)
+            atomic_store_word(record + to_routine, routine)
+            atomic_store_word(record + to_problem, problem)
+            atomic_store_word(record + to_pe, pe)
+            atomic_store_word(record + to_address, address)
+            atomic_store_word(record + to_first, first)
+            atomic_store_word(record + to_count, count)
+            atomic_store_word(record + to_size, size)
+            atomic_store_word(record + to_complete, 1)
 
     return impl

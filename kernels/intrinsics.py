@@ -18,6 +18,7 @@ from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_N
 
 from . import state
 
+HEAP_ID, PE_ID = 0x15A0, 0x15A1  # SPIR-V numbers of the constants that differ from PE to PE
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
 REDUCE = 0  # SPIR-V group operation
@@ -54,14 +55,42 @@ def address_of(_context: Any, array: Any) -> Any:
     return types.int64(array), code
 
 
+def _process_constant(builder: Any, spec_id: int, value: int) -> Any:
+    """Emit a number that the device compiler sees as a constant, while the SPIR-V serves other processes too.
+
+    It becomes an ``OpSpecConstant`` whose default is the value of this process.
+    """
+    symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(I64, [I32, I64]), symbol)
+    function.calling_convention = CC_SPIR_FUNC
+    function.attributes.add("nounwind")
+    function.attributes.add("readnone")
+    return builder.call(function, [I32(spec_id), I64(value)], cconv=CC_SPIR_FUNC)
+
+
+@device_intrinsic
+def heap_base(_context):
+    """Return the address of this PE's heap, which starts with the internal part: see ``ishmem.layout``."""
+    heap = state.current().heap
+    return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, HEAP_ID, heap)
+
+
+@device_intrinsic
+def this_pe(_context):
+    """Return the number of this PE."""
+    pe = state.current().pe
+    return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, PE_ID, pe)
+
+
 @device_intrinsic
 def peer_delta(_context: Any, pe: Any) -> Any:
-    """Return the distance from this PE's heap to that of ``pe``: one load from a table whose address is baked in."""
-    table = state.current().table
+    """Return the distance from this PE's heap to that of ``pe``: one load from a table at a constant address."""
+    here = state.current()
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        entry = builder.add(ir.Constant(I64, table), builder.shl(index, ir.Constant(I64, 3)))
+        table = builder.add(_process_constant(builder, HEAP_ID, here.heap), I64(here.layout.table))
+        entry = builder.add(table, builder.shl(index, I64(3)))
         return builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
 
     return types.int64(pe), code

@@ -11,15 +11,13 @@ from ishmem import amo, locks
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import arguments, state
-from .intrinsics import address_of, device, fence
+from .intrinsics import address_of, device, fence, heap_base, this_pe
 
 
-def _check(routine: str, lock: Any, index: Any) -> int:
-    """Check the types; return the number of this PE."""
+def _check(routine: str, lock: Any, index: Any) -> None:
     arguments.array(routine, "lock", lock, ("int64",))
     arguments.contiguous(routine, lock=lock)
     arguments.integer(routine, "index", index)
-    return state.current().pe
 
 
 def home_of(lock, index):
@@ -28,21 +26,20 @@ def home_of(lock, index):
 
 @device(home_of)
 def _home_of(lock, index):
-    here = state.current()
-    heap, n_pes = here.heap, here.n_pes
-    return lambda lock, index: ((address_of(lock) - heap) // ITEM + index) % n_pes
+    n_pes = state.current().n_pes
+    return lambda lock, index: ((address_of(lock) - heap_base()) // ITEM + index) % n_pes
 
 
 @device(locks.set_lock)
 def _set_lock(lock, index=0):
-    me = _check("set_lock", lock, index)
+    _check("set_lock", lock, index)
 
     def impl(lock, index=0):
         home = home_of(lock, index)
         ticket = (amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT) & TICKETS
         while (amo.atomic_fetch(lock, home, index) >> SERVING) & TICKETS != ticket:
             pass
-        amo.atomic_add(lock, me + 1, home, index)
+        amo.atomic_add(lock, this_pe() + 1, home, index)
         fence()
 
     return impl
@@ -50,14 +47,14 @@ def _set_lock(lock, index=0):
 
 @device(locks.test_lock)
 def _test_lock(lock, index=0):
-    me = _check("test_lock", lock, index)
+    _check("test_lock", lock, index)
 
     def impl(lock, index=0):
         home = home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
         if word & HOLDERS != 0 or ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0:
             return False
-        taken = word + (1 << NEXT) + (me + 1)
+        taken = word + (1 << NEXT) + (this_pe() + 1)
         if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
             return False
         fence()
@@ -68,10 +65,10 @@ def _test_lock(lock, index=0):
 
 @device(locks.clear_lock)
 def _clear_lock(lock, index=0):
-    me = _check("clear_lock", lock, index)
+    _check("clear_lock", lock, index)
 
     def impl(lock, index=0):
-        home = home_of(lock, index)
+        me, home = this_pe(), home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
         if word & HOLDERS == me + 1:
             fence()

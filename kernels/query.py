@@ -5,13 +5,12 @@ from __future__ import annotations
 from ishmem import constants, setup
 
 from . import state
-from .intrinsics import device
+from .intrinsics import device, this_pe
 
 
 @device(setup.my_pe)
 def _my_pe():
-    pe = state.current().pe
-    return lambda: pe
+    return lambda: this_pe()
 
 
 @device(setup.n_pes)

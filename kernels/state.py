@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 class State:
     """Constants of compiled kernels; anything that keeps kernels longer must have them in its key.
 
+    Device code takes ``heap`` and ``pe``, which differ from PE to PE, from `heap_base` and `this_pe` of
+    `kernels.intrinsics` only: what they emit can be given other values in a kernel that is compiled already.
+
     Attributes:
-        heap: Device address of this PE's heap, at whose start the table of peers lies.
+        heap: Device address of this PE's heap.
         size: Bytes of the heap.
         check: Whether operations check their arguments.
     """
@@ -27,11 +30,6 @@ class State:
     pe: int
     n_pes: int
     check: bool = False
-
-    @property
-    def table(self) -> int:
-        """Device address of the table of peers."""
-        return self.heap + self.layout.table
 
 
 _state: State | None = None

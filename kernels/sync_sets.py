@@ -24,6 +24,7 @@ from .intrinsics import (
     device,
     group_rank,
     group_sum,
+    heap_base,
     require,
 )
 from .sync import compare
@@ -79,12 +80,12 @@ def turn(size):
 
 @device(turn)
 def _turn(size):
-    here = state.current()
-    counter = here.heap + here.layout.turn
+    offset = state.current().layout.turn
     u64 = types.uint64
     golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
     def impl(size):
+        counter = heap_base() + offset
         calls = atomic_load_word(counter) + 1  # one that another work-item overwrites does no harm
         atomic_store_word(counter, calls)
         mixed = u64(calls) * u64(golden)

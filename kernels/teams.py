@@ -9,7 +9,7 @@ from ishmem import teams
 from ishmem.layout import LINE, MAX_TEAMS, TeamRecord
 
 from . import arguments, state
-from .intrinsics import address_of, at_address, atomic_load_word, device, peer_delta
+from .intrinsics import address_of, at_address, atomic_load_word, device, heap_base, peer_delta
 
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
@@ -24,22 +24,20 @@ def team_facts(team):
 
 @device(is_team)
 def _is_team(team):
-    here = state.current()
-    records = here.heap + here.layout.team(0)
+    records = state.current().layout.team(0)
 
     def impl(team):
-        return 0 <= team < MAX_TEAMS and atomic_load_word(records + LINE * team + SIZE) > 0
+        return 0 <= team < MAX_TEAMS and atomic_load_word(heap_base() + records + LINE * team + SIZE) > 0
 
     return impl
 
 
 @device(team_facts)
 def _team_facts(team):
-    here = state.current()
-    records = here.heap + here.layout.team(0)
+    records = state.current().layout.team(0)
 
     def impl(team):
-        record = records + LINE * team
+        record = heap_base() + records + LINE * team
         start, stride = atomic_load_word(record + START), atomic_load_word(record + STRIDE)
         return start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME)
 
