@@ -29,6 +29,7 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
+    "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
     "info": Subcommand("ishmem.info:command", "Show versions, devices, links, routes between PEs, and settings."),
     "run": Subcommand("ishmem.command:run", "Start a program on N PEs; the same as ishmrun."),
 }

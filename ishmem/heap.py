@@ -134,6 +134,10 @@ class SymmetricHeap:
         """Return a dpctl memory object of just these bytes: dpctl copies the whole of one to the host at times."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
+    def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
+        """Return bytes of a PE's heap as the host's own loads and stores reach them."""
+        return memoryview((ctypes.c_char * nbytes).from_address(self._maps[pe].address + offset)).cast("B")
+
     def close(self) -> None:
         """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
         _core.reset()

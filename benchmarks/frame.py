@@ -1,0 +1,171 @@
+"""Cases, their axes and plans: what a benchmark is, apart from how it is run."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Callable, Union
+
+import numpy as np
+
+Body = Callable[..., "Plan"]
+Axis = Union[tuple[Any, ...], Callable[[int], tuple[Any, ...]]]
+Point = dict[str, Any]
+
+SIDES = ("host", "queue", "device", "group", "program")
+"""Where an operation is called: on the host, on a queue, by a work-item, by a work-group; or it is a whole program."""
+
+
+class Skip(Exception):
+    """Raised by a body at a point that makes no sense; the text is the reason."""
+
+
+class Wrong(Exception):
+    """Raised by a check when the data are wrong."""
+
+
+@dataclass
+class Plan:
+    """What a body returns.
+
+    Attributes:
+        statement: What is timed. ``i`` counts its runs when ``setup`` is ``"i = done"``.
+        names: What the names in it mean.
+        check: Raises `Wrong` when the data are not those that the given number of operations leave on this PE.
+        nbytes: Bytes that one operation moves.
+        operations: Operations in one run of the statement.
+        counted: The statement does ``count`` operations, a name that the frame sets: a loop inside a kernel.
+        active: The PEs that run it; None: all, at the same time.
+        setup: Runs before each batch, untimed.
+        limit: Another statement over the same names and of as many operations: what the machine takes for it.
+    """
+
+    statement: str
+    names: dict[str, Any]
+    check: Callable[[int], None] | None = None
+    nbytes: int = 0
+    operations: int = 1
+    counted: bool = False
+    active: tuple[int, ...] | None = None
+    setup: str = "pass"
+    limit: str | None = None
+
+
+@dataclass
+class Case:
+    """An operation on one side, with its axes and a body for each contender.
+
+    Attributes:
+        name: The operation.
+        side: One of `SIDES`.
+        axes: The values of each axis by default; those of ``size`` are `None` where ``--size`` gives them.
+        pes: Numbers of PEs by default.
+        bodies: By contender; that of ishmem is the first.
+        limit: What the limit of the plans is, in words.
+    """
+
+    name: str
+    side: str
+    axes: dict[str, Axis | None]
+    pes: tuple[int, ...]
+    limit: str
+    bodies: dict[str, Body] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Name and side."""
+        return f"{self.name}/{self.side}"
+
+    def peer(self, contender: str) -> Callable[[Body], Body]:
+        """Register what users of another library write for the same."""
+
+        def register(body: Body) -> Body:
+            self.bodies[contender] = body
+            return body
+
+        return register
+
+    def points(self, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]) -> Iterator[Point]:
+        """Give the points of the axes, for sizes and values of axes that the user chose."""
+        names = list(self.axes)
+        for point in itertools.product(*(self._values(name, n_pes, sizes, chosen) for name in names)):
+            yield dict(zip(names, point))
+
+    def _values(
+        self, name: str, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]
+    ) -> tuple[Any, ...]:
+        axis = self.axes[name]
+        if axis is None:
+            return sizes
+        known = axis(n_pes) if callable(axis) else axis
+        wanted = chosen.get(name)
+        return known if wanted is None else tuple(value for value in known if str(value) in wanted)
+
+
+CASES: dict[str, Case] = {}
+"""All cases, by `Case.key`, once `load` has been called."""
+
+
+def case(
+    name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
+    **axes: Axis,
+) -> Callable[[Body], Case]:  # fmt: skip
+    """Register a case; the function below is its body for ishmem. See the package's docstring."""
+    if side not in SIDES:
+        raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
+    every: dict[str, Axis | None] = {**axes}
+    if size:
+        every = {"size": None if size is True else size, **axes}
+    new = Case(name, side, every, pes, limit)
+
+    def register(body: Body) -> Case:
+        new.bodies["local" if side == "program" else "ishmem"] = body
+        CASES[new.key] = new
+        return new
+
+    return register
+
+
+def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
+    """Import the modules that hold cases, and files of the user's; return all cases."""
+    from ishmem.benchmarks import MODULES
+
+    for module in MODULES:
+        importlib.import_module(f"ishmem.benchmarks.{module}")
+    for file in files:
+        spec = importlib.util.spec_from_file_location("cases_of_the_user", file)
+        if spec is None or spec.loader is None:
+            raise ValueError(f"{file} is no Python file")
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    return CASES
+
+
+def select(names: tuple[str, ...], sides: tuple[str, ...]) -> list[Case]:
+    """Return the cases of these operations and sides; empty: all.
+
+    Raises:
+        ValueError: An operation or side that there is not, or no case left.
+    """
+    known = list(dict.fromkeys(one.name for one in CASES.values()))
+    for wanted, allowed, what in ((names, known, "operation"), (sides, list(SIDES), "side")):
+        for word in wanted:
+            if word not in allowed:
+                close = difflib.get_close_matches(word, allowed, n=1)
+                hint = f"did you mean {close[0]}? " if close else ""
+                raise ValueError(f"no such {what}: {word}; {hint}Allowed are {', '.join(allowed)}")
+    found = [
+        one for one in CASES.values() if (not names or one.name in names) and (not sides or one.side in sides)
+    ]
+    if not found:
+        raise ValueError(f"no case of {', '.join(names)} on the side {', '.join(sides)}")
+    return found
+
+
+def values(nbytes: int, seed: int) -> np.ndarray[Any, Any]:
+    """Return data of a PE: words of 8 bytes, or bytes where they do not fit."""
+    dtype = np.dtype("int64" if nbytes % 8 == 0 else "uint8")
+    return (np.arange(nbytes // dtype.itemsize, dtype="int64") * 3 + 7 * seed + 1).astype(dtype)

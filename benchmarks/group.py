@@ -1,0 +1,187 @@
+"""The runner's side of a group: PEs of one library, started by its launcher, that answer requests."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing.connection import Connection, Listener, wait
+from typing import Any
+
+from ishmem.benchmarks.worker import Worker, answer
+from ishmem.benchmarks.worlds import Local
+
+Answer = tuple[str, Any]
+
+START = 120.0
+LAUNCHERS = {
+    "ishmem": ("ishmem", None, []),
+    "mpi4py": ("mpi4py", "mpiexec", []),
+    "shmem4py": ("shmem4py", "oshrun", ["--oversubscribe", "--allow-run-as-root"]),
+}
+"""Per library: the package, its launcher and options."""
+
+
+class GroupError(Exception):
+    """The PEs did not start, or one of them died."""
+
+
+def missing(library: str) -> str | None:
+    """Return why a library cannot take part, None when it can."""
+    package, launcher, _options = LAUNCHERS[library]
+    if importlib.util.find_spec(package) is None:
+        return f"{package} is not installed"
+    if launcher and not _which(launcher):
+        return f"{launcher}, which starts {package}, is not installed"
+    return None
+
+
+def _which(program: str) -> str | None:
+    own = os.path.dirname(sys.executable)
+    return shutil.which(program, path=own + os.pathsep + os.environ.get("PATH", ""))
+
+
+def _command(library: str, n: int) -> list[str]:
+    _package, launcher, options = LAUNCHERS[library]
+    if launcher is None:
+        return [sys.executable, "-m", "ishmem.run", "-n", str(n), "-m", "ishmem.benchmarks.worker", library]
+    worker = [sys.executable, "-m", "ishmem.benchmarks.worker", library]
+    return [_which(launcher) or launcher, "-n", str(n), *options, *worker]
+
+
+class Group:
+    """N PEs of a library; started by the first request, and anew after one of them died."""
+
+    def __init__(self, library: str, n: int, files: tuple[str, ...] = (), env: dict[str, str] | None = None) -> None:
+        self.library, self.n, self.device = library, n, ""
+        self._files, self._env = files, env or {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connections: list[Connection] = []
+        self._log: Any = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the PEs have been started and live."""
+        return bool(self._connections)
+
+    def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
+        """Send a request to PEs (None: to all) and give their answers.
+
+        Raises:
+            GroupError: A PE died or did not answer in time; the group is ended.
+        """
+        try:
+            self._start()
+            asked = [self._connections[pe] for pe in (range(self.n) if pes is None else pes)]
+            for connection in asked:
+                connection.send(request)
+            answers = self._collect(asked, timeout)
+        except BaseException:
+            self.stop(patience=0)
+            raise
+        return [answers[connection] for connection in asked]
+
+    def _collect(self, asked: list[Connection], timeout: float) -> dict[Connection, Any]:
+        answers: dict[Connection, Any] = {}
+        deadline = time.monotonic() + timeout
+        while len(answers) < len(asked):
+            ready = wait([one for one in asked if one not in answers], max(deadline - time.monotonic(), 0))
+            if not ready:
+                late = [str(pe) for pe, one in enumerate(asked) if one not in answers]
+                late_pes = f"PE {', '.join(late)}"
+                raise GroupError(f"no answer of {self.library} in {timeout:g} s from {late_pes}" + self._said())
+            for one in ready:
+                if isinstance(one, Connection):
+                    answers[one] = self._receive(one)
+                    if answers[one][0] == "failed":
+                        # The others may wait for this PE in vain.
+                        deadline = min(deadline, time.monotonic() + 3)
+        return answers
+
+    def _receive(self, connection: Connection) -> Any:
+        try:
+            return connection.recv()
+        except (EOFError, ConnectionError):
+            raise GroupError(f"a PE of {self.library} died" + self._said()) from None
+
+    def _start(self) -> None:
+        if self._connections:
+            return
+        folder, key = tempfile.mkdtemp(prefix="ishmem-bench-"), os.urandom(16)
+        self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
+        try:
+            with Listener(os.path.join(folder, "pes"), "AF_UNIX", backlog=self.n, authkey=key) as listener:
+                environment = {**os.environ, **self._env, "ISHMEM_BENCH_KEY": key.hex()}
+                command = [*_command(self.library, self.n), str(listener.address), *self._files]
+                self._process = subprocess.Popen(
+                    command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                    start_new_session=True,
+                )  # fmt: skip
+                self._connections = self._accept(listener)
+        finally:
+            shutil.rmtree(folder)
+
+    def _accept(self, listener: Listener) -> list[Connection]:
+        assert self._process
+        found: dict[int, Connection] = {}
+        listener._listener._socket.settimeout(0.2)  # type: ignore[attr-defined]
+        deadline = time.monotonic() + START
+        while len(found) < self.n:
+            try:
+                connection = listener.accept()
+            except socket.timeout:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise GroupError(f"{self.library} did not start" + self._said()) from None
+                continue
+            pe, n_pes, device = self._receive(connection)
+            if n_pes != self.n:
+                raise GroupError(f"{self.library} started {n_pes} PEs, not {self.n}" + self._said())
+            found[pe], self.device = connection, device
+        return [found[pe] for pe in range(self.n)]
+
+    def _said(self) -> str:
+        time.sleep(0.2)  # last words may still be on their way
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return "\n" + "\n".join(lines[-15:]) if lines else ""
+
+    def stop(self, patience: float = 5) -> None:
+        """End the PEs."""
+        for connection in self._connections:
+            connection.close()
+        self._connections = []
+        if self._process:
+            _end(self._process, patience)
+            self._log.close()
+        self._process = None
+
+
+def _end(process: subprocess.Popen[bytes], patience: float) -> None:
+    for end, seconds in ((lambda: None, patience), (process.terminate, 5), (process.kill, None)):
+        end()
+        try:
+            process.wait(seconds)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+class LocalGroup:
+    """The group of `Local`: this process."""
+
+    library, device, running = "local", "", True
+
+    def __init__(self, n: int) -> None:
+        self._worker = Worker(Local(n))
+
+    def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
+        """Do what is asked; ``timeout`` is left to the program."""
+        return [answer(self._worker, request)]
+
+    def stop(self, patience: float = 5) -> None:
+        """Do nothing."""

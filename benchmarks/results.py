@@ -1,0 +1,108 @@
+"""Results as files: JSON with the environment they were measured in, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ishmem import info
+from ishmem.benchmarks.runner import Options, Row
+
+FORMAT = 1
+_CSV = ("op", "side", "axes", "pes", "contender", "status", "median", "q1", "q3", "min", "bytes", "GB/s", "Mop/s")
+
+
+def environment(device: str = "") -> dict[str, Any]:
+    """Return where and with what the results were measured."""
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "host": platform.node(),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "device": device,
+        "commit": _commit(),
+        "versions": info.versions(),
+        "settings": info.settings_that_are_set(),
+    }
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _commit() -> str:
+    """Return the commit of the checkout that this package is in, with ``+`` when files are changed; else nothing."""
+    folder = Path(__file__).resolve().parent
+    words = ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        tracked = subprocess.run([*words[:3], "ls-files", "--error-unmatch", "results.py"], capture_output=True)
+        done = subprocess.run(words, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if tracked.returncode == 0 else ""
+
+
+def write(path: Path, rows: Iterable[Row], options: Options, device: str, complete: bool) -> None:
+    """Write results as JSON, a row in a line."""
+    head = {
+        "format": FORMAT,
+        "complete": complete,
+        "environment": environment(device),
+        "options": asdict(options),
+    }
+    text = json.dumps(head, indent=1)[:-2]
+    lines = ",\n".join(json.dumps(row.as_dict()) for row in rows)
+    path.write_text(f'{text},\n "rows": [\n{lines}\n]}}\n')
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
+    """Read results; gives all but the rows, and the rows.
+
+    Raises:
+        ValueError: The file holds no results of ``ishmem bench``.
+    """
+    try:
+        data = json.loads(Path(path).read_text())
+        if data.pop("format") != FORMAT:
+            raise ValueError("of another format")
+        return data, [Row(**row) for row in data.pop("rows")]
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} holds no results of ishmem bench: {error}") from None
+
+
+def options_of(head: dict[str, Any]) -> Options:
+    """Return the options that results were measured with."""
+    given = dict(head["options"])
+    given.update({name: tuple(value) for name, value in given.items() if isinstance(value, list)})
+    given["axes"] = {name: tuple(values) for name, values in given["axes"].items()}
+    return Options(**given)
+
+
+def as_csv(rows: Iterable[Row]) -> str:
+    """Write results as CSV; times in seconds."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_CSV)
+    for row in rows:
+        axes = " ".join(f"{name}={value}" for name, value in row.axes.items())
+        cells = [row.op, row.side, axes, row.pes, row.contender, row.status]
+        if row.seconds:
+            cells += [row.seconds[name] for name in ("median", "q1", "q3", "min")]
+            cells += [row.nbytes, row.bandwidth / 1e9, row.rate / 1e6]
+        writer.writerow(cells)
+    return out.getvalue()

@@ -1,0 +1,292 @@
+"""Goes through the points of the cases: prepares the contenders, times their batches in turn, checks the data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Union
+
+from ishmem.benchmarks.frame import Case, Point
+from ishmem.benchmarks.group import Answer, Group, GroupError, LocalGroup, missing
+
+MACHINE = "machine"
+"""The contender that the limits of ishmem's plans are shown as."""
+_MOST = 10_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose.
+
+    Attributes:
+        ops: Operations; empty: all. Sides likewise.
+        sizes: Sizes of the cases that take them.
+        pes: Numbers of PEs; empty: those of each case.
+        axes: Chosen values of the other axes, as text.
+        peers: Libraries beside ishmem.
+        batch: Seconds of one batch.
+        batches: Number of batches, fewer where one takes much longer than ``batch``.
+        timeout: Seconds that one step of a point may take.
+        files: Files of the user's with more cases.
+    """
+
+    ops: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = (8,)
+    pes: tuple[int, ...] = ()
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    peers: tuple[str, ...] = ()
+    batch: float = 0.004
+    batches: int = 15
+    timeout: float = 60.0
+    files: tuple[str, ...] = ()
+
+
+@dataclass
+class Row:
+    """One contender at one point.
+
+    Attributes:
+        status: ``ok``, ``skipped``, ``wrong`` or ``failed``; all but the first with a ``reason``.
+        seconds: Of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each that of the slowest PE.
+        nbytes: Bytes that one operation moves.
+        active: How many PEs did it at the same time.
+    """
+
+    op: str
+    side: str
+    pes: int
+    contender: str
+    axes: Point
+    status: str = "ok"
+    reason: str = ""
+    statement: str = ""
+    limit: str = ""
+    nbytes: int = 0
+    active: int = 1
+    calls: int = 0
+    batches: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        """Operations a second, of all active PEs."""
+        return self.active / self.seconds["median"]
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second, of all active PEs."""
+        return self.nbytes * self.rate
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as what JSON can hold."""
+        return asdict(self)
+
+
+AnyGroup = Union[Group, LocalGroup]
+Rows = list[Row]
+
+
+class _Contestant:
+    """A contender at a point: the group that runs it, and what has been measured so far."""
+
+    def __init__(self, group: AnyGroup, which: str, row: Row, plan: dict[str, Any]) -> None:
+        self.row = row
+        self._group, self._which = group, which
+        self._counted: bool = plan["counted"]
+        self._operations: int = plan["operations"]
+        self._active: tuple[int, ...] | None = plan["active"]
+        row.statement = plan["statement"] if which == "main" else plan["limit"]
+        row.nbytes = plan["nbytes"]
+        row.active = row.pes if self._active is None else len(self._active)
+        self.done = self.number = 0
+        self._seconds: list[float] = []
+
+    def run(self, number: int, batches: int, timeout: float) -> list[float]:
+        """Run on the active PEs; gives the seconds of the slowest of them for each batch."""
+        answers = self._group.ask(("run", self._which, number, batches), self._active, timeout)
+        self.done += number * batches
+        return [max(times) for times in zip(*(_value(one) for one in answers))]
+
+    def calibrate(self, options: Options) -> None:
+        """Find how many calls make a batch."""
+        # A launch is not to count beside the loop in the kernel.
+        target = options.batch * (4 if self._counted else 1)
+        self.number = 1
+        while self.number < _MOST:
+            (seconds,) = self.run(self.number, 1, options.timeout)
+            if seconds >= 0.7 * target:
+                break
+            self.number = min(max(2 * self.number, int(self.number * target / max(seconds, 1e-9))), _MOST)
+            if self.number <= 2 and seconds > 0.35 * target:
+                break
+        self.row.calls = self.number
+
+    def measure(self, batches: int, timeout: float) -> float:
+        """Take some batches; gives how long they took."""
+        if self.row.status != "ok":
+            return 0.0
+        times = self.run(self.number, batches, timeout)
+        self._seconds += [seconds / self.number / self._operations for seconds in times]
+        return sum(times)
+
+    def finish(self) -> None:
+        """Fill in the row."""
+        times = self._seconds
+        quartiles = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
+        self.row.batches = len(times)
+        self.row.seconds = dict(zip(("q1", "median", "q3"), quartiles), min=min(times))
+
+    def verify(self, timeout: float) -> None:
+        """Check the data, on all PEs; raises `_Bad`."""
+        for each in self._group.ask(("verify", self.done), None, timeout):
+            _value(each)
+
+
+@dataclass
+class _Entry:
+    """A library at a point: its row, and the contestants, of which the second is the machine's limit."""
+
+    row: Row
+    group: AnyGroup | None = None
+    contestants: list[_Contestant] = field(default_factory=list)
+
+
+class _Bad(Exception):
+    """An answer that is not ``ok``: status and reason."""
+
+
+@contextlib.contextmanager
+def _noted(row: Row) -> Iterator[None]:
+    """Write what goes wrong into a row."""
+    try:
+        yield
+    except _Bad as bad:
+        row.status, row.reason = bad.args
+    except GroupError as error:
+        row.status, row.reason = "failed", str(error)
+
+
+def _value(one: Answer) -> Any:
+    status, value = one
+    if status != "ok":
+        raise _Bad(status, value)
+    return value
+
+
+def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]:
+    """List what is to be measured: case, number of PEs, point."""
+    counts = sorted({n for one in cases for n in options.pes or one.pes})
+    return [
+        (one, n, point)
+        for n in counts
+        for one in cases
+        if n in (options.pes or one.pes)
+        for point in one.points(n, options.sizes, options.axes)
+    ]
+
+
+class Runner:
+    """Runs cases; a context manager that ends the groups."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.device = ""
+        self._groups: dict[tuple[str, int], AnyGroup] = {}
+        self._missing = {peer: missing(peer) for peer in options.peers}
+        self.present = tuple(peer for peer, reason in self._missing.items() if not reason)
+
+    def __enter__(self) -> Runner:
+        """Return the runner."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: Any) -> None:
+        """End all groups, without patience after an error or Ctrl-C."""
+        self._stop(0 if kind else 5)
+
+    def _stop(self, patience: float) -> None:
+        for group in self._groups.values():
+            group.stop(patience)
+        self._groups.clear()
+
+    def run(self, points: list[tuple[Case, int, Point]]) -> Iterator[Rows]:
+        """Measure; gives the rows of each point."""
+        before = 0
+        for one, n, point in points:
+            if n != before:
+                self._stop(5)
+            before = n
+            yield self._rows(one, n, point)
+
+    def _rows(self, one: Case, n: int, point: Point) -> Rows:
+        contenders = [name for name in one.bodies if name in ("ishmem", "local", *self.options.peers)]
+        entries = [self._enter(one, contender, n, point) for contender in contenders]
+        contestants = [contestant for entry in entries for contestant in entry.contestants]
+        self._take_batches(contestants)
+        for entry in entries:
+            self._leave(entry)
+        limits = [each.row for each in contestants if each.row.contender == MACHINE and each.row.seconds]
+        return [entry.row for entry in entries] + limits
+
+    def _enter(self, one: Case, contender: str, n: int, point: Point) -> _Entry:
+        """Run the body and the statement once, check the data, and find how many calls make a batch."""
+        row = Row(one.name, one.side, n, "ishmem" if contender == "local" else contender, point, limit=one.limit)
+        entry = _Entry(row)
+        with _noted(row):
+            if self._missing.get(contender):
+                raise _Bad("skipped", self._missing[contender])
+            entry.group = self._group(contender, n)
+            answers = entry.group.ask(("prepare", one.key, point), None, self.options.timeout)
+            plan = [_value(each) for each in answers].pop()
+            self.device = self.device or entry.group.device
+            first = _Contestant(entry.group, "main", row, plan)
+            first.run(1, 1, self.options.timeout)
+            first.verify(self.options.timeout)
+            found = [first]
+            if plan["limit"]:
+                limit = Row(one.name, one.side, n, MACHINE, point, limit=one.limit)
+                found.append(_Contestant(entry.group, "limit", limit, plan))
+            for contestant in found:
+                contestant.calibrate(self.options)
+            entry.contestants = found
+        return entry
+
+    def _take_batches(self, contestants: list[_Contestant]) -> None:
+        """Let the contestants take turns, so that what else the machine does hits all of them."""
+        wanted, at_once = self.options.batches, 3
+        for contestant in contestants:
+            with _noted(contestant.row):
+                spent = contestant.measure(1, self.options.timeout)
+                # Slow ones get fewer batches: as many as fit into twice the time, at least 3.
+                fit = int(2 * self.options.batches * self.options.batch / max(spent, 1e-9))
+                wanted = min(wanted, max(3, fit))
+        for taken in range(1, wanted, at_once):
+            for contestant in contestants:
+                with _noted(contestant.row):
+                    contestant.measure(min(at_once, wanted - taken), self.options.timeout)
+        for contestant in contestants:
+            if contestant.row.status == "ok":
+                contestant.finish()
+
+    def _leave(self, entry: _Entry) -> None:
+        """Check the data at the end, and free what the plan uses."""
+        if entry.group is None or not entry.group.running:
+            return
+        with _noted(entry.row):
+            for contestant in entry.contestants[:1]:
+                contestant.verify(self.options.timeout)
+        if entry.group.running:
+            with _noted(entry.row):
+                entry.group.ask(("release",), None, self.options.timeout)
+
+    def _group(self, contender: str, n: int) -> AnyGroup:
+        if (contender, n) not in self._groups:
+            env = {"ISHMEM_SYMMETRIC_SIZE": str(4 * max(self.options.sizes, default=0) + (64 << 20))}
+            env = {name: value for name, value in env.items() if name not in os.environ}
+            local = contender == "local"
+            made = LocalGroup(n) if local else Group(contender, n, self.options.files, env)
+            self._groups[contender, n] = made
+        return self._groups[contender, n]

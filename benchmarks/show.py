@@ -1,0 +1,126 @@
+"""The table: a line for each point, as it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ishmem.benchmarks.runner import MACHINE, Row, Rows
+
+COLUMNS = (
+    ("operation", 17, "<"), ("size", 5, ">"), ("PEs", 3, ">"), ("time", 9, ">"), ("±", 5, ">"), ("GB/s", 7, ">"),
+    ("Mop/s", 8, ">"), ("machine", 9, ">"), ("ratio", 6, ">"), ("mpi4py", 9, ">"), ("ratio", 6, ">"),
+    ("shmem4py", 9, ">"), ("ratio", 6, ">"),
+)  # fmt: skip
+"""Title, width and alignment."""
+
+
+class Screen:
+    """The table on the terminal with a progress bar below it; where there is no terminal, the table alone."""
+
+    def __init__(self, peers: Sequence[str], total: int) -> None:
+        self._peers = peers
+        self._console = Console(soft_wrap=True, highlight=False)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._progress = Progress(
+            *columns, console=self._console, transient=True, disable=not self._console.is_terminal
+        )
+        self._task = self._progress.add_task("", total=total)
+
+    def __enter__(self) -> Screen:
+        """Print the head of the table."""
+        self._progress.start()
+        self._print(header(self._peers), style="bold")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the progress bar away."""
+        self._progress.stop()
+
+    def show(self, rows: Rows) -> None:
+        """Print the line of a point."""
+        self._print(line(rows, self._peers), style="red" if rows[0].status in ("wrong", "failed") else None)
+        for problem in problems(rows):
+            self._print(problem, style="red")
+        self._progress.update(self._task, advance=1, description=rows[0].op)
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._print(text)
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        self._progress.console.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def header(peers: Sequence[str]) -> str:
+    """Return the head of the table."""
+    return _line([title for title, _width, _side in COLUMNS], peers)
+
+
+def line(rows: Rows, peers: Sequence[str]) -> str:
+    """Return the line of a point: ishmem's figures, then the others' times, and ishmem's as multiples of theirs."""
+    own, others = rows[0], {row.contender: row for row in rows[1:]}
+    size = own.axes.get("size")
+    cells = [name_of(own), "" if size is None else short_size(size), str(own.pes)]
+    if own.status != "ok":
+        return _line(cells, peers).rstrip() + f"  {own.status}: {_first_line(own.reason)}"
+    spread = (own.seconds["q3"] - own.seconds["q1"]) / own.seconds["median"] / 2
+    bandwidth = f"{own.bandwidth / 1e9:.3g}" if own.nbytes else ""
+    cells += [short_time(own.seconds["median"]), f"{spread:.0%}", bandwidth, f"{own.rate / 1e6:.3g}"]
+    for contender in (MACHINE, "mpi4py", "shmem4py"):
+        cells += _beside(own, others.get(contender))
+    return _line(cells, peers)
+
+
+def problems(rows: Rows) -> list[str]:
+    """Return what the table has no room for: why rows of other contenders are missing."""
+    bad = [row for row in rows if row.status in ("wrong", "failed")]
+    told = rows[0] if "\n" not in rows[0].reason else None  # in the line of the point
+    return [f"    {row.contender}: {row.status}: {row.reason}" for row in bad if row is not told]
+
+
+def _beside(own: Row, other: Row | None) -> list[str]:
+    if other is None:
+        return ["", ""]
+    if other.status != "ok":
+        return [other.status, ""]
+    return [short_time(other.seconds["median"]), f"{own.seconds['median'] / other.seconds['median']:.2f}"]
+
+
+def _line(cells: list[str], peers: Sequence[str]) -> str:
+    shown = 9 + 2 * sum(name in peers for name in ("mpi4py", "shmem4py"))
+    columns = COLUMNS if "mpi4py" in peers else (*COLUMNS[:9], *COLUMNS[11:])
+    return " ".join(f"{cell:{side}{width}}" for cell, (_title, width, side) in zip(cells, columns[:shown]))
+
+
+def name_of(row: Row) -> str:
+    """Return operation, side and axes but the size, shortly."""
+    rest = [f"{value}" for name, value in row.axes.items() if name != "size"]
+    return " ".join([f"{row.op}", *([row.side] if row.side != "host" else []), *rest])
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def short_size(size: Any) -> str:
+    """Write a number of bytes in three or four characters."""
+    for unit, shift in (("G", 30), ("M", 20), ("K", 10)):
+        if size >= 1 << shift and size % (1 << shift) == 0:
+            return f"{size >> shift}{unit}"
+    return str(size)
+
+
+def short_time(seconds: float) -> str:
+    """Write a time with three digits."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
+        value = seconds * factor
+        if value >= 1 or unit == "ns":
+            return f"{value:.3g} {unit}" if value < 999.5 else f"{value:.0f} {unit}"
+    return ""

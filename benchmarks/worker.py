@@ -1,0 +1,105 @@
+"""A PE of a group: prepares plans, runs their statements and checks the data, as the runner asks.
+
+``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import timeit
+import traceback
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+from ishmem.benchmarks import frame
+from ishmem.benchmarks.frame import Plan, Point, Skip, Wrong
+from ishmem.benchmarks.worlds import WORLDS, World
+
+
+class Worker:
+    """Answers requests: the name of a method and its arguments."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._plan: Plan | None = None
+        self._done = {"main": 0, "limit": 0}
+
+    def prepare(self, key: str, point: Point) -> dict[str, Any]:
+        """Run the body of a case; gives what the runner needs to know of the plan."""
+        self._plan = frame.CASES[key].bodies[self.world.library](self.world, **point)
+        self._done = {"main": 0, "limit": 0}
+        self.world.barrier()
+        plan = self._given()
+        told = ("statement", "nbytes", "operations", "counted", "active", "limit")
+        return {name: getattr(plan, name) for name in told}
+
+    def run(self, which: str, number: int, batches: int) -> list[float]:
+        """Run the statement, or the limit, ``number`` times in each batch; gives the seconds of each."""
+        plan = self._given()
+        statement = plan.statement if which == "main" else plan.limit or ""
+        timer = timeit.Timer(statement, plan.setup, globals=plan.names)
+        seconds = []
+        for _ in range(batches):
+            plan.names.update(done=self._done[which], count=number)
+            if plan.active is None:
+                self.world.barrier()
+            seconds.append(timer.timeit(1 if plan.counted else number))
+            self._done[which] += number
+        return seconds
+
+    def verify(self, done: int) -> None:
+        """Check the data after so many runs on each active PE."""
+        self.world.barrier()
+        check = self._given().check
+        if check:
+            check(done)
+        self.world.barrier()
+
+    def release(self) -> None:
+        """Free what the plan uses."""
+        self._plan = None
+        self.world.release()
+
+    def _given(self) -> Plan:
+        if self._plan is None:
+            raise RuntimeError("nothing is prepared")
+        return self._plan
+
+
+def answer(worker: Worker, request: tuple[Any, ...]) -> tuple[str, Any]:
+    """Do what is asked: gives ``ok``, ``skipped``, ``wrong`` or ``failed``, with a result or the reason."""
+    try:
+        return "ok", getattr(worker, request[0])(*request[1:])
+    except Skip as reason:
+        return "skipped", str(reason)
+    except Wrong as reason:
+        return "wrong", str(reason)
+    except Exception as error:
+        return "failed", f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+
+
+def serve(connection: Connection, world: World) -> None:
+    """Answer until the runner closes the connection."""
+    connection.send((world.pe, world.n_pes, getattr(world, "device_of", lambda pe: "")(world.right)))
+    worker = Worker(world)
+    while True:
+        try:
+            request = connection.recv()
+        except (EOFError, ConnectionError):
+            break
+        connection.send(answer(worker, request))
+    world.close()
+
+
+def main() -> None:
+    """Run the worker."""
+    library, address, *files = sys.argv[1:]
+    frame.load(tuple(files))
+    world = WORLDS[library]()  # before it connects: joining is collective, and connections are accepted one by one
+    with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["ISHMEM_BENCH_KEY"])) as link:
+        serve(link, world)
+
+
+if __name__ == "__main__":
+    main()

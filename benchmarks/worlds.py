@@ -1,0 +1,195 @@
+"""What a body is given: a PE of a job of one library, with its arrays and who its neighbours are."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from ishmem.benchmarks.frame import Wrong, values
+
+
+class World:
+    """A PE.
+
+    Attributes:
+        pe: Its number.
+        n_pes: Number of PEs.
+        right: The next PE, to which it sends.
+        left: The PE before, which sends to it.
+    """
+
+    library = ""
+
+    def __init__(self, pe: int, n_pes: int) -> None:
+        self.pe, self.n_pes = pe, n_pes
+        self.right, self.left = (pe + 1) % n_pes, (pe - 1) % n_pes
+
+    def barrier(self) -> None:
+        """Wait for all PEs."""
+
+    def release(self) -> None:
+        """Free what the bodies have made; collective."""
+
+    def close(self) -> None:
+        """Leave the job; collective."""
+
+    def received(self, active: tuple[int, ...] | None) -> bool:
+        """Whether this PE is the right neighbour of an active one."""
+        return active is None or self.left in active
+
+    def sent(self, active: tuple[int, ...] | None) -> bool:
+        """Whether this PE is active."""
+        return active is None or self.pe in active
+
+    def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
+        """Raise `Wrong` unless an array holds these values."""
+        array = np.asarray(seen.asnumpy() if hasattr(seen, "asnumpy") else seen).reshape(-1)
+        if not np.array_equal(array, wanted):
+            bad = np.flatnonzero(array != wanted)
+            first = int(bad[0]) if bad.size else 0
+            raise Wrong(
+                f"PE {self.pe}: {bad.size} of {wanted.size} elements are wrong; "
+                f"element {first} is {array[first]}, not {wanted[first]}"
+            )
+
+
+class Ishmem(World):
+    """A PE of an ishmem job."""
+
+    library = "ishmem"
+
+    def __init__(self, joined: bool = False) -> None:
+        """Join the job that ishmrun started, unless this process has."""
+        import ishmem
+
+        if not joined:
+            ishmem.init()
+        super().__init__(ishmem.my_pe(), ishmem.n_pes())
+
+    def barrier(self) -> None:
+        import ishmem
+
+        ishmem.barrier_all()
+
+    def release(self) -> None:
+        import ishmem
+
+        ishmem.free_all()
+
+    def close(self) -> None:
+        import ishmem
+
+        ishmem.finalize()
+
+    def filled(self, nbytes: int) -> Any:
+        """Return a symmetric array of this PE's values."""
+        import ishmem
+
+        return ishmem.array(values(nbytes, self.pe))
+
+    def blank(self, nbytes: int) -> Any:
+        """Return a symmetric array of zeros."""
+        import ishmem
+
+        return ishmem.zeros(nbytes // 8 or nbytes, dtype="int64" if nbytes % 8 == 0 else "uint8")
+
+    def host_view(self, array: Any, pe: int) -> memoryview:
+        """Return the bytes of a symmetric array at a PE, as the host's own loads and stores reach them."""
+        from ishmem import job
+
+        heap = job.current().heap
+        return heap.host_view(pe, array.get_array()._pointer - heap.base, array.nbytes)
+
+    def device_of(self, pe: int) -> str:
+        """Return the name of the device, with the route of host copies to a PE."""
+        from ishmem import job
+
+        return str(job.current().heap.queue.sycl_device.name)
+
+
+class Mpi(World):
+    """A rank of MPI_COMM_WORLD."""
+
+    library = "mpi4py"
+
+    def __init__(self) -> None:
+        from mpi4py import MPI
+
+        self.MPI, self.comm = MPI, MPI.COMM_WORLD
+        self._windows: list[Any] = []
+        super().__init__(self.comm.Get_rank(), self.comm.Get_size())
+
+    def barrier(self) -> None:
+        self.comm.Barrier()
+
+    def window(self, nbytes: int, values: np.ndarray[Any, Any] | None = None) -> tuple[Any, np.ndarray[Any, Any]]:
+        """Return a window, locked for all, and its memory of this rank: words, or bytes where words do not fit."""
+        window = self.MPI.Win.Allocate(max(nbytes, 8), comm=self.comm)
+        memory = np.asarray(window.tomemory())[:nbytes].view("int64" if nbytes % 8 == 0 else "uint8")
+        memory[:] = 0 if values is None else values
+        window.Lock_all()
+        self.comm.Barrier()
+        self._windows.append(window)
+        return window, memory
+
+    def release(self) -> None:
+        for window in self._windows:
+            window.Unlock_all()
+            window.Free()
+        self._windows.clear()
+
+
+class Shmem(World):
+    """A PE of a shmem4py job."""
+
+    library = "shmem4py"
+
+    def __init__(self) -> None:
+        from shmem4py import shmem
+
+        self.shmem = shmem
+        self._arrays: list[Any] = []
+        super().__init__(shmem.my_pe(), shmem.n_pes())
+
+    def barrier(self) -> None:
+        self.shmem.barrier_all()
+
+    def array(self, contents: np.ndarray[Any, Any]) -> Any:
+        """Return a symmetric array of these values."""
+        array = self.shmem.zeros(contents.shape, dtype=contents.dtype)
+        array[...] = contents
+        self.shmem.barrier_all()
+        self._arrays.append(array)
+        return array
+
+    def filled(self, nbytes: int) -> Any:
+        """Return a symmetric array of this PE's values."""
+        return self.array(values(nbytes, self.pe))
+
+    def blank(self, nbytes: int) -> Any:
+        """Return a symmetric array of zeros."""
+        return self.array(np.zeros_like(values(nbytes, 0)))
+
+    def release(self) -> None:
+        for array in self._arrays:
+            self.shmem.free(array)
+        self._arrays.clear()
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):  # the finalize of Open MPI's crashes in places
+            self.shmem.barrier_all()
+
+
+class Local(World):
+    """The process of the command itself: runs whole programs."""
+
+    library = "local"
+
+    def __init__(self, n_pes: int) -> None:
+        super().__init__(0, n_pes)
+
+
+WORLDS: dict[str, Any] = {world.library: world for world in (Ishmem, Mpi, Shmem)}
+"""The class of each library."""
