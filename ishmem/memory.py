@@ -433,7 +433,9 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    result[...] = value if np.isscalar(value) else dpnp.asarray(value, sycl_queue=job.current().heap.queue)
+    # Host values at once: dpctl leaks some hundred bytes with each copy from one device array to another.
+    direct = np.isscalar(value) or isinstance(value, np.ndarray)
+    result[...] = value if direct else dpnp.asarray(value, sycl_queue=job.current().heap.queue)
 
 
 def _bytes_request(routine: str, nbytes: Any, alignment: int = ALIGNMENT) -> _Request:
