@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import math
 import os
 import select
 import selectors
@@ -31,8 +32,12 @@ _VERDICT_TIMEOUT = 5.0  # how long a PE waits for the hub to say how a timed-out
 _RETRY = 0.01
 _STRANGERS = 64  # connections that have not said who they are
 
+_LOOK = 0.1  # how often a PE that waits for others looks whether they live, and says that it waits
+_FATE_PATIENCE = 1.0  # how long it may take until the launcher has seen the end of a process
+
 Part = tuple[bytes, list[int]]
 Outcome = Union[IshmemError, None]
+Fate = Callable[[int, float], Union[str, None]]
 
 
 class _Round:
@@ -72,6 +77,7 @@ class Links:
         self.on_lost: Callable[[int, str], None] | None = None
         self.on_left: Callable[[int], None] | None = None
         self.on_exit: Callable[[int], None] | None = None
+        self._fate: Fate = lambda pe, patience: None
         self._job = job
         self._closed = False
         self._calling = threading.Lock()  # one collective at a time
@@ -98,8 +104,11 @@ class Links:
         timeout: float,
         on_lost: Callable[[int, str], None] | None = None,
         on_left: Callable[[int], None] | None = None,
+        fate: Fate | None = None,
     ) -> Links:
         """Connect the PEs of a job; ``job`` is a name that only its PEs know.
+
+        ``fate`` says how a PE's process has ended, or None; it is given so many seconds to find out.
 
         Collective; blocks until all PEs have come.
 
@@ -112,6 +121,7 @@ class Links:
             raise ValueError(f"PE {pe} of {n_pes}: PEs are numbered from 0, up to {wire.MAX_PES} of them")
         links = cls(job, pe, n_pes)
         links.on_lost, links.on_left = on_lost, on_left
+        links._fate = fate or links._fate
         deadline = time.monotonic() + timeout
         try:
             if n_pes > 1:
@@ -142,10 +152,10 @@ class Links:
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._gather(payload, fds, what, timeout, deadline)
 
-    def leave(self, timeout: float | None = None) -> None:
+    def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
         """Leave the job politely.
 
-        Collective; blocks until every other PE has left or is lost.
+        Collective; blocks until every other PE has left or is lost. ``look`` is called now and then, and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -155,8 +165,12 @@ class Links:
             self._check_open()
             self.left.add(self.pe)
             self._forward(Message(Kind.LEFT, self.pe))
-            if not self._changed.wait_for(lambda: not self._awaited(), timeout):
+            if not self._wait_for(lambda: not self._awaited(), timeout, look):
                 raise IshmemError(f"{_name(self._awaited())} did not leave within {timeout:g} s")
+
+    def awaited(self) -> str:
+        """Name the PEs that have still to leave."""
+        return _name(self._awaited())
 
     def exit(self, status: int) -> None:
         """Tell all PEs to end with a status; does not wait for them."""
@@ -226,7 +240,25 @@ class Links:
         def done() -> bool:
             return bool(current.error) or self._closed or len(current.parts) == self.n_pes
 
-        return self._changed.wait_for(done, timeout)
+        return self._wait_for(done, timeout, None if self._sequence > 1 else self._look_for_absent)
+
+    def _wait_for(self, done: Callable[[], bool], timeout: float | None, look: Callable[[], None] | None) -> bool:
+        """Wait for a change that makes ``done`` true; call ``look`` meanwhile."""
+        if look is None:
+            return self._changed.wait_for(done, timeout)
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while not self._changed.wait_for(done, min(_LOOK, deadline - time.monotonic())):
+            if time.monotonic() >= deadline:
+                return False
+            look()
+        return True
+
+    def _look_for_absent(self) -> None:
+        """Count PEs as lost whose processes have ended before they connected."""
+        if self.pe == 0:
+            for pe in set(range(1, self.n_pes)) - set(self._peers) - set(self.lost) - self.left:
+                if how := self._fate(pe, 0.0):
+                    self._lose(pe, how)
 
     def _round(self, sequence: int) -> _Round:
         current = self._rounds.get(sequence)
@@ -282,7 +314,8 @@ class Links:
             self._end(pe, f"its connection failed: {error}")
             return
         if received is None:
-            self._end(pe, f"process {wire.peer_process(connection)[0]} ended without leaving")
+            how = self._fate(pe, _FATE_PATIENCE)
+            self._end(pe, how or f"process {wire.peer_process(connection)[0]} ended without leaving")
             return
         message, fds = received
         try:
@@ -396,7 +429,7 @@ class Links:
         if self.pe == 0:
             self._listener = _listen(self._job)
         else:
-            self._peers[0] = _join(self._job, self.pe, self.n_pes, timeout, deadline)
+            self._peers[0] = self._join(timeout, deadline)
         self._wake = socket.socketpair()
         self._watch(self._wake[0], lambda _: None)
         if self._listener:
@@ -406,6 +439,17 @@ class Links:
         self._reader = threading.Thread(target=self._read, name=f"ishmem-links-{self.pe}", daemon=True)
         self._reader.start()
         _alive.add(self)
+
+    def _join(self, timeout: float, deadline: float) -> socket.socket:
+        """Return the connection to PE 0, which may start later than this PE."""
+        while True:
+            if connection := _try_join(self._job, self.pe, self.n_pes, deadline):
+                return connection
+            if how := self._fate(0, 0.0):
+                raise PeerLost(f"PE 0 is lost: {how}", 0)
+            if time.monotonic() > deadline:
+                raise IshmemError(f"PE 0 did not arrive in init within {timeout:g} s")
+            time.sleep(_RETRY)
 
     def _watch(self, connection: socket.socket, call: Callable[[socket.socket], None]) -> None:
         self._selector.register(connection, selectors.EVENT_READ, (call, connection))
@@ -504,25 +548,22 @@ def _listen(job: str) -> socket.socket:
     return listener
 
 
-def _join(job: str, pe: int, n_pes: int, timeout: float, deadline: float) -> socket.socket:
-    """Return the connection to PE 0, which may start later than this PE."""
-    while True:
-        connection = wire.new_socket()
-        try:
-            connection.connect(wire.address(job))
-            wire.check_user(wire.peer_process(connection)[1])
-            wire.send(connection, wire.hello(job, pe, n_pes))
-            if _is_welcome(connection, deadline):
-                return connection
-        except (ConnectionError, BlockingIOError):
-            pass  # not there yet, or busy
-        except BaseException:
-            connection.close()
-            raise
+def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket | None:
+    """Return the connection to PE 0, or None when it is not there yet, or busy."""
+    connection = wire.new_socket()
+    try:
+        connection.connect(wire.address(job))
+        wire.check_user(wire.peer_process(connection)[1])
+        wire.send(connection, wire.hello(job, pe, n_pes))
+        if _is_welcome(connection, deadline):
+            return connection
+    except (ConnectionError, BlockingIOError):
+        pass
+    except BaseException:
         connection.close()
-        if time.monotonic() > deadline:
-            raise IshmemError(f"PE 0 did not arrive in init within {timeout:g} s")
-        time.sleep(_RETRY)
+        raise
+    connection.close()
+    return None
 
 
 def _is_welcome(connection: socket.socket, deadline: float) -> bool:

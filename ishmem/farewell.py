@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from . import _core
+from .board import Board
 
 if TYPE_CHECKING:
     from .ipc.exchange import Links
@@ -28,15 +29,27 @@ _SIGNAL = signal.SIGRTMAX - 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def prepare(links: Links) -> list[int]:
-    """Let this process be ended by the others; return the process numbers of all PEs. Collective."""
+def prepare(links: Links, board: Board | None) -> tuple[list[int], Board]:
+    """Let this process be ended by the others; return the process numbers of all PEs, and the board. Collective.
+
+    A PE that has no board takes that of PE 0.
+    """
     _core.exit_on(_SIGNAL)
-    return [int(payload) for payload, _fds in links.allgather(str(os.getpid()).encode(), what="init")]
+    shared = [board.fd] if board and links.pe == 0 else []
+    parts = links.allgather(str(os.getpid()).encode(), shared, what="init")
+    ((fd,),) = (fds for _payload, fds in parts if fds)
+    if board is None:
+        board = Board(fd, links.n_pes)
+        board.join(links.pe, "init")
+    else:
+        os.close(fd)
+    return [int(payload) for payload, _fds in parts], board
 
 
 def end_job(this: Job, status: int) -> NoReturn:
     """End every PE of the job with a status."""
     _flush()
+    this.board.head.closing = 1
     opened = {pid: _open(pid) for pid in this.processes if pid != os.getpid()}
     others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
     this.links.on_lost = None  # their ends are no news

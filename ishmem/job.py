@@ -14,12 +14,14 @@ from .layout import MAX_TEAMS, RECORD, TeamRecord
 from .shape import Shape
 
 if TYPE_CHECKING:
+    from .board import Board
     from .engine import CopyEngine
     from .heap import SymmetricHeap
     from .ipc.exchange import Links
     from .lanes import Lanes
     from .settings import Settings
     from .statics import Statics
+    from .waits import Waits
 
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
@@ -34,6 +36,8 @@ class Job:
     default_engine: CopyEngine
     lanes: Lanes
     statics: Statics
+    board: Board
+    waits: Waits
     processes: list[int]  # of all PEs
 
     def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
@@ -70,6 +74,8 @@ class Job:
 
     def raise_lost(self, routine: str) -> NoReturn:
         """Raise the error of a call that needs a PE that is gone."""
+        if error := self.waits.hang():  # that PE gave up before this one
+            raise error
         pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
         raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 

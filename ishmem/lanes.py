@@ -191,12 +191,13 @@ class Lane:
         """Whether nothing has been submitted that ``drain`` has not seen complete."""
         return not self._submitted
 
-    def drain(self, hopeless: Callable[[], bool]) -> None:
+    def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
         """Wait until everything has completed, or nothing more is to be hoped for."""
         while self._submitted and not hopeless():
             if self._submitted[0].event.execution_status == _COMPLETE:
                 self._submitted.popleft()
             else:
+                look()
                 time.sleep(POLL)
 
     def close(self) -> None:
@@ -249,11 +250,11 @@ class Lanes:
                 self._lanes[queue] = Lane(queue, self._gates)
             return self._lanes[queue]
 
-    def drain(self) -> None:
-        """Wait until everything has completed, unless a PE is lost."""
+    def drain(self, look: Callable[[], None]) -> None:
+        """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
         links = job.current().links
         for lane in list(self._lanes.values()):
-            lane.drain(lambda: bool(links.lost))
+            lane.drain(lambda: bool(links.lost), look)
 
     def close(self) -> None:
         """End all lanes."""

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import amo, check, job, rma
+from . import amo, check, job, rma, waits
 from .errors import StateError
 from .order import quiet
 
@@ -57,10 +57,8 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     if _threads.get(place) == threading.get_ident() and _holder(rma.g(lock, home, index)) == this.pe:
         raise StateError(f"set_lock: PE {this.pe} has the lock in element {index} already, and would wait for itself")
     ticket = amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT & TICKETS
-    while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
-        if this.links.lost or _holder(word) in this.gone:
-            this.raise_lost("set_lock")
-        os.sched_yield()
+    if rma.g(lock, home, index) >> SERVING & TICKETS != ticket:
+        _queue(this, lock, index, home, ticket)
     amo.atomic_add(lock, this.pe + 1, home, index)
     _threads[place] = threading.get_ident()
 
@@ -101,8 +99,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
     word = rma.g(lock, home, index)
     holder = _holder(word)
     if holder != this.pe:
-        who = f"PE {holder} has it" if holder >= 0 else "nobody has it"
-        raise StateError(f"clear_lock: PE {this.pe} does not have the lock in element {index}; {who}")
+        raise StateError(f"clear_lock: PE {this.pe} does not have the lock in element {index}; {_who(word)} has it")
     quiet()
     _threads.pop(place, None)
     amo.atomic_add(lock, released(word >> SERVING & TICKETS) - (this.pe + 1), home, index)
@@ -136,6 +133,20 @@ def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
     check.element(array, index)
     place = check.symmetric(array) + index * ITEM
     return this, place, place // ITEM % this.n_pes
+
+
+def _queue(this: job.Job, lock: ndarray, index: int, home: int, ticket: int) -> None:
+    """Wait until a ticket is served."""
+    with waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as look:
+        while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
+            if this.links.lost or _holder(word) in this.gone:
+                this.raise_lost("set_lock")
+            look()
+            os.sched_yield()
+
+
+def _who(word: int) -> str:
+    return f"PE {_holder(word)}" if word & HOLDERS else "nobody"
 
 
 def _holder(word: int) -> int:

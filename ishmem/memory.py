@@ -9,7 +9,6 @@ on the heap; slices and reshaped views are on it.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -17,7 +16,7 @@ import dpctl.memory
 import dpctl.tensor
 import numpy as np
 
-from . import _core, check, job
+from . import _core, check, job, places
 from .allocator import ALIGNMENT, Allocation
 from .constants import Hint
 from .errors import HeapExhausted, SymmetryError
@@ -456,7 +455,7 @@ def _take(routine: str, request: _Request) -> Allocation:
     """Take what all PEs have agreed on from the heap."""
     heap = job.current().heap
     what = f"{routine} {request}"
-    allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, _caller())
+    allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, places.caller())
     if allocation is None:
         a = heap.allocator
         raise HeapExhausted(
@@ -471,11 +470,3 @@ def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) ->
     """Check arguments on this PE and agree with the others."""
     request, _notes = job.current().together(routine, make, words)
     return request
-
-
-def _caller() -> str:
-    """Return file and line of the innermost frame outside ishmem."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "ishmem":
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -22,6 +22,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ishmem import stack, warden
+from ishmem.board import Board
 from ishmem.errors import IshmemError
 from ishmem.output import Printer
 
@@ -144,7 +145,7 @@ def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
 
 def _forget_outer_job() -> None:
     """Drop what an ishmrun around this one set, so that it does not count as the user's wish."""
-    for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB"):
+    for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED"):
         os.environ.pop(name, None)
     if re.fullmatch(r"level_zero:\d+", os.environ.get("ONEAPI_DEVICE_SELECTOR", "")):
         del os.environ["ONEAPI_DEVICE_SELECTOR"]
@@ -170,7 +171,10 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
     pipes = [(os.pipe(), os.pipe()) for _ in environments] if prefix else []
     outputs = [(out[1], err[1]) for out, err in pipes]
     reports, report = os.pipe()
-    pid = warden.start(warden.Job(command, environments, outputs, report, timeout))
+    board = Board.make(len(environments))
+    for environment in environments:
+        environment["ISHMEM_BOARD"] = board.path
+    pid = warden.start(warden.Job(command, environments, outputs, report, board, timeout, _hang_timeout()))
     with _forwarding(pid):
         for end in (report, *itertools.chain(*outputs)):
             os.close(end)
@@ -187,6 +191,14 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
         if printed:
             printer.run()
         return status
+
+
+def _hang_timeout() -> float | None:
+    """Read ``ISHMEM_TIMEOUT``; what is wrong with it, the PEs say."""
+    try:
+        return _seconds(os.environ.get("ISHMEM_TIMEOUT", ""))
+    except argparse.ArgumentTypeError:
+        return None
 
 
 @contextlib.contextmanager

@@ -120,6 +120,14 @@ class Settings(BaseSettings):
         gt=0,
         allow_inf_nan=False,
     )
+    timeout: Optional[float] = _setting(
+        None,
+        "seconds, more than 0",
+        "how long any wait, or a kernel that the program waits for, may take: then every wait raises `WaitTimeout`, "
+        "which says where each PE is; unset: for ever",
+        gt=0,
+        allow_inf_nan=False,
+    )
     teams_max: int = _setting(
         64, "3 to 64", "teams alive at once on a PE, with the three predefined ones", ge=3, le=64
     )
@@ -133,6 +141,11 @@ class Settings(BaseSettings):
     npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by ishmrun", ge=1)
     job: Optional[str] = _setting(
         None, "32 hexadecimal digits", "name of the job; set by ishmrun", pattern="^[0-9a-f]{32}$"
+    )
+
+    board: Optional[str] = _setting(None, "a path", "memory in which PEs say what they wait in; set by ishmrun")
+    joined: Optional[int] = _setting(
+        None, "a process", "the process that has joined the job: not one that it has started; set by init", ge=1
     )
 
     @model_validator(mode="after")

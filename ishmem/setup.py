@@ -11,7 +11,8 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-from . import _core, check, constants, farewell, job
+from . import _core, check, constants, farewell, job, places, waits
+from .board import Board, State
 from .errors import IshmemError, PeerLost, StateError
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def _place(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, 
         return Place(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
-    if settings.npes is not None:
+    if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a program that a PE has started
+        os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return Place(settings.job, settings.pe, settings.npes)
     return Place(secrets.token_hex(16), 0, 1)
 
@@ -145,19 +147,37 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
     from .ipc.exchange import Links
 
     this = job.Job(place.pe, place.n_pes, settings)
-    this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left)
-    this.links.on_exit = farewell.end_process
+    board = _board(place, settings)
     try:
+        fate = board.fate if board else None
+        this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, fate)
+        this.links.on_exit = farewell.end_process
         this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
         exports = this.heap.exchange(this.links)
-        this.processes = farewell.prepare(this.links)
+        this.processes, this.board = farewell.prepare(this.links, board)
+        this.waits = waits.Waits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
-        this.links.close()
+        if board:
+            board[place.pe].state = State.ABSENT
+        for opened in (getattr(this, name, None) for name in ("waits", "links")):
+            if opened:
+                opened.close()
         _core.set_lost(-1)  # PEs that closed their links too, as this init failed, must not count in the next one
         raise
+    this.waits.begin()
     job.start(this)
     atexit.register(_at_exit)
+
+
+def _board(place: Place, settings: Any) -> Board | None:
+    """Return the board that ishmrun has made, or PE 0 makes; the other PEs get that one from it."""
+    board = Board.find(settings.board, place.n_pes) if place.job == settings.job else None
+    if board is None and place.pe == 0:
+        board = Board.make(place.n_pes)
+    if board:
+        board.join(place.pe, places.describe(places.of_frame(sys._getframe())))
+    return board
 
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
@@ -224,7 +244,8 @@ def finalize() -> None:
     this = job.current()
     leaks = _leaks(this)
     try:
-        this.lanes.drain()
+        with waits.patience(this, lambda: ", for what is on queues") as look:
+            this.lanes.drain(look)
         this.default_engine.quiet()
         this.raise_problems()
     finally:
@@ -240,16 +261,21 @@ def finalize() -> None:
 
 def _leave(this: job.Job) -> None:
     _core.say_farewell()
+    state = State.ABANDONED
     try:
-        this.links.leave(None)
+        with waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
+            this.links.leave(None, look)
+        state = State.LEFT
     finally:
-        _close(this)
+        _close(this, state)
 
 
-def _close(this: job.Job) -> None:
+def _close(this: job.Job, state: State) -> None:
     from . import kernels
 
     atexit.unregister(_at_exit)
+    this.waits.close()
+    this.board[this.pe].state = state
     this.lanes.close()
     for context in list(this.contexts):
         context.close()
@@ -269,7 +295,7 @@ def _leaks(this: job.Job) -> str:
 def abandon() -> None:
     """Leave at once, without waiting for the other PEs; they are told that this PE is lost."""
     if job.running():
-        _close(job.current())
+        _close(job.current(), State.ABANDONED)
 
 
 def _at_exit() -> None:
@@ -277,6 +303,8 @@ def _at_exit() -> None:
     if hasattr(sys, "last_type"):
         abandon()
         return
+    this = job.current()
+    this.board[this.pe].exiting = 1
     log.info("the program ended without ishmem.finalize(); finalising now")
     try:
         finalize()

@@ -69,7 +69,7 @@ def _words(this: Job, found: Violation) -> str:
     from .kernels.guard import NAMES
 
     call = f"{NAMES[found.routine]} in a kernel on PE {this.pe}"
-    array = f"the array of {found.size} elements at {found.address:#x}{_origin(this, found.address)}"
+    array = f"the array of {found.size} elements at {found.address:#x}{origin(this, found.address)}"
     if found.problem == NO_PE:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {this.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
@@ -78,7 +78,7 @@ def _words(this: Job, found: Violation) -> str:
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 
 
-def _origin(this: Job, address: int) -> str:
+def origin(this: Job, address: int) -> str:
     """Say where the array was allocated, when it is in a live allocation."""
     offset = address - this.heap.base
     owners = (a for a in this.heap.allocator.live.values() if 0 <= offset - a.offset < a.reserved)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from ishmem.board import Board, describe_end
+
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
 """Sent to the warden when nobody reads the output any more, or when ishmrun has died."""
@@ -25,6 +27,8 @@ STOP = signal.SIGUSR1
 TIMED_OUT = 124
 GRACE = 2.0
 """Seconds from SIGTERM to SIGKILL, when the job is ended."""
+PATIENCE = 2.0
+"""Seconds that PEs have to end by themselves, once one has failed: their waits raise ``PeerLost``."""
 GRACE_FORWARDED = 10.0
 """Seconds that the PEs have for a signal which the user sent."""
 
@@ -43,14 +47,18 @@ class Job:
         environments: The environment of each PE.
         outputs: Where each PE writes stdout and stderr; empty: where ishmrun does.
         report: Where the warden writes what happened, a line each.
+        board: Where the PEs say what they are doing.
         timeout: Seconds that the job may take.
+        hang_timeout: Seconds that a PE may be in a kernel.
     """
 
     command: list[str]
     environments: list[dict[str, str]]
     outputs: list[tuple[int, int]]
     report: int
+    board: Board
     timeout: float | None = None
+    hang_timeout: float | None = None
 
 
 def start(job: Job) -> int:
@@ -103,7 +111,9 @@ class _Warden:
         self._status: int | None = None
         self._sent: set[int] = set()
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
+        self._end_at: float | None = None
         self._kill_at: float | None = None
+        self._look_at = time.monotonic() if job.hang_timeout else None
 
     def run(self) -> int:
         """Start the PEs and watch them until all have ended."""
@@ -140,7 +150,8 @@ class _Warden:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _step(self) -> None:
-        deadlines = [moment for moment in (self._timeout_at, self._kill_at) if moment is not None]
+        moments = (self._timeout_at, self._end_at, self._kill_at, self._look_at)
+        deadlines = [moment for moment in moments if moment is not None]
         patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
         got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
         if got is None:
@@ -157,11 +168,26 @@ class _Warden:
         if self._kill_at is not None and now >= self._kill_at:
             self._kill_at = None
             self._send(signal.SIGKILL)
+        if self._end_at is not None and now >= self._end_at:
+            self._report(f"not ended within {PATIENCE:g} s: PE {self._names()}; ending it")
+            self._terminate()
         if self._timeout_at is not None and now >= self._timeout_at:
             self._timeout_at = None
-            late = ", ".join(str(pe) for pe, _ in self._running.values())
-            self._report(f"timed out after {self._job.timeout:g} s; ending PE {late}")
+            self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
+            self._report(*self._places())
             self._end(TIMED_OUT)
+        if self._look_at is not None and now >= self._look_at:
+            self._look_for_kernels(now)
+
+    def _look_for_kernels(self, now: float) -> None:
+        """End the job when a PE has been in a kernel for too long: its own threads cannot notice."""
+        limit = self._job.hang_timeout or 0.0
+        self._look_at = now + min(limit / 4, 0.5)
+        beats = [self._job.board[pe].beat for pe, _ in self._running.values()]
+        if any(0 < beat < now - limit for beat in beats) and self._status is None and not self._job.board.head.hang:
+            self._job.board.announce(limit)
+            self._report(*self._job.board.head.text.splitlines())
+            self._end(TIMED_OUT, PATIENCE)
 
     def _reap(self) -> None:
         """Take note of the children that ended; the PEs' orphans are among them."""
@@ -176,23 +202,53 @@ class _Warden:
                     self._ended(pe, process.returncode)
 
     def _ended(self, pe: int, code: int) -> None:
-        if code == 0:
+        board, first = self._job.board, self._status is None
+        deserted = board[pe].is_inside and not board.head.closing
+        board[pe].code = code
+        tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
+        places = self._places() if tell else []
+        board[pe].ended = 1  # the other PEs wait for this before they raise
+        if code == 0 and not deserted:
             return
         if -code not in self._sent:
-            others = "; ending the other PEs" if self._running and self._status is None else ""
-            self._report(f"PE {pe} {_how(code)}{others}")
-        status = 128 - code if code < 0 else code
+            others = "; ending the other PEs" if self._running and first else ""
+            self._report(f"PE {pe} {describe_end(code)}{' without ishmem.finalize()' * (code == 0)}{others}")
+        status = 128 - code if code < 0 else code or 1
         if self._sent.isdisjoint(FORWARDED):
-            self._end(status)
-        elif self._status is None:
+            self._report(*places)
+            self._end(status, PATIENCE if self._is_any_inside() else 0.0)
+        elif first:
+            self._status = status
+        if board[pe].exiting:  # the others have failed since this one left
             self._status = status
 
-    def _end(self, status: int) -> None:
-        """End the job; the first call decides its exit status."""
-        if self._status is None:
-            self._status = status
-            self._kill_at = time.monotonic() + GRACE
-            self._send(signal.SIGTERM)
+    def _is_any_inside(self) -> bool:
+        return any(self._job.board[pe].is_inside for pe, _ in self._running.values())
+
+    def _places(self) -> list[str]:
+        """Say where the PEs are, when any is inside ishmem."""
+        board = self._job.board
+        if not any(record.is_inside for record in board):
+            return []
+        return [f"  {line}" for line in board.table(range(board.n_pes))]
+
+    def _end(self, status: int, patience: float = 0.0) -> None:
+        """End the job, PEs that do not end by themselves too; the first call decides its exit status."""
+        if self._status is not None:
+            return
+        self._status = status
+        if patience:
+            self._end_at = time.monotonic() + patience
+        else:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        self._end_at = None
+        self._kill_at = time.monotonic() + GRACE
+        self._send(signal.SIGTERM)
+
+    def _names(self) -> str:
+        return ", ".join(str(pe) for pe, _ in self._running.values())
 
     def _forward(self, number: signal.Signals) -> None:
         again = not self._sent.isdisjoint(FORWARDED)
@@ -206,18 +262,9 @@ class _Warden:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
 
-    def _report(self, line: str) -> None:
+    def _report(self, *lines: str) -> None:
         with contextlib.suppress(OSError):
-            os.write(self._job.report, line.encode() + b"\n")
-
-
-def _how(code: int) -> str:
-    if code > 0:
-        return f"exited with status {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"
+            os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
 
 
 def _end_children() -> None:

@@ -139,6 +139,7 @@ NB_MODULE(_core, m) {
     m.def("set_left", &set_left);
     m.def("say_farewell", &say_farewell);
     m.def("exit_on", &exit_on);
+    m.def("on_wait", [](nb::handle call) { on_wait(call.ptr()); }, nb::arg().none());
     m.def("write", &write_bytes);
     m.def("read", &read_bytes);
     m.def("describe", &describe, any);

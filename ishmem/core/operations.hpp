@@ -63,6 +63,10 @@ PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject
 // (outcome, value seen) of one uint64.
 PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
 
+// What a long wait calls: with true while it goes on, which may end it by an exception, with false at its end.
+void on_wait(PyObject *call);
+bool tell_wait(bool goes_on);
+
 void fence();
 
 // A fence, when that is all there is to do: false when copies may be outstanding or something has gone wrong.

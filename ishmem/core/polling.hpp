@@ -25,6 +25,18 @@ bool compare(T seen, int how, T wanted) {
     }
 }
 
+// Tells Python that a wait is a long one, slice by slice, and that it is over: see ishmem/waits.py.
+class Story {
+ public:
+    ~Story() {
+        if (told) tell_wait(false);
+    }
+    bool goes_on() { return told = true, tell_wait(true); }
+
+ private:
+    bool told = false;
+};
+
 // Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout) {
@@ -34,6 +46,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout) {
     }
     const bool limited = timeout >= 0 && timeout < 1e9;  // what is longer than decades does not fit the clock
     const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
+    Story story;
     for (;;) {
         bool satisfied = false, given_up = false, late = false;
         Py_BEGIN_ALLOW_THREADS
@@ -51,7 +64,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout) {
         if (satisfied || done()) return Satisfied;
         if (given_up) return Lost;
         if (late) return TimedOut;
-        if (PyErr_CheckSignals() != 0) return Interrupted;
+        if (PyErr_CheckSignals() != 0 || !story.goes_on()) return Interrupted;
     }
 }
 

@@ -1,0 +1,62 @@
+"""Where a thread is, in words: the routine that the user's program has called, and the line that calls it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+_HERE = Path(__file__).parent
+_OWN = (_HERE, _HERE.parent / "kernels", _HERE.parent / "ipc")
+_SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
+_NOT_USERS = ("<", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
+_LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
+_HEAD = re.compile(r"^(?:Stack|Current thread|Thread) .*$", re.MULTILINE)
+
+
+class Place(NamedTuple):
+    """One call on a thread's stack."""
+
+    file: str
+    line: int
+    function: str
+
+    @property
+    def is_users(self) -> bool:
+        """Whether this is the user's program: not ishmem, a library, or something without a file."""
+        return not self.file.startswith(_NOT_USERS)
+
+
+def of_frame(frame: FrameType | None) -> Iterator[Place]:
+    """Yield the calls from a frame on, the innermost first."""
+    while frame is not None:
+        yield Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+
+
+def of_dump(text: str) -> list[Place]:
+    """Read the last traceback that `faulthandler` has written, the innermost call first."""
+    last = _HEAD.split(text)[-1]
+    return [Place(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(last)]
+
+
+def describe(calls: Iterable[Place], details: str = "") -> str:
+    """Return the routine that the user's innermost line has called, details of it, and that line."""
+    routine = ""
+    for call in calls:
+        if call.is_users:
+            return f"{routine}{details}{', ' * bool(routine)}{call.file}:{call.line}"
+        routine = call.function
+    return f"{routine or 'no Python code'}{details}"
+
+
+def caller() -> str:
+    """Return file and line of the innermost frame outside ishmem."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "ishmem":
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
