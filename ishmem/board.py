@@ -24,7 +24,7 @@ TELL = signal.SIGRTMAX - 4
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; pages that are not written take no memory
-_TEXT = _PAGE - 8 * 8
+_TEXT = _PAGE - 16 * 8
 _STEP = 0.002
 
 
@@ -39,7 +39,22 @@ class State(enum.IntEnum):
     LEFT = 4
 
 
-class Record(ctypes.Structure):
+class _Text(ctypes.Structure):
+    """Some words."""
+
+    _fields_ = [("_bytes", ctypes.c_char * _TEXT)]
+
+    @property
+    def text(self) -> str:
+        """The words."""
+        return bytes(self._bytes).decode(errors="replace")
+
+    @text.setter
+    def text(self, words: str) -> None:
+        self._bytes = words.encode(errors="replace")[: _TEXT - 1]
+
+
+class Record(_Text):
     """One PE.
 
     Attributes:
@@ -50,7 +65,8 @@ class Record(ctypes.Structure):
         exiting: Whether its program has ended without ``finalize``.
         code: Its exit status, or minus the signal.
         beat: When Python code last ran, kept up only with ``ISHMEM_TIMEOUT`` set.
-        since: Since when it waits in ``text``; 0 when it does not wait for long.
+        text: What it waits in.
+        since: Since when; 0 when it does not wait for long.
     """
 
     _fields_ = [
@@ -62,17 +78,7 @@ class Record(ctypes.Structure):
         ("code", ctypes.c_int64),
         ("beat", ctypes.c_double),
         ("since", ctypes.c_double),
-        ("_text", ctypes.c_char * _TEXT),
     ]
-
-    @property
-    def text(self) -> str:
-        """What the PE waits in."""
-        return bytes(self._text).decode(errors="replace")
-
-    @text.setter
-    def text(self, words: str) -> None:
-        self._text = words.encode(errors="replace")[: _TEXT - 1]
 
     @property
     def is_inside(self) -> bool:
@@ -84,17 +90,16 @@ class Record(ctypes.Structure):
         return describe_end(self.code)
 
 
-class Head(ctypes.Structure):
+class Head(_Text):
     """What concerns the whole job.
 
     Attributes:
         hang: Whether ``ISHMEM_TIMEOUT`` is over for some PE.
+        text: Where the PEs were then.
         closing: Whether ``global_exit`` ends the job.
     """
 
-    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("_text", ctypes.c_char * _TEXT)]
-    text = Record.text
-    """Where the PEs were then."""
+    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64)]
 
 
 class Board:
