@@ -6,7 +6,7 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t LONG = 64 << 10;  // from here on other Python threads may run during the copy
+constexpr size_t LONG = 256 << 10;  // from here on, some microseconds, other Python threads may run during the copy
 
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
     if (nelems == Py_None) {
