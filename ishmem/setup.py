@@ -11,7 +11,7 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-from . import _core, check, constants, farewell, job, places, waits
+from . import _core, check, constants, device_side, farewell, job, places, waits
 from .board import Board, State
 from .errors import IshmemError, PeerLost, StateError
 
@@ -181,7 +181,6 @@ def _board(place: Place, settings: Any) -> Board | None:
 
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
-    from . import kernels
     from .engine import CopyEngine
     from .lanes import Lanes
     from .statics import Statics
@@ -191,8 +190,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     this.default_engine = CopyEngine(this.heap.context, this.heap.device)
     this.lanes = Lanes(this.heap)
     this.statics = Statics()
-    heap = this.heap
-    kernels.bind(kernels.state.State(heap.base, heap.size, heap.layout, this.pe, this.n_pes, this.settings.check))
+    device_side.start(this)
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
@@ -271,8 +269,6 @@ def _leave(this: job.Job) -> None:
 
 
 def _close(this: job.Job, state: State) -> None:
-    from . import kernels
-
     atexit.unregister(_at_exit)
     this.waits.close()
     this.board[this.pe].state = state
@@ -280,7 +276,7 @@ def _close(this: job.Job, state: State) -> None:
     for context in list(this.contexts):
         context.close()
     job.finish()
-    kernels.unbind()
+    device_side.stop()
     this.default_engine.close()
     this.heap.close()
     this.links.close()

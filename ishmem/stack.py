@@ -11,7 +11,6 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 from ishmem.elf import library_of
@@ -101,7 +100,7 @@ def load() -> str:
     return kind
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds no module: loads the stack when a module is looked for that needs it."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:

@@ -9,16 +9,5 @@ from __future__ import annotations
 from . import amo, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
 
 __all__ = [
-    "amo", "bind", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets",
-    "teams", "unbind",
+    "amo", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets", "teams",
 ]  # fmt: skip
-
-
-def bind(facts: state.State) -> None:
-    """Bake the facts of a started job into the kernels that are compiled from now on."""
-    state.bind(facts)
-
-
-def unbind() -> None:
-    """Refuse to compile kernels that use ishmem, since the job has ended."""
-    state.bind(None)
