@@ -316,6 +316,53 @@ def test_free(pes: Pool) -> None:
     pes.run(check_free)
 
 
+def check_places() -> None:
+    """What the core remembers of where arrays were found holds no longer than the allocation."""
+    me = ishmem.my_pe()
+    old = ishmem.zeros(64, dtype="int64")
+    views = [old[k : k + 8] for k in range(0, 64, 8)]
+    for k, view in enumerate(views):
+        ishmem.put(view, np.full(8, k), me)
+        assert ishmem.g(view, me, 7) == k == ishmem.atomic_fetch(old, me, 8 * k)
+    place = offset_of(old)
+    ishmem.free(old)
+    for array in (old, *views):
+        raises(ishmem.SymmetryError, "was freed", ishmem.p, array, 1, me)
+        raises(ishmem.SymmetryError, "was freed", ishmem.put, array, np.zeros(array.size, "int64"), me)
+    new = ishmem.full(16, 5, dtype="int32")  # where the old one was, and smaller
+    assert offset_of(new) == place
+    raises(ishmem.SymmetryError, "was freed", ishmem.p, old, 1, me)
+    raises(ishmem.SymmetryError, "was freed", ishmem.get, np.zeros(8, "int64"), views[1], me)
+    ishmem.p(new, 6, me, 15)
+    same(new, np.array([5] * 15 + [6], dtype="int32"))
+    larger = ishmem.realloc(new, 4096)
+    raises(ishmem.SymmetryError, "was freed", ishmem.p, old, 1, me)
+    assert ishmem.g(larger, me, 15) == 6 and ishmem.g(larger, me, 4095) == 0
+
+
+def test_places(pes: Pool) -> None:
+    pes.run(check_places)
+
+
+def check_wrappers() -> None:
+    """A dpnp array is read anew in every call: what it wraps may be another array by then."""
+    me, pair = ishmem.my_pe(), [ishmem.full(4, k, dtype="int64") for k in range(2)]
+    wrapper = pair[0][:]
+    for k in (0, 1, 0):
+        wrapper._array_obj = pair[k].get_array()
+        assert ishmem.g(wrapper, me) == k
+    wrapper._array_obj = pair[1].get_array()[1:]
+    raises(IndexError, "index is 3", ishmem.g, wrapper, me, 3)
+    for bad in (None, 3, np.zeros(4)):
+        wrapper._array_obj = bad
+        raises(TypeError, "dpnp or numpy array", ishmem.g, wrapper, me)
+
+
+@pytest.mark.pes(1)
+def test_wrappers(pes: Pool) -> None:
+    pes.run(check_wrappers)
+
+
 def check_exhaustion() -> None:
     a = ishmem.ones(10)
     for call in (

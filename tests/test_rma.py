@@ -428,8 +428,29 @@ def check_engine_is_used() -> None:
     assert not job.current().engine.outstanding
 
 
+def check_engine_is_waited_for() -> None:
+    """Each call that completes operations does so, also when several contexts have copies under way."""
+    me, n, count = ishmem.my_pe(), ishmem.n_pes(), 1 << 17
+    right, dest, sources = (me + 1) % n, ishmem.zeros(count, dtype="int64"), []
+    for turn in range(1, 9):
+        sources.append(ishmem.full(count, 10 * turn + me, dtype="int64"))
+        with ishmem.ctx_create() as other:
+            other.put_nbi(dest[: count // 2], sources[-1][: count // 2], right)
+            ishmem.put_nbi(dest[count // 2 :], sources[-1][count // 2 :], right)
+            if turn % 2:
+                ishmem.quiet()
+                other.quiet()
+                ishmem.sync_all()
+            else:
+                other.fence()
+                ishmem.barrier_all()
+        same(dest, np.full(count, 10 * turn + (me - 1) % n))
+        ishmem.barrier_all()
+
+
 def test_engine(engine_pes: Pool) -> None:
     engine_pes.run(check_engine_is_used)
+    engine_pes.run(check_engine_is_waited_for)
     engine_pes.run(check_shapes)
     engine_pes.run(check_large, "uint8")
     for dtype in ("uint8", "float16", "complex128", "bool"):

@@ -149,6 +149,26 @@ def test_context_manager() -> None:
     assert (result.returncode, said(result)) == (0, ["told 1"] * 2), result
 
 
+def test_what_is_loaded() -> None:
+    """A program of host calls loads neither dpnp nor numba; kernels work from numba_dpex's import on."""
+    body = """
+        ishmem.init()
+        ishmem.barrier_all()
+        print(*sorted({"dpnp", "numba", "numba_dpex", "ishmem.kernels"} & set(sys.modules)), "and no more")
+        import numba_dpex
+        from ishmem.kernels import state
+        assert state.current().n_pes == ishmem.n_pes()
+        ishmem.finalize()
+        try:
+            state.current()
+        except Exception as error:
+            print(type(error).__name__)
+    """
+    result = run(body, 2)
+    wanted = ["TypingError"] * 2 + ["and no more"] * 2
+    assert (result.returncode, said(result)) == (0, wanted), result
+
+
 def test_exit_without_finalize() -> None:
     body = """
         ishmem.init()
