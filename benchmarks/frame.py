@@ -42,6 +42,7 @@ class Plan:
         active: The PEs that run it; None: all, at the same time.
         setup: Runs before each batch, untimed.
         limit: Another statement over the same names and of as many operations: what the machine takes for it.
+        limit_counted: Whether the limit does ``count`` operations; None: as the statement.
     """
 
     statement: str
@@ -53,6 +54,11 @@ class Plan:
     active: tuple[int, ...] | None = None
     setup: str = "pass"
     limit: str | None = None
+    limit_counted: bool | None = None
+
+    def is_counted(self, which: str) -> bool:
+        """Return whether the statement (``main``) or the ``limit`` takes ``count``."""
+        return self.counted if which == "main" or self.limit_counted is None else self.limit_counted
 
 
 @dataclass
@@ -117,9 +123,8 @@ def case(
     """Register a case; the function below is its body for ishmem. See the package's docstring."""
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
-    every: dict[str, Axis | None] = {**axes}
-    if size:
-        every = {"size": None if size is True else size, **axes}
+    every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}
+    every.update(axes)
     new = Case(name, side, every, pes, limit)
 
     def register(body: Body) -> Case:

@@ -96,7 +96,7 @@ class _Contestant:
     def __init__(self, group: AnyGroup, which: str, row: Row, plan: dict[str, Any]) -> None:
         self.row = row
         self._group, self._which = group, which
-        self._counted: bool = plan["counted"]
+        self._counted: bool = plan["counted"][which]
         self._operations: int = plan["operations"]
         self._active: tuple[int, ...] | None = plan["active"]
         row.statement = plan["statement"] if which == "main" else plan["limit"]
@@ -117,7 +117,7 @@ class _Contestant:
         target = options.batch * (4 if self._counted else 1)
         self.number = 1
         while self.number < _MOST:
-            (seconds,) = self.run(self.number, 1, options.timeout)
+            seconds = min(self.run(self.number, 2, options.timeout))  # one may have been disturbed
             if seconds >= 0.7 * target:
                 break
             self.number = min(max(2 * self.number, int(self.number * target / max(seconds, 1e-9))), _MOST)
@@ -250,6 +250,7 @@ class Runner:
                 limit = Row(one.name, one.side, n, MACHINE, point, limit=one.limit)
                 found.append(_Contestant(entry.group, "limit", limit, plan))
             for contestant in found:
+                contestant.run(1, 1, self.options.timeout)  # may compile
                 contestant.calibrate(self.options)
             entry.contestants = found
         return entry

@@ -82,7 +82,7 @@ def problems(rows: Rows) -> list[str]:
     """Return what the table has no room for: why rows of other contenders are missing."""
     bad = [row for row in rows if row.status in ("wrong", "failed")]
     told = rows[0] if "\n" not in rows[0].reason else None  # in the line of the point
-    return [f"    {row.contender}: {row.status}: {row.reason}" for row in bad if row is not told]
+    return [f"    {row.contender}: {row.status}: {_ends(row.reason)}" for row in bad if row is not told]
 
 
 def _beside(own: Row, other: Row | None) -> list[str]:
@@ -103,6 +103,12 @@ def name_of(row: Row) -> str:
     """Return operation, side and axes but the size, shortly."""
     rest = [f"{value}" for name, value in row.axes.items() if name != "size"]
     return " ".join([f"{row.op}", *([row.side] if row.side != "host" else []), *rest])
+
+
+def _ends(text: str) -> str:
+    """Leave out the middle of a long text."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n    ".join(lines if len(lines) <= 8 else [*lines[:4], "...", *lines[-3:]])
 
 
 def _first_line(text: str) -> str:

@@ -31,8 +31,8 @@ class Worker:
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
         plan = self._given()
-        told = ("statement", "nbytes", "operations", "counted", "active", "limit")
-        return {name: getattr(plan, name) for name in told}
+        told = {name: getattr(plan, name) for name in ("statement", "nbytes", "operations", "active", "limit")}
+        return {**told, "counted": {which: plan.is_counted(which) for which in ("main", "limit")}}
 
     def run(self, which: str, number: int, batches: int) -> list[float]:
         """Run the statement, or the limit, ``number`` times in each batch; gives the seconds of each."""
@@ -44,7 +44,7 @@ class Worker:
             plan.names.update(done=self._done[which], count=number)
             if plan.active is None:
                 self.world.barrier()
-            seconds.append(timer.timeit(1 if plan.counted else number))
+            seconds.append(timer.timeit(1 if plan.is_counted(which) else number))
             self._done[which] += number
         return seconds
 

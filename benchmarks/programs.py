@@ -1,0 +1,20 @@
+"""Whole programs: how long a job takes to start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from ishmem.benchmarks.frame import Plan, case
+from ishmem.benchmarks.worlds import Local
+
+_INIT = "import ishmem; ishmem.init(); ishmem.barrier_all(); ishmem.finalize()"
+_IMPORT = "import ishmem, dpnp, numba_dpex"
+
+
+@case("start", "program", limit="the same PEs import dpnp and numba_dpex, and no more")
+def start(w: Local) -> Plan:
+    """Imports, init, the first barrier, finalize."""
+    job = [sys.executable, "-m", "ishmem.run", "-n", str(w.n_pes), sys.executable, "-c"]
+    names = {"run": subprocess.run, "job": [*job, _INIT], "imports": [*job, _IMPORT]}
+    return Plan("run(job, check=True)", names, limit="run(imports, check=True)")
