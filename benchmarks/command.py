@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,3 +172,92 @@ def _list_cases(points: list[Any]) -> None:
     cases = {one.key: one for one, _n, _point in points}
     for one in cases.values():
         print(f"{one.name:20} {one.side:8} {', '.join(one.axes) or '-':24} {', '.join(one.bodies)}")
+
+
+_RESULTS = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@command.command()
+@click.argument("results", type=_RESULTS)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="By default RESULTS with .png.")
+@click.option("--picture", callback=_words, default="", help="latency, bandwidth, pairs or peers; all by default.")
+@click.option("--op", callback=_words, default="", help="Only these operations.")
+@click.option("--side", callback=_words, default="", help="Only these sides.")
+def plot(results: Path, output: Path | None, picture: Any, op: Any, side: Any) -> None:
+    """Draw results as PNG files: file-latency.png and so on, or file.png for a single --picture."""
+    from ishmem.benchmarks import figures, plot
+
+    head, rows = _read(results)
+    chosen = [row for row in rows if (not op or row.op in op) and (not side or row.side in side)]
+    target = output or results.with_suffix(".png")
+    wrong = [name for name in picture if name not in plot.PICTURES]
+    if wrong:
+        raise click.BadParameter(f"no such picture: {wrong[0]}; allowed are {', '.join(plot.PICTURES)}")
+    for name in picture or plot.PICTURES:
+        path = target if len(picture) == 1 else target.with_name(f"{target.stem}-{name}{target.suffix}")
+        try:
+            plot.save(plot.draw(chosen, name, figures.about(head)), path)
+        except plot.NothingToPlot as reason:
+            print(f"no picture of {name}: {reason}")
+            continue
+        except ImportError as error:
+            raise click.ClickException(f"{error}; pip install 'ishmem[bench]'") from None
+        print(path)
+
+
+@command.command()
+@click.argument("old", type=_RESULTS)
+@click.argument("new", type=_RESULTS, required=False)
+@click.option("--threshold", type=click.FloatRange(1.0), default=1.1, show_default=True, help="Ratio that counts.")
+@click.option("--fail", is_flag=True, help="Exit with status 1 when anything got slower or is broken.")
+@click.option("--all", "show_all", is_flag=True, help="Show what stayed the same, too.")
+@click.pass_context
+def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float, fail: bool, show_all: bool) -> None:
+    """Show what got slower or faster since OLD; without NEW, the same is measured now."""
+    from ishmem.benchmarks import compare as comparison
+
+    head, before = _read(old)
+    after = _read(new)[1] if new else _measure_again(head)
+    changes = comparison.compare(before, after, threshold)
+    print(comparison.HEADER)
+    for change in changes:
+        if show_all or change.verdict != "same":
+            print(change.line())
+    counts = Counter(change.verdict for change in changes)
+    order = [name for name in ("slower", "broken", "faster", "same") if counts[name]]
+    print(", ".join(f"{counts[name]} {name}" for name in order) or "nothing in common")
+    ctx.exit(1 if fail and counts["slower"] + counts["broken"] else 0)
+
+
+@command.command()
+@click.argument("results", type=_RESULTS)
+@click.option("--page", type=_RESULTS, help="Write it into this page, between the markers, instead of printing it.")
+def figures(results: Path, page: Path | None) -> None:
+    """Write the table of the figures to reach, in markdown."""
+    from ishmem.benchmarks import figures as figures_module
+
+    head, rows = _read(results)
+    text = f"{figures_module.about(head)}\n\n{figures_module.table(rows)}"
+    if page is None:
+        print(text)
+        return
+    try:
+        figures_module.update(page, text)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[Row]]:
+    from ishmem.benchmarks import results
+
+    try:
+        return results.read(path)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _measure_again(head: dict[str, Any]) -> list[Row]:
+    from ishmem.benchmarks import results
+
+    options = results.options_of(head)
+    return measure(options, plan(options))[0]

@@ -98,7 +98,7 @@ def put_nbi(w: Ishmem, size: int, direction: str) -> Plan:
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "nothing": nothing}
     check = at_target(w, dest, size, who)
     limit = f"for _ in range({WINDOW}): nothing(dest, source, pe)" if size <= 512 else None
-    return Plan(NBI % "put_nbi", names, check, size, WINDOW, active=who, limit=limit)
+    return Plan(NBI % "put_nbi", names, check, size, WINDOW, active=who, limit=limit, limit_copies=False)
 
 
 @put_nbi.peer("mpi4py")

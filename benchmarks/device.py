@@ -146,7 +146,7 @@ def ping_pong(w: Ishmem) -> Plan:
     check = lambda done: w.expect(flag, np.array([done if w.pe in PLAYERS else 0]))  # noqa: E731
     return Plan(
         "dpex.call_kernel(ping_pong, kapi.Range(1), flag, pe, first, done, count)", names, check, 8, 2, True, PLAYERS,
-        limit="trip(own, theirs, done, count, first)", limit_counted=True,
+        limit="trip(own, theirs, done, count, first)", limit_counted=True, limit_copies=False,
     )  # fmt: skip
 
 

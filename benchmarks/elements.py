@@ -69,7 +69,7 @@ def _register(op: str, element: Element) -> None:
         names: dict[str, Any] = {"ishmem": ishmem, "a": array, "pe": w.right, "nothing": nothing}
         check = _check(w, element, array, lambda: eval(f"ishmem.{element.call}", names))
         limit = f"nothing({element.call.partition('(')[2]}"
-        return Plan(f"ishmem.{element.call}", names, check, 8, active=(0,), limit=limit)
+        return Plan(f"ishmem.{element.call}", names, check, 8, active=(0,), limit=limit, limit_copies=False)
 
     @body.peer("mpi4py")
     def _(w: Mpi) -> Plan:

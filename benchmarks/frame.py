@@ -42,6 +42,7 @@ class Plan:
         active: The PEs that run it; None: all, at the same time.
         setup: Runs before each batch, untimed.
         limit: Another statement over the same names and of as many operations: what the machine takes for it.
+        limit_copies: Whether the limit moves the same bytes.
         limit_counted: Whether the limit does ``count`` operations; None: as the statement.
     """
 
@@ -55,6 +56,7 @@ class Plan:
     setup: str = "pass"
     limit: str | None = None
     limit_counted: bool | None = None
+    limit_copies: bool = True
 
     def is_counted(self, which: str) -> bool:
         """Return whether the statement (``main``) or the ``limit`` takes ``count``."""
@@ -96,8 +98,10 @@ class Case:
         return register
 
     def points(self, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]) -> Iterator[Point]:
-        """Give the points of the axes, for sizes and values of axes that the user chose."""
+        """Give the points of the axes, for sizes and values of axes that the user chose; none where it lacks one."""
         names = list(self.axes)
+        if any(name not in names for name in chosen):
+            return
         for point in itertools.product(*(self._values(name, n_pes, sizes, chosen) for name in names)):
             yield dict(zip(names, point))
 

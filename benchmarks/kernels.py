@@ -1,5 +1,8 @@
 """The kernels of the cases in ``device``: each a loop of one operation, and the same loop without ishmem."""
 
+# What numba compiles has numba's types.
+# mypy: ignore-errors
+
 from __future__ import annotations
 
 import numba_dpex as dpex

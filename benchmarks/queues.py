@@ -16,7 +16,7 @@ def put(w: Ishmem, size: int, direction: str) -> Plan:
 
     source, dest, who = w.filled(size), w.blank(size), active(direction)
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
-    names.update(there=ishmem.ptr(dest, w.right).get_array().usm_data, here=source.get_array().usm_data)
+    names.update(there=w.usm_at(dest, w.right), here=source.get_array().usm_data)
     statement = "ishmem.put_on_queue(dest, source, pe, queue).wait()"
     check = at_target(w, dest, size, who)
     return Plan(statement, names, check, size, active=who, limit="queue.memcpy(there, here, n)")
@@ -28,7 +28,7 @@ def get(w: Ishmem, size: int, direction: str) -> Plan:
 
     source, dest, who = w.filled(size), w.blank(size), active(direction)
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
-    names.update(there=ishmem.ptr(source, w.right).get_array().usm_data, here=dest.get_array().usm_data)
+    names.update(there=w.usm_at(source, w.right), here=dest.get_array().usm_data)
     statement = "ishmem.get_on_queue(dest, source, pe, queue).wait()"
     check = at_origin(w, dest, size, who)
     return Plan(statement, names, check, size, active=who, limit="queue.memcpy(here, there, n)")
@@ -41,7 +41,7 @@ def put_nbi(w: Ishmem, size: int) -> Plan:
 
     source, dest = w.filled(size), w.blank(size)
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
-    names.update(there=ishmem.ptr(dest, w.right).get_array().usm_data, here=source.get_array().usm_data)
+    names.update(there=w.usm_at(dest, w.right), here=source.get_array().usm_data)
     statement = (
         f"for _ in range({SOME}): ishmem.put_nbi_on_queue(dest, source, pe, queue)\n"
         "ishmem.quiet_on_queue(queue).wait()"

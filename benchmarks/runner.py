@@ -100,7 +100,7 @@ class _Contestant:
         self._operations: int = plan["operations"]
         self._active: tuple[int, ...] | None = plan["active"]
         row.statement = plan["statement"] if which == "main" else plan["limit"]
-        row.nbytes = plan["nbytes"]
+        row.nbytes = plan["nbytes"] if which == "main" or plan["limit_copies"] else 0
         row.active = row.pes if self._active is None else len(self._active)
         self.done = self.number = 0
         self._seconds: list[float] = []

@@ -125,8 +125,7 @@ def short_size(size: Any) -> str:
 
 def short_time(seconds: float) -> str:
     """Write a time with three digits."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
-        value = seconds * factor
-        if value >= 1 or unit == "ns":
-            return f"{value:.3g} {unit}" if value < 999.5 else f"{value:.0f} {unit}"
-    return ""
+    for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
+        if seconds * factor < 999.5:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s"

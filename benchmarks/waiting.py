@@ -43,7 +43,7 @@ def ping_pong(w: Ishmem) -> Plan:
 def _players_plan(w: Ishmem, statement: str, names: dict[str, Any], flag: Any) -> Plan:
     return Plan(
         statement, names, _flag_check(w, flag), 8, operations=2, active=PLAYERS, setup="i = done",
-        limit="trip(own, theirs, done, count, first)", limit_counted=True,
+        limit="trip(own, theirs, done, count, first)", limit_counted=True, limit_copies=False,
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def flag_trip() -> Any:
 
         return types.void(types.int64, types.int64), generate
 
-    @njit("void(int64, int64, int64, int64, boolean)")  # type: ignore[misc]
+    @njit("void(int64, int64, int64, int64, boolean)")
     def trip(own: int, theirs: int, start: int, count: int, first: bool) -> None:
         for i in range(start + 1, start + count + 1):
             if first:

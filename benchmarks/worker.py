@@ -31,8 +31,9 @@ class Worker:
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
         plan = self._given()
-        told = {name: getattr(plan, name) for name in ("statement", "nbytes", "operations", "active", "limit")}
-        return {**told, "counted": {which: plan.is_counted(which) for which in ("main", "limit")}}
+        told = ("statement", "nbytes", "operations", "active", "limit", "limit_copies")
+        counted = {which: plan.is_counted(which) for which in ("main", "limit")}
+        return {**{name: getattr(plan, name) for name in told}, "counted": counted}
 
     def run(self, which: str, number: int, batches: int) -> list[float]:
         """Run the statement, or the limit, ``number`` times in each batch; gives the seconds of each."""
@@ -54,7 +55,6 @@ class Worker:
         check = self._given().check
         if check:
             check(done)
-        self.world.barrier()
 
     def release(self) -> None:
         """Free what the plan uses."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ishmem.benchmarks.frame import Wrong, values
+from ishmem.benchmarks.frame import Skip, Wrong, values
 
 
 class World:
@@ -101,6 +101,15 @@ class Ishmem(World):
 
         heap = job.current().heap
         return heap.host_view(pe, array.get_array()._pointer - heap.base, array.nbytes)
+
+    def usm_at(self, array: Any, pe: int) -> Any:
+        """Return the memory of a symmetric array at a PE as SYCL copies take it."""
+        import ishmem
+
+        view = ishmem.ptr(array, pe)
+        if view is None:
+            raise Skip(f"PE {pe} is not reachable by load and store")
+        return view.get_array().usm_data
 
     def device_of(self, pe: int) -> str:
         """Return the name of the device, with the route of host copies to a PE."""

@@ -1,0 +1,116 @@
+"""The figures to reach: ratios within one run, as a table in markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ishmem.benchmarks.runner import MACHINE, Row
+from ishmem.benchmarks.show import short_size, short_time
+
+BEGIN, END = "<!-- begin: figures -->", "<!-- end: figures -->"
+
+
+class Figure(NamedTuple):
+    """A figure to reach.
+
+    Attributes:
+        what: In words.
+        op, side: The operation.
+        sizes: At which sizes; None: at those from 4 KiB on.
+        against: The contender.
+        most: The time is at most this multiple of the contender's.
+        pes: Number of PEs.
+    """
+
+    what: str
+    op: str
+    side: str
+    against: str
+    most: float
+    sizes: tuple[int | None, ...] | None = (None,)
+    pes: int = 2
+
+
+HOST = "mpi4py"
+FIGURES = (
+    Figure("host put", "put", "host", HOST, 0.25, (8,)),
+    Figure("host get", "get", "host", HOST, 0.25, (8,)),
+    Figure("host p", "p", "host", HOST, 0.25),
+    Figure("host g", "g", "host", HOST, 0.25),
+    Figure("host fetch_add", "atomic_fetch_add", "host", HOST, 0.2),
+    Figure("host compare_swap", "atomic_compare_swap", "host", HOST, 0.2),
+    Figure("host put_nbi, 64 then quiet, each", "put_nbi", "host", HOST, 0.35, (8,)),
+    Figure("host put", "put", "host", MACHINE, 1 / 0.95, None),
+    Figure("host get", "get", "host", MACHINE, 1 / 0.95, None),
+    Figure("host flag ping-pong, one way", "ping_pong", "host", MACHINE, 3.0),
+    Figure("host flag ping-pong, one way", "ping_pong", "host", "shmem4py", 0.15),
+    Figure("kernel: loop of p", "p", "device", MACHINE, 1.2),
+    Figure("kernel: loop of put", "put", "device", MACHINE, 1.2, (8,)),
+    Figure("kernel: put by one work-item", "put", "device", MACHINE, 1 / 0.8, (65536,)),
+    Figure("kernel: put by a work-group", "put", "group", MACHINE, 1 / 0.95, (65536,)),
+    Figure("kernel: fetch_add", "atomic_fetch_add", "device", MACHINE, 1.2),
+    Figure("kernel: quiet", "quiet", "device", MACHINE, 2.0),
+    Figure("kernel: fence", "fence", "device", MACHINE, 2.0),
+    Figure("on-queue put", "put", "queue", MACHINE, 1 / 0.95, (16 << 20,)),
+    Figure("import, init, first barrier, exit", "start", "program", MACHINE, 1.3),
+    Figure("host barrier_all", "barrier_all", "host", HOST, 1.0),
+    Figure("host barrier_all", "barrier_all", "host", HOST, 1.0, (None,), 4),
+)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return the table: each figure, the times, the ratio, the target."""
+    lines = ["| | size | PEs | ishmem | against | its time | ratio | at most | |", "|---" * 9 + "|"]
+    for figure in FIGURES:
+        lines += [_line(figure, own, other) for own, other in _found(figure, rows)]
+    return "\n".join(lines)
+
+
+def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    def wanted(row: Row) -> bool:
+        size = row.axes.get("size")
+        fits = size >= 4096 if figure.sizes is None and size is not None else size in (figure.sizes or ())
+        one_way = row.axes.get("direction", "one") == "one"
+        return (row.op, row.side, row.pes) == (figure.op, figure.side, figure.pes) and fits and one_way
+
+    found = [row for row in rows if wanted(row) and row.seconds]
+    own = {row.axes.get("size"): row for row in found if row.contender == "ishmem"}
+    other = {row.axes.get("size"): row for row in found if row.contender == figure.against}
+    return [(own[size], other[size]) for size in own if size in other]
+
+
+def _line(figure: Figure, own: Row, other: Row) -> str:
+    ratio = own.seconds["median"] / other.seconds["median"]
+    size = own.axes.get("size")
+    against = other.limit if figure.against == MACHINE else figure.against
+    cells = [figure.what, short_size(size) if size else "", str(own.pes), short_time(own.seconds["median"]), against]
+    cells += [short_time(other.seconds["median"]), f"{ratio:.2f}", f"{figure.most:.2f}"]
+    return "| " + " | ".join([*cells, "reached" if ratio <= figure.most else "**missed**"]) + " |"
+
+
+def about(head: dict[str, Any]) -> str:
+    """Return a line on where the results come from."""
+    where, versions = head["environment"], head["environment"]["versions"]
+    mpi = f", mpi4py {versions['mpi4py']} on MPICH {versions.get('mpich', '?')}" if "mpi4py" in versions else ""
+    commit = f", commit {where['commit']}" if where["commit"] else ""
+    return (
+        f"{where['date'][:10]}, {where['cpu']}, {where['cores']} cores, {where['device']}; "
+        f"Python {versions['Python']}{mpi}{commit}. Medians of the slowest PE."
+    )
+
+
+def update(page: Path, text: str) -> None:
+    """Replace what is between the markers of a page.
+
+    Raises:
+        ValueError: The page has no markers.
+    """
+    before = page.read_text()
+    head, begin, rest = before.partition(BEGIN)
+    _old, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{page} has no part between {BEGIN} and {END}")
+    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+

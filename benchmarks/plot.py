@@ -1,0 +1,226 @@
+"""Pictures of results: latency and bandwidth against size, all pairs of PEs, and the comparison with peers."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from ishmem.benchmarks.runner import MACHINE, Row
+from ishmem.benchmarks.show import short_size, short_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PICTURES = ("latency", "bandwidth", "pairs", "peers")
+BOTH = "ishmem, all PEs at once"
+COLORS = {
+    "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", "shmem4py": "#8f5da2", MACHINE: "#6a6d75",
+}  # fmt: skip
+"""Of the lines, in the order of the legend."""
+STYLES = {MACHINE: "--", BOTH: ":"}
+_COLUMNS = 3
+_MOST_BARS = 32
+
+Panel = dict[str, list[Row]]
+
+
+class NothingToPlot(Exception):
+    """The results hold nothing for a picture."""
+
+
+def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
+    """Draw a picture of results.
+
+    Raises:
+        NothingToPlot: There is nothing for it in the results.
+        ImportError: matplotlib is not installed.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    figure = _DRAWERS[picture]([row for row in rows if row.status == "ok" and row.seconds])
+    if title:
+        figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture as a PNG of few colours, a small file."""
+    from PIL import Image
+
+    whole = io.BytesIO()
+    figure.savefig(whole, format="png", dpi=100)
+    Image.open(whole).convert("RGB").quantize(48).save(path, optimize=True)
+
+
+def _figure(panels: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    columns = min(panels, _COLUMNS)
+    lines = -(-panels // columns)
+    figure = Figure(figsize=(3.3 * max(columns, 2), height * lines + 0.7), layout="constrained")
+    axes = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    return figure, axes[:panels]
+
+
+def _panels(rows: Sequence[Row], both: bool) -> dict[tuple[Any, ...], Panel]:
+    """Sort rows that have sizes into a panel for each operation, side and rest of the axes, and a line in it for each
+    contender; with ``both``, also one of ishmem's with all PEs active.
+    """
+    panels: dict[tuple[Any, ...], Panel] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        rest = tuple(value for name, value in row.axes.items() if name not in ("size", "direction"))
+        line = row.contender
+        if row.axes.get("direction") == "both":
+            line = BOTH if both and row.contender == "ishmem" else ""
+        if line and "size" in row.axes and row.op != "pairs":
+            panels[row.op, row.side, row.pes, rest][line].append(row)
+    return {key: panel for key, panel in panels.items() if any(len(line) > 2 for line in panel.values())}
+
+
+def _against_size(rows: Sequence[Row], value: Callable[[Row], float], bandwidth: bool) -> Figure:
+    panels = _panels([row for row in rows if row.nbytes or not bandwidth], bandwidth)
+    if not panels:
+        raise NothingToPlot("no operation was measured at three sizes or more")
+    figure, axes = _figure(len(panels))
+    for axis, ((op, side, pes, rest), panel) in zip(axes, panels.items()):
+        for name, line in panel.items():
+            line.sort(key=lambda row: row.axes["size"])
+            sizes, color = [row.axes["size"] for row in line], COLORS.get(name)
+            style = STYLES.get(name, "-")
+            axis.plot(sizes, [value(row) for row in line], style, color=color, label=name, marker=".", markersize=4)
+            if not bandwidth:
+                low, high = ([row.seconds[name] for row in line] for name in ("q1", "q3"))
+                axis.fill_between(sizes, low, high, color=color, alpha=0.15, linewidth=0)
+        _scale(axis)
+        limits = [line[0].limit for name, line in panel.items() if name == MACHINE]
+        where = " ".join([op, f"({side}, {pes} PEs)", *map(str, rest)])
+        axis.set_title(where + "".join(f"\nmachine: {re.split('[,;]', limit)[0]}" for limit in limits), fontsize=7)
+    _legend(figure, axes)
+    return figure
+
+
+def _scale(axis: Axes) -> None:
+    """Make both axes logarithmic, that of times or bandwidths over whole decades."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    axis.set_ylim(10 ** math.floor(math.log10(low) + 0.1), 10 ** math.ceil(math.log10(high) - 0.1))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: short_size(int(value))))
+    axis.tick_params(labelsize=7)
+    axis.grid(alpha=0.3, linewidth=0.5)
+
+
+def _legend(figure: Figure, axes: list[Axes]) -> None:
+    lines = {label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels())}
+    lines = {label: lines[label] for label in COLORS if label in lines}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), fontsize=8)
+
+
+def _latency(rows: Sequence[Row]) -> Figure:
+    """Draw the time of one operation, with the quartiles of the batches as a band."""
+    from matplotlib.ticker import FuncFormatter
+
+    figure = _against_size(rows, lambda row: row.seconds["median"], False)
+    for axis in figure.axes:
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: short_time(value)))
+    figure.supylabel("time of one", fontsize=8)
+    return figure
+
+
+def _bandwidth(rows: Sequence[Row]) -> Figure:
+    """Draw the bytes that the active PEs together move in a second."""
+    figure = _against_size(rows, lambda row: row.bandwidth / 1e9, True)
+    figure.supylabel("GB/s", fontsize=8)
+    return figure
+
+
+def _pairs(rows: Sequence[Row]) -> Figure:
+    """Draw a heat map for each size: latency of small puts, bandwidth of large ones."""
+    found = [row for row in rows if row.op == "pairs" and row.contender == "ishmem"]
+    if not found:
+        raise NothingToPlot("the operation pairs was not measured")
+    maps = sorted({(row.pes, row.axes["size"]) for row in found})
+    figure, axes = _figure(len(maps), 3.0)
+    for axis, (pes, size) in zip(axes, maps):
+        small = size < 4096
+        grid = [[float("nan")] * pes for _ in range(pes)]
+        for row in found:
+            if (row.pes, row.axes["size"]) == (pes, size):
+                value = row.seconds["median"] * 1e9 if small else row.bandwidth / 1e9
+                grid[row.axes["origin"]][row.axes["target"]] = value
+        axis.imshow(grid, cmap="Blues", vmin=0)
+        middle = max(value for line in grid for value in line if value == value) / 2
+        for origin, target in itertools.product(range(pes), repeat=2):
+            value = grid[origin][target]
+            color = "white" if value > middle else "black"
+            axis.text(target, origin, f"{value:.3g}", ha="center", va="center", fontsize=8, color=color)
+        axis.set_xticks(range(pes))
+        axis.set_yticks(range(pes))
+        axis.set_xlabel("to PE", fontsize=8)
+        axis.set_ylabel("from PE", fontsize=8)
+        axis.set_title(f"put of {short_size(size)} B, {'ns' if small else 'GB/s'}", fontsize=9)
+    return figure
+
+
+def _peers(rows: Sequence[Row]) -> Figure:
+    """Draw bars: ishmem's time as a multiple of each peer's, or the machine's, at the smallest and largest size."""
+    panels: list[tuple[str, list[tuple[str, float]]]] = []
+    for contender in COLORS:
+        if contender not in ("ishmem", BOTH):
+            bars = _ratios(rows, contender)
+            panels += [(contender, bars[:_MOST_BARS])] if bars else []
+    if not panels:
+        raise NothingToPlot("neither peers nor the machine's limit were measured")
+    figure, axes = _figure(len(panels), 0.6 + 0.2 * max(len(bars) for _name, bars in panels))
+    for axis, (contender, bars) in zip(axes, panels):
+        names, ratios = [name for name, _ratio in bars], [ratio for _name, ratio in bars]
+        axis.barh(names, [min(ratio, 4.0) for ratio in ratios], color=COLORS[contender], height=0.7)
+        for place, ratio in enumerate(ratios):
+            axis.text(min(ratio, 4.0) + 0.05, place, f"{ratio:.2f}", va="center", fontsize=6)
+        axis.axvline(1.0, color="black", linewidth=0.8)
+        axis.set_xlim(0, 4.6)
+        axis.invert_yaxis()
+        axis.tick_params(labelsize=6)
+        axis.set_title(f"time as a multiple of {'the machine' if contender == MACHINE else contender}", fontsize=9)
+    return figure
+
+
+def _ratios(rows: Sequence[Row], contender: str) -> list[tuple[str, float]]:
+    others = {key_of(row): row for row in rows if row.contender == contender}
+    pairs = [(row, others[key_of(row)]) for row in rows if row.contender == "ishmem" and key_of(row) in others]
+    ends: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
+    for own, other in pairs:
+        rest = tuple(value for name, value in own.axes.items() if name != "size")
+        if own.op != "pairs" and "both" not in rest:
+            ends[own.op, own.side, own.pes].append((own.axes.get("size"), own, other))
+    bars = []
+    for (op, side, pes), found in ends.items():
+        found.sort(key=lambda each: each[0] or 0)
+        for size, own, other in [found[0], *found[1:][-1:]]:
+            words = [op, *([side] if side != "host" else []), *([short_size(size)] if size else [])]
+            words += [f"{pes} PEs"] if pes != 2 else []
+            bars.append((" ".join(words), own.seconds["median"] / other.seconds["median"]))
+    return bars
+
+
+def key_of(row: Row) -> tuple[Any, ...]:
+    """Return what the rows of the contenders at a point have in common."""
+    return row.op, row.side, row.pes, tuple(sorted(row.axes.items()))
+
+
+_DRAWERS: dict[str, Callable[[Sequence[Row]], Figure]] = {
+    "latency": _latency, "bandwidth": _bandwidth, "pairs": _pairs, "peers": _peers,
+}  # fmt: skip
