@@ -116,7 +116,7 @@ class Group:
         self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         try:
             with Listener(os.path.join(folder, "pes"), "AF_UNIX", backlog=self.n, authkey=key) as listener:
-                environment = {**os.environ, **self._env, "ISHMEM_BENCH_KEY": key.hex()}
+                environment = {**os.environ, **self._env, "BENCH_KEY": key.hex()}
                 command = [*_command(self.library, self.n), str(listener.address), *self._files]
                 self._process = subprocess.Popen(
                     command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,

@@ -82,8 +82,10 @@ class Row:
         return self.nbytes * self.rate
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as what JSON can hold."""
-        return asdict(self)
+        """Return the row as what JSON can hold, without what is as by default."""
+        plain = Row(self.op, self.side, self.pes, self.contender, self.axes)
+        always = ("op", "side", "pes", "contender", "axes")
+        return {name: value for name, value in asdict(self).items() if name in always or value != getattr(plain, name)}
 
 
 AnyGroup = Union[Group, LocalGroup]
@@ -138,7 +140,8 @@ class _Contestant:
         times = self._seconds
         quartiles = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
         self.row.batches = len(times)
-        self.row.seconds = dict(zip(("q1", "median", "q3"), quartiles), min=min(times))
+        figures = dict(zip(("q1", "median", "q3"), quartiles), min=min(times))
+        self.row.seconds = {name: float(f"{seconds:.4g}") for name, seconds in figures.items()}
 
     def verify(self, timeout: float) -> None:
         """Check the data, on all PEs; raises `_Bad`."""

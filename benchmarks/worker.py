@@ -97,7 +97,7 @@ def main() -> None:
     library, address, *files = sys.argv[1:]
     frame.load(tuple(files))
     world = WORLDS[library]()  # before it connects: joining is collective, and connections are accepted one by one
-    with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["ISHMEM_BENCH_KEY"])) as link:
+    with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
         serve(link, world)
 
 

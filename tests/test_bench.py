@@ -332,7 +332,7 @@ def test_what_goes_wrong_is_shown_and_the_rest_is_measured(tmp_path: Path) -> No
     }  # fmt: skip
     assert "1 of 1 elements are wrong; element 0 is 5, not 7" in rows["garbled"].reason
     assert rows["raising"].reason.startswith("ZeroDivisionError")
-    assert "PE 1 exited with status 3" in rows["dying"].reason
+    assert "exited with status 3" in rows["dying"].reason
     assert "senseless" in done.stdout
     assert "skipped: there is no sense in it" in done.stdout
 
