@@ -59,7 +59,7 @@ _register_words("g", "g", "load_words", at_origin)
 
 
 def _register_copies(op: str, words: str, reference: str, at_end: Any) -> None:
-    @case(op, "device", size=(8, *SIZES), limit=f"{COPY}; 8 bytes: {STORES}")
+    @case(op, "device", size=(8, *SIZES), limit=STORES)
     def body(w: Ishmem, size: int) -> Plan:
         if size == 8:
             return _words(w, f"{op}_words", words, at_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,7 +85,7 @@ def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 def _line(figure: Figure, own: Row, other: Row) -> str:
     ratio = own.seconds["median"] / other.seconds["median"]
     size = own.axes.get("size")
-    against = other.limit if figure.against == MACHINE else figure.against
+    against = re.split("[,;]", other.limit)[0] if figure.against == MACHINE else figure.against
     cells = [figure.what, short_size(size) if size else "", str(own.pes), short_time(own.seconds["median"]), against]
     cells += [short_time(other.seconds["median"]), f"{ratio:.2f}", f"{figure.most:.2f}"]
     return "| " + " | ".join([*cells, "reached" if ratio <= figure.most else "**missed**"]) + " |"

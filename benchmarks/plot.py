@@ -27,7 +27,7 @@ COLORS = {
 """Of the lines, in the order of the legend."""
 STYLES = {MACHINE: "--", BOTH: ":"}
 _COLUMNS = 3
-_MOST_BARS = 32
+_MOST_BARS = 48
 
 Panel = dict[str, list[Row]]
 
