@@ -48,11 +48,13 @@ def stop() -> None:
     if "ishmem.kernels" in sys.modules:
         from .kernels import state
 
-        state.bind(None)
+        state.unbind()
 
 
 def _bind(this: Job) -> None:
-    from .kernels import state
+    from .kernels import cache, state
 
-    heap = this.heap
-    state.bind(state.State(heap.base, heap.size, heap.layout, this.pe, this.n_pes, this.settings.check))
+    heap, settings = this.heap, this.settings
+    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check)
+    state.bind(facts, state.Process(heap.base, this.pe))
+    cache.use(settings.kernel_cache, settings.kernel_cache_size)

@@ -10,6 +10,7 @@ import re
 import socket
 import warnings
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -76,6 +77,17 @@ def _lower(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
+def _folder(value: Any) -> str:
+    text = str(value).strip()
+    if text.lower() in ("auto", *_ON):
+        return "auto"
+    if text.lower() in _OFF:
+        return "off"
+    if "/" not in text:
+        raise ValueError(f"not a folder: {value!r}")
+    return str(Path(text).expanduser().absolute())
+
+
 _Size = Annotated[int, BeforeValidator(parse_size)]
 _Level = Annotated[Optional[int], BeforeValidator(_level)]
 
@@ -134,6 +146,10 @@ class Settings(BaseSettings):
     check: bool = _setting(
         False, "true or false", "kernels check PE numbers, addresses and bounds, and the host raises what they find"
     )
+    kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
+        "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
+    )
+    kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; the oldest go first")
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )

@@ -6,8 +6,9 @@ kernel compiles to the device form. A kernel author passes arrays and PE numbers
 
 from __future__ import annotations
 
-from . import amo, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
+from . import amo, cache, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
 
 __all__ = [
-    "amo", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets", "teams",
+    "amo", "cache", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets",
+    "teams",
 ]  # fmt: skip

@@ -71,26 +71,26 @@ def _process_constant(builder: Any, spec_id: int, value: int) -> Any:
 @device_intrinsic
 def heap_base(_context):
     """Return the address of this PE's heap, which starts with the internal part: see ``ishmem.layout``."""
-    heap = state.current().heap
+    heap = state.process().heap
     return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, HEAP_ID, heap)
 
 
 @device_intrinsic
 def this_pe(_context):
     """Return the number of this PE."""
-    pe = state.current().pe
+    pe = state.process().pe
     return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, PE_ID, pe)
 
 
 @device_intrinsic
 def peer_delta(_context: Any, pe: Any) -> Any:
     """Return the distance from this PE's heap to that of ``pe``: one load from a table at a constant address."""
-    here = state.current()
+    heap, table = state.process().heap, state.current().layout.table
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        table = builder.add(_process_constant(builder, HEAP_ID, here.heap), I64(here.layout.table))
-        entry = builder.add(table, builder.shl(index, I64(3)))
+        start = builder.add(_process_constant(builder, HEAP_ID, heap), I64(table))
+        entry = builder.add(start, builder.shl(index, I64(3)))
         return builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
 
     return types.int64(pe), code

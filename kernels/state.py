@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from numba.core.errors import TypingError
 
@@ -13,40 +13,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """Constants of compiled kernels; anything that keeps kernels longer must have them in its key.
-
-    Device code takes ``heap`` and ``pe``, which differ from PE to PE, from `heap_base` and `this_pe` of
-    `kernels.intrinsics` only: what they emit can be given other values in a kernel that is compiled already.
+    """Constants of compiled kernels that all PEs of a job share; they are in the key of a kernel that is kept.
 
     Attributes:
-        heap: Device address of this PE's heap.
         size: Bytes of the heap.
         check: Whether operations check their arguments.
     """
 
-    heap: int
     size: int
     layout: Layout
-    pe: int
     n_pes: int
     check: bool = False
 
 
-_state: State | None = None
+class Process(NamedTuple):
+    """Constants that differ from PE to PE; a kernel that is kept gets those of the process that loads it.
+
+    Device code takes them from `heap_base` and `this_pe` of `kernels.intrinsics` only.
+
+    Attributes:
+        heap: Device address of this PE's heap.
+    """
+
+    heap: int
+    pe: int
 
 
-def bind(state: State | None) -> None:
-    """Set the state of kernels that are compiled from now on."""
-    global _state
-    _state = state
+_bound: tuple[State, Process] | None = None
+
+
+def bind(state: State, process: Process) -> None:
+    """Set the constants of kernels that are compiled from now on."""
+    global _bound
+    _bound = (state, process)
+
+
+def unbind() -> None:
+    """Refuse to compile kernels that use ishmem."""
+    global _bound
+    _bound = None
 
 
 def current() -> State:
-    """Return the state to compile with.
+    """Return what to compile with.
 
     Raises:
         TypingError: Not between ``init`` and ``finalize``.
     """
-    if _state is None:
+    return _needed()[0]
+
+
+def process() -> Process:
+    """Return what differs from PE to PE.
+
+    Raises:
+        TypingError: Not between ``init`` and ``finalize``.
+    """
+    return _needed()[1]
+
+
+def bound() -> tuple[State, Process] | None:
+    """Return what was bound, or ``None`` outside a job."""
+    return _bound
+
+
+def _needed() -> tuple[State, Process]:
+    if _bound is None:
         raise TypingError("a kernel that uses ishmem was compiled outside ishmem.init() to ishmem.finalize()")
-    return _state
+    return _bound

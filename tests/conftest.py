@@ -12,6 +12,8 @@ A test that wants other numbers of PEs says so: ``@pytest.mark.pes(2)`` or ``@py
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Kernels are compiled once for all PEs and programs of the session, not once by each.
+    if "ISHMEM_KERNEL_CACHE" not in os.environ:
+        folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.addinivalue_line("markers", "pes(n, ...): numbers of PEs that the test runs on")
 
 

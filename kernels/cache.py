@@ -1,0 +1,103 @@
+"""Compiled kernels kept on disk: a kernel that any process has compiled before is loaded, not compiled.
+
+What is kept is the SPIR-V, as it is before the driver. The constants that differ from PE to PE are set in it when it
+is loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import weakref
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import platformdirs
+from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
+from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
+from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
+
+from . import spirv, state
+from .fingerprint import NoKeyError, key
+from .intrinsics import HEAP_ID, PE_ID
+from .store import Store
+
+log = logging.getLogger("ishmem")
+
+
+class Loaded(NamedTuple):
+    """What numba-dpex needs of a compiled kernel to launch it."""
+
+    kernel_device_ir_module: SPIRVKernelModule
+
+
+_store: Store | None = None
+_loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDictionary()
+
+
+def use(where: str, limit: int) -> None:
+    """Keep kernels in a folder (``auto``: of this user) of so many bytes at most, or not at all (``off``)."""
+    global _store
+    folder = platformdirs.user_cache_path("ishmem") / "kernels" if where == "auto" else Path(where)
+    _store = None if where == "off" else Store(folder, limit)
+    # numba-dpex has no way in for a cache; this is where each launch asks for the compiled kernel.
+    SPIRVKernelDispatcher.get_compile_result = _get_compile_result
+
+
+_compile = SPIRVKernelDispatcher.get_compile_result
+
+
+@functools.wraps(_compile)
+def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
+    arguments, store = tuple(sig.args), _store
+    if store is None or arguments in kernel.overloads or not kernel._can_compile:
+        return _compile(kernel, sig)
+    if kernel.targetoptions.get("_compilation_mode") != CompilationMode.KERNEL:
+        return _compile(kernel, sig)
+    known = _loaded.setdefault(kernel, {})
+    if arguments not in known:
+        try:
+            name = key(kernel, arguments)
+        except NoKeyError as reason:
+            log.debug("kernel %s is not kept: %s", kernel.__name__, reason)
+            return _compile(kernel, sig)
+        result = _load(store, name)
+        if result is None:
+            return _make(store, name, kernel, sig)
+        log.debug("kernel %s is from the cache", kernel.__name__)
+        known[arguments] = result
+    return known[arguments]
+
+
+def _make(store: Store, name: str, kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
+    """Compile a kernel and keep it, unless another process does so at this moment."""
+    with store.turn(name):
+        result = _load(store, name)
+        if result is not None:
+            _loaded[kernel][tuple(sig.args)] = result
+            return result
+        log.debug("kernel %s is compiled", kernel.__name__)
+        compiled = _compile(kernel, sig)
+        _keep(store, name, compiled.kernel_device_ir_module)
+        return compiled
+
+
+def _keep(store: Store, name: str, module: SPIRVKernelModule) -> None:
+    code = module.kernel_bitcode
+    if (here := state.bound()) is not None:
+        heap, size = here[1].heap, here[0].size
+        code = spirv.patched(code, {HEAP_ID: 0, PE_ID: 0})
+        if spirv.has_constant(code, heap, heap + size):
+            log.debug("kernel %s is not kept: it has an address of this process in it", module.kernel_name)
+            return
+    store.put(name, module.kernel_name.encode() + b"\0" + code)
+
+
+def _load(store: Store, name: str) -> Loaded | None:
+    value = store.get(name)
+    if value is None:
+        return None
+    kernel_name, _, code = value.partition(b"\0")
+    if (here := state.bound()) is not None:
+        code = spirv.patched(code, {HEAP_ID: here[1].heap, PE_ID: here[1].pe})
+    return Loaded(SPIRVKernelModule(kernel_name.decode(), code))

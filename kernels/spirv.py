@@ -1,0 +1,49 @@
+"""The words of a compiled kernel: its constants that differ from process to process, found and given other values."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+MAGIC = 0x07230203
+HEADER = 5  # words
+DECORATE, CONSTANT, SPEC_CONSTANT, FUNCTION = 71, 43, 50, 54  # instructions
+SPEC_ID = 1  # decoration
+
+
+def patched(code: bytes, values: dict[int, int]) -> bytes:
+    """Return ``code`` with the 64-bit specialisation constants of these numbers set to other defaults.
+
+    Raises:
+        ValueError: Not SPIR-V.
+    """
+    words = bytearray(code)
+    numbers: dict[int, int] = {}
+    for at, op, operands in _declarations(code):
+        if op == DECORATE and operands[1] == SPEC_ID:
+            numbers[operands[0]] = operands[2]
+        if op == SPEC_CONSTANT and len(operands) == 4 and numbers.get(operands[1]) in values:
+            struct.pack_into("<q", words, 4 * (at + 3), values[numbers[operands[1]]])
+    return bytes(words)
+
+
+def has_constant(code: bytes, low: int, high: int) -> bool:
+    """Return whether a 64-bit constant that is no specialisation constant lies in ``low`` to ``high``."""
+    wide = (operands for _at, op, operands in _declarations(code) if op == CONSTANT and len(operands) == 4)
+    return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
+
+
+def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Give place, number and operands of the instructions before the first function."""
+    words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
+    if len(code) % 4 or len(words) < HEADER or words[0] != MAGIC:
+        raise ValueError("not SPIR-V")
+    at = HEADER
+    while at < len(words):
+        count, op = words[at] >> 16, words[at] & 0xFFFF
+        if count == 0 or at + count > len(words):
+            raise ValueError("an instruction's length is wrong")
+        if op == FUNCTION:
+            return
+        yield at, op, words[at + 1 : at + count]
+        at += count
