@@ -20,7 +20,7 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
     words = bytearray(code)
     numbers: dict[int, int] = {}
     for at, op, operands in _declarations(code):
-        if op == DECORATE and operands[1] == SPEC_ID:
+        if op == DECORATE and len(operands) == 3 and operands[1] == SPEC_ID:
             numbers[operands[0]] = operands[2]
         if op == SPEC_CONSTANT and len(operands) == 4 and numbers.get(operands[1]) in values:
             struct.pack_into("<q", words, 4 * (at + 3), values[numbers[operands[1]]])

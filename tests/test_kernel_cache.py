@@ -1,0 +1,472 @@
+"""The kernel cache: what its keys depend on, its files, and programs that find kernels of an earlier run."""
+
+from __future__ import annotations
+
+import enum
+import math
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi
+from numba import typeof
+from pes import Pool, run_program
+
+import ishmem
+from ishmem.kernels import cache, fingerprint, spirv, state
+from ishmem.kernels.intrinsics import HEAP_ID, PE_ID
+from ishmem.kernels.store import Store
+from ishmem.settings import Settings
+
+KEY, OTHER = "ab" * 32, "cd" * 32
+
+
+# Files
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "kernels", 1 << 20)
+
+
+def test_store_keeps_values(store: Store) -> None:
+    assert store.get(KEY) is None
+    for value in (b"", b"one", bytes(range(256)) * 100):
+        store.put(KEY, value)
+        assert store.get(KEY) == value
+    assert store.get(OTHER) is None
+    assert store.folder.stat().st_mode & 0o777 == 0o700
+    assert not [path for path in store.folder.iterdir() if path.suffix != ".kernel"]
+
+
+@pytest.mark.parametrize("damage", ["empty", "short", "long", "flipped", "magic", "text", "renamed", "folder"])
+def test_store_ignores_damage(store: Store, damage: str) -> None:
+    store.put(KEY, b"the value of the key")
+    (path,) = store.folder.glob("*.kernel")
+    good = path.read_bytes()
+    bad = {"empty": b"", "short": good[:-1], "long": good + b"x", "text": b"nothing\n" * 20, "magic": b"I" + good[1:]}
+    bad["flipped"] = good[:-3] + bytes([good[-3] ^ 1]) + good[-2:]
+    if damage == "renamed":
+        path.rename(store.folder / f"{OTHER}.kernel")
+        assert store.get(OTHER) is None
+    elif damage == "folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_bytes(bad[damage])
+    assert store.get(KEY) is None
+    if damage != "folder":
+        store.put(KEY, b"again")
+        assert store.get(KEY) == b"again"
+
+
+def test_store_ignores_files_of_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.put(KEY, b"value")
+    monkeypatch.setattr(os, "getuid", lambda: os.stat(store.folder).st_uid + 1)
+    assert store.get(KEY) is None
+
+
+def test_store_without_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = Store(tmp_path / "file", 1000)
+    store.put(KEY, b"value")
+    with store.turn(KEY):
+        assert store.get(KEY) is None
+
+
+def test_store_removes_what_was_not_used_for_longest(tmp_path: Path) -> None:
+    store = Store(tmp_path, 10_000)
+    keys = [f"{n:02x}" * 32 for n in range(8)]
+    for n, key in enumerate(keys):
+        store.put(key, bytes(1000))
+        os.utime(tmp_path / f"{key}.kernel", (n, n))
+    assert all(store.get(key) for key in keys[:2])  # used, so newer than the others
+    store.put("ff" * 32, bytes(3000))
+    left = [key for key in keys if (tmp_path / f"{key}.kernel").exists()]
+    assert left[:2] == keys[:2]
+    assert keys[2] not in left
+    assert store.get("ff" * 32) is not None
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
+
+
+RACER = """
+import sys
+from pathlib import Path
+from ishmem.kernels.store import Store
+
+store, made = Store(Path(sys.argv[1]), 20_000), 0
+for n in range(60):
+    key = f"{n:02x}" * 32
+    with store.turn(key):
+        value = store.get(key)
+        if value is None:
+            made += 1
+            store.put(key, key.encode() * 8)
+        elif value != key.encode() * 8:
+            sys.exit("a wrong value")
+    store.get(key)
+print(made)
+"""
+
+
+def test_store_with_eight_processes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RACER.replace("ishmem.kernels.store", "store"), str(tmp_path / "kernels")]
+    env = {**os.environ, "PYTHONPATH": str(Path(cache.__file__).parent)}
+    racers = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    made = [int(racer.communicate(timeout=60)[0]) for racer in racers]
+    assert all(racer.returncode == 0 for racer in racers)
+    assert sum(made) >= 60  # more when the limit removed some before all had them
+    assert not [path for path in (tmp_path / "kernels").iterdir() if path.suffix not in (".kernel", ".lock")]
+
+
+def test_a_lock_that_is_not_given_back_is_no_hang(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ishmem.kernels.store.PATIENCE", 0.05)
+    with store.turn(KEY), store.turn(KEY):
+        store.put(KEY, b"value")
+    assert store.get(KEY) == b"value"
+
+
+# Words
+
+
+def module(*instructions: tuple[int, ...]) -> bytes:
+    words = [spirv.MAGIC, 0x10400, 0, 100, 0]
+    for op, *operands in instructions:
+        words += [(len(operands) + 1) << 16 | op, *operands]
+    return np.array(words, "<u4").tobytes()
+
+
+def test_patched() -> None:
+    def code(heap: int, pe: int) -> bytes:
+        numbers = [(71, 7, 1, PE_ID), (71, 5, 1, HEAP_ID), (71, 6, 1, 99), (71, 8, 5)]
+        halves = [heap & 0xFFFFFFFF, heap >> 32]
+        return module(*numbers, (50, 2, 5, *halves), (50, 2, 6, 4, 0), (43, 2, 9, *halves), (50, 2, 7, pe, 0), (54, 1))
+
+    heap = 0x7F12_3456_7000
+    mine = code(heap, 3)
+    assert spirv.patched(mine, {HEAP_ID: heap, PE_ID: 3}) == mine
+    both = spirv.patched(mine, {HEAP_ID: 5 << 40, PE_ID: 1})
+    changed = np.flatnonzero(np.frombuffer(both, "<u4") != np.frombuffer(mine, "<u4"))
+    assert len(changed) == 3
+    assert spirv.patched(both, {HEAP_ID: heap, PE_ID: 3}) == mine
+    assert spirv.has_constant(mine, heap, heap + 1)
+    assert not spirv.has_constant(mine, heap + 1, heap + 100)
+
+
+@pytest.mark.parametrize("bad", [b"", b"abc", bytes(20), module((71, 1, 2))[:-4], module((71, 1)) + bytes(4)])
+def test_patched_refuses(bad: bytes) -> None:
+    with pytest.raises(ValueError, match=r"SPIR-V|length"):
+        spirv.patched(bad, {HEAP_ID: 0})
+
+
+# Keys
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+NUMBER = 1
+LIST = [1]
+
+
+def helper_in(number: Any) -> Any:
+    @dpex.device_func
+    def helper(a):
+        return a + number
+
+    return helper
+
+
+def plain(x: Any) -> Any:
+    return x
+
+
+def with_value(value: Any, **options: Any) -> Any:
+    def kernel(item: kapi.Item, a):
+        a[0] = value
+
+    return dpex.kernel(kernel, **options) if options else dpex.kernel(kernel)
+
+
+def with_call(function: Any) -> Any:
+    @dpex.kernel
+    def kernel(item: kapi.Item, a):
+        a[0] = function(a[0])
+
+    return kernel
+
+
+@dpex.kernel
+def adds_number(item: kapi.Item, a):
+    a[0] = NUMBER
+
+
+@dpex.kernel
+def adds_list(item: kapi.Item, a):
+    a[0] = LIST[0]
+
+
+@dpex.kernel
+def names_modules(item: kapi.Item, a):
+    a[0] = math.sqrt(np.pi) + ishmem.my_pe() + Colour.RED
+
+
+@dpex.kernel
+def keeps_a_module(item: kapi.Item, a):
+    m = math
+    a[0] = m.sqrt(4.0)
+
+
+@dpex.kernel
+def has_a_function(item: kapi.Item, a):
+    a[0] = (lambda x: x + 1)(a[0])
+
+
+def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
+    """The key of a kernel for arrays of these dtypes."""
+    item = fingerprint.NdItemType(1) if nd else fingerprint.ItemType(1)
+    shape = (2,) * ndim
+    arrays = [typeof(dpnp.empty(shape, dtype=dtype)) for dtype in dtypes or ("i8",)]
+    return fingerprint.key(kernel, (item, *arrays))
+
+
+def check_keys() -> None:
+    global NUMBER
+    keys = [key(with_value(value)) for value in (1, 2, 1.0, True, np.int32(1), np.int64(1), Colour.RED, 0.0, -0.0)]
+    keys += [key(with_call(function)) for function in (helper_in(1), helper_in(2), helper_in(1.0), math.sqrt, math.sin)]
+    keys += [key(with_value(1), dtype) for dtype in ("i4", "f8")]
+    keys += [key(with_value(1), ndim=2), key(with_value(1), nd=True), key(with_value(1), "i8", "i8")]
+    keys += [key(with_value(1, inline_threshold=1)), key(names_modules)]
+    NUMBER = 1
+    keys.append(key(adds_number))
+    NUMBER = 2
+    keys.append(key(adds_number))
+    assert len(set(keys)) == len(keys)
+    NUMBER = 1
+    same = [key(with_value(1)), key(with_call(helper_in(1))), key(adds_number), key(names_modules)]
+    assert set(same) <= set(keys)
+
+
+def test_keys(pes: Pool) -> None:
+    results = pes.run(check_keys)
+    assert len(results) == pes.n
+
+
+def check_keys_of_surroundings() -> None:
+    seen = [key(with_value(1)), key(names_modules)]
+    facts, process = state.bound()
+
+    def change(target: Any, name: str, value: Any, expected: int) -> None:
+        old = getattr(target, name)
+        setattr(target, name, value)
+        now = [key(with_value(1)), key(names_modules)]
+        setattr(target, name, old)
+        assert len(set(now) - set(seen)) == expected, name
+
+    change(fingerprint, "_device", lambda name: ("another device",), 2)
+    change(fingerprint, "SOURCES", "another version of ishmem", 2)
+    change(fingerprint.numba_dpex.core.config, "DPEX_OPT", 1, 2)
+    change(fingerprint, "_surroundings", lambda: ("another version of numba",), 2)
+    # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
+    other = {"size": 1, "layout": None, "n_pes": facts.n_pes + 1, "check": True}
+    for name, value in other.items():
+        changed = type(facts)(**{**vars(facts), name: value})
+        change(state, "_bound", (changed, process), 1)
+    change(state, "_bound", (facts, type(process)(1, process.pe + 1)), 0)
+
+
+@pytest.mark.pes(1)
+def test_keys_of_surroundings(pes: Pool) -> None:
+    pes.run(check_keys_of_surroundings)
+
+
+def check_no_key() -> None:
+    no_key = [
+        with_call(plain), with_value([1]), with_value({1: 2}), with_value(np.zeros(2)), with_value(SimpleNamespace()),
+        with_value(1, debug=True), adds_list, keeps_a_module, has_a_function,
+    ]  # fmt: skip
+    for kernel in no_key:
+        with pytest.raises(fingerprint.NoKeyError):
+            key(kernel)
+    number = fingerprint.types.UniTuple(fingerprint.types.int64, 2)
+    with pytest.raises(fingerprint.NoKeyError, match="an argument"):
+        fingerprint.key(with_value(1), (number,))
+
+
+@pytest.mark.pes(1)
+def test_no_key(pes: Pool) -> None:
+    pes.run(check_no_key)
+
+
+# Launches
+
+
+class Compilations:
+    """Counts the kernels that numba-dpex compiles."""
+
+    def __enter__(self) -> Compilations:
+        from numba.core import event
+
+        self._listener = event.RecordingListener()
+        event.register("numba_dpex:compile", self._listener)
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        from numba.core import event
+
+        event.unregister("numba_dpex:compile", self._listener)
+
+    @property
+    def kernels(self) -> int:
+        begun = [event.data["dispatcher"] for _time, event in self._listener.buffer if event.is_start]
+        return sum(found.targetoptions["_compilation_mode"] == cache.CompilationMode.KERNEL for found in begun)
+
+
+def launched(kernel: Callable[..., Any]) -> int:
+    a = dpnp.full(1, 10, dtype="i8")
+    dpex.call_kernel(kernel, kapi.Range(1), a)
+    return int(a[0])
+
+
+def check_stale(folder: str) -> None:
+    """Kernels that differ by what they refer to are never taken for each other, in memory or on disk."""
+    global NUMBER
+    store = cache._store
+    try:
+        cache.use(folder, 1 << 20)
+        for expected in (4, 0):  # compiled, then loaded
+            with Compilations() as found:
+                assert [launched(with_value(n)) for n in (1, 2)] == [1, 2]
+                assert [launched(with_call(helper_in(n))) for n in (3, 4)] == [13, 14]
+            assert found.kernels == expected
+        NUMBER = 1
+        helper = dpex.device_func(lambda a: a + NUMBER)
+        assert launched(with_call(helper)) == 11
+        NUMBER = 2
+        # numba keeps what it compiled of the helper, so a kernel that is compiled now must not be kept for NUMBER 2.
+        launched(with_call(helper))
+        assert launched(with_call(dpex.device_func(lambda a: a + NUMBER))) == 12
+    finally:
+        NUMBER = 1
+        cache._store = store
+
+
+@pytest.mark.pes(1)
+def test_stale(pes: Pool, tmp_path: Path) -> None:
+    pes.run(check_stale, str(tmp_path / "kernels"))
+
+
+def check_shared() -> int:
+    """A kernel that was compiled by one PE has the addresses and the number of the one that loads it."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.zeros(2, dtype="i8")
+    ishmem.barrier_all()
+    with Compilations() as found:
+        dpex.call_kernel(tells_who, kapi.Range(1), a)
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [(me - 1) % n, me]
+    return found.kernels
+
+
+@dpex.kernel
+def tells_who(item: kapi.Item, a):
+    me = ishmem.my_pe()
+    ishmem.p(a, me, (me + 1) % ishmem.n_pes(), 0)
+    a[1] = me
+
+
+@pytest.mark.pes(2, 4)
+def test_pes_share_kernels(pes: Pool) -> None:
+    assert sum(pes.run(check_shared)) <= 1
+
+
+PROGRAM = textwrap.dedent("""
+    import numba_dpex as dpex
+    from numba.core import event
+    from numba_dpex import kernel_api as kapi
+    import ishmem
+
+    @dpex.device_func
+    def twice(x):
+        return 2 * x
+
+    @dpex.kernel
+    def one(item: kapi.Item, a):
+        a[item.get_id(0)] = twice(item.get_id(0))
+
+    @dpex.kernel
+    def two(item: kapi.Item, a, b, pe):
+        ishmem.put(b, a, pe)
+
+    @dpex.kernel
+    def three(item: kapi.Item, a, pe):
+        ishmem.atomic_add(a, ishmem.my_pe() + 1, pe)
+
+    @dpex.kernel
+    def four(item: kapi.Item, a):
+        ishmem.barrier_all()
+
+    @dpex.kernel
+    def five(item: kapi.NdItem, a, b, pe):
+        ishmem.get_work_group(a, b, pe, item.get_group())
+
+    listener = event.RecordingListener()
+    event.register("numba_dpex:compile", listener)
+    ishmem.init()
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b, c = (ishmem.zeros(100, dtype="i8") for _ in range(3))
+    dpex.call_kernel(one, kapi.Range(100), a)
+    dpex.call_kernel(two, kapi.Range(1), a, b, (me + 1) % n)
+    dpex.call_kernel(three, kapi.Range(1), c, 0)
+    dpex.call_kernel(four, kapi.Range(1), c)
+    assert b.asnumpy().tolist() == list(range(0, 200, 2))
+    assert c.asnumpy()[0] == (n * (n + 1) // 2 if me == 0 else 0)
+    dpex.call_kernel(five, kapi.NdRange((4,), (4,)), a, c, 0)
+    assert a.asnumpy()[0] == n * (n + 1) // 2
+    names = [e.data["dispatcher"].py_func.__name__ for _, e in listener.buffer if e.is_start]
+    print("compiled", sum(name in ("one", "two", "three", "four", "five") for name in names))
+    ishmem.finalize()
+""")
+
+
+def compiled(n: int, folder: Path | str) -> int:
+    """Run the program; return how many kernels its PEs compiled."""
+    done = run_program(PROGRAM, n, env={"ISHMEM_KERNEL_CACHE": str(folder)}, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return sum(int(line.split()[-1]) for line in done.stdout.splitlines())
+
+
+def test_second_run_compiles_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    assert compiled(2, folder) == 5
+    assert compiled(2, folder) == 0
+    damaged = sorted(folder.glob("*.kernel"))[:3]
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:-4])
+    assert compiled(2, folder) == len(damaged)
+
+
+def test_eight_pes(tmp_path: Path) -> None:
+    assert compiled(8, tmp_path / "kernels") == 5
+
+
+def test_off() -> None:
+    assert compiled(1, "off") == compiled(1, "off") == 5
+
+
+# Settings
+
+
+def test_settings() -> None:
+    wheres = {"auto": "auto", "on": "auto", "0": "off", "OFF": "off", "/x": "/x", "./y": str(Path("y").absolute())}
+    for text, where in wheres.items():
+        assert Settings(kernel_cache=text).kernel_cache == where
+    with pytest.raises(ValueError, match="not a folder"):
+        Settings(kernel_cache="of")
