@@ -60,7 +60,7 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
     if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
         raise NoKeyError("numba-dpex is asked to write what it compiles")
     walk = _Walk()
-    parts = [walk.dispatcher(kernel), _arguments(arguments), _surroundings(), _settings()]
+    parts = [walk.dispatcher(kernel), _arguments(arguments), _surroundings(), _settings(), SOURCES]
     if walk.uses_ishmem:
         parts.append(_job())
     return _digest(parts)
@@ -211,7 +211,7 @@ def _device(name: str) -> tuple[str, ...]:
 @functools.cache
 def _surroundings() -> tuple[Any, ...]:
     versions = tuple(importlib.metadata.version(package) for package in PACKAGES)
-    return sys.version, platform.machine(), versions, SOURCES
+    return sys.version, platform.machine(), versions
 
 
 def _settings() -> tuple[Any, ...]:
