@@ -7,6 +7,7 @@ table      int64 per PE: that PE's heap minus mine        read by every device a
 teams      a `TeamRecord` per team                        written by this host, read by kernels
 host       a line per team and barrier round              written by peers' hosts
 device     a line per team and barrier round              written by peers' kernels
+meeting    two times a `Slot` per PE, for each team       written by peers' kernels
 farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
 agree      two records per team                           read by peers' hosts
 turn       int64                                          used by this PE's kernels
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 LINE = 64
 RECORD = 256
+SLOT = 1024
 PAGE = 4096
 MAX_TEAMS = 64  # as in ishmem/core/heap.hpp
 
@@ -47,6 +49,29 @@ class TeamRecord(NamedTuple):
     @classmethod
     def at(cls, field: str) -> int:
         """Return the offset of a field in the record."""
+        return 8 * cls._fields.index(field)
+
+
+class Slot(NamedTuple):
+    """What a member of a team tells another when it enters a collective call in a kernel, one int64 each.
+
+    Attributes:
+        number: Number of the meeting, written last.
+        call: What must be the same for all, as ``ishmem.violations.call_word`` packs it.
+        count: Elements of a block, which must be the same for all.
+        share: Elements that this member contributes, where that differs.
+        payload: Where the data of a small block begin; they may fill the slot.
+    """
+
+    number: int
+    call: int
+    count: int
+    share: int
+    payload: int
+
+    @classmethod
+    def at(cls, field: str) -> int:
+        """Return the offset of a field in the slot."""
         return 8 * cls._fields.index(field)
 
 
@@ -76,9 +101,18 @@ class Layout:
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
+    def meeting_bytes(self) -> int:
+        """Size of the slots of one team: for even and odd numbers, of every member."""
+        return 2 * SLOT * self.n_pes
+
+    def meeting(self, handle: int) -> int:
+        """First slot of a team for collective calls inside kernels."""
+        return self.device_sync(MAX_TEAMS) + self.meeting_bytes * handle
+
+    @property
     def farewell(self) -> int:
         """Barriers that this PE's host has begun, written when it leaves."""
-        return self.device_sync(MAX_TEAMS)
+        return self.meeting(MAX_TEAMS)
 
     def agree(self, handle: int, sequence: int) -> int:
         """Record of this PE for the collective call number ``sequence`` of a team.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = [
     "and_reduce", "and_reduce_work_group", "max_reduce", "max_reduce_work_group", "min_reduce",
     "min_reduce_work_group", "or_reduce", "or_reduce_work_group", "prod_reduce", "prod_reduce_work_group",
-    "sum_exscan", "sum_inscan", "sum_reduce", "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
+    "sum_exscan", "sum_exscan_work_group", "sum_inscan", "sum_inscan_work_group", "sum_reduce",
+    "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
 ]  # fmt: skip
 
 
@@ -174,4 +175,24 @@ def xor_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int 
     """``xor_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
 
     Source: ishmemx_xor_reduce_work_group.
+    """
+
+
+@kernel_only
+def sum_inscan_work_group(
+    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``sum_inscan`` by all work-items of one group of each PE of the team; in kernels only.
+
+    Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+
+@kernel_only
+def sum_exscan_work_group(
+    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
+) -> None:
+    """``sum_exscan`` by all work-items of one group of each PE of the team; in kernels only.
+
+    Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
     """

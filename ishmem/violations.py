@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from . import _core
 from .errors import SymmetryError
+from .table import RMA_TYPES
 
 if TYPE_CHECKING:
     from .job import Job
 
-NO_PE, NOT_SYMMETRIC, OUTSIDE = 1, 2, 3
+NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH = range(1, 8)
+
+
+_NO_DTYPE = len(RMA_TYPES)
+
+
+def call_word(routine: int, dtype: object = None) -> int:
+    """Return what stands for a collective call in kernels; the root, or the strides, go into bits 16 and above."""
+    return routine + 256 * (_NO_DTYPE if dtype is None else RMA_TYPES.index(str(dtype)))
 
 
 class Violation(NamedTuple):
@@ -20,7 +29,10 @@ class Violation(NamedTuple):
     Attributes:
         claimed: Whether a work-item has found something.
         complete: Whether it has written all of it.
-        pe: The PE, or -1 for an array of this PE's own.
+        pe: The PE, or -1 for an array of this PE's own; of collective calls the team or the root that there is none of.
+
+    Of collective calls that do not match, ``address`` and ``first`` are call word and elements on this PE, ``size`` and
+    ``nelems`` those on the other.
     """
 
     claimed: int
@@ -44,6 +56,7 @@ class Violation(NamedTuple):
         return 8 * len(cls._fields)
 
 
+_ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -51,8 +64,9 @@ def raise_violation(this: Job) -> None:
     """Raise what this PE's kernels have found, and forget it.
 
     Raises:
-        IndexError: A PE that does not exist, or elements outside an array.
-        SymmetryError: An array that is not on the symmetric heap.
+        IndexError: A PE or root that does not exist, or elements outside an array.
+        SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
+        ValueError: A team that does not exist, or strides that are not allowed.
     """
     if not this.settings.check:
         return
@@ -62,20 +76,39 @@ def raise_violation(this: Job) -> None:
         return
     _core.write(this.pe, place, bytes(Violation.nbytes()))
     problem = _words(this, found)
-    raise SymmetryError(problem) if found.problem == NOT_SYMMETRIC else IndexError(problem)
+    raise _ERRORS.get(found.problem, IndexError)(problem)
 
 
 def _words(this: Job, found: Violation) -> str:
     from .kernels.guard import NAMES
 
-    call = f"{NAMES[found.routine]} in a kernel on PE {this.pe}"
+    call = f"{NAMES[found.routine] if found.problem != MISMATCH else 'collective call'} in a kernel on PE {this.pe}"
+    if found.problem == NO_TEAM:
+        return f"{call}: team is {found.pe}; those of this PE are {sorted(this.teams)}"
+    if found.problem == NO_ROOT:
+        return f"{call}: root is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
+    if found.problem == STRIDE:
+        return f"{call}: dst is {found.first} and sst is {found.nelems}; strides are at least 1"
+    if found.problem == MISMATCH:
+        mine, theirs = _call_words(found.address, found.first), _call_words(found.size, found.nelems)
+        return f"{call}: the PEs disagree; PE {this.pe}: {mine}; PE {found.pe}: {theirs}"
     array = f"the array of {found.size} elements at {found.address:#x}{origin(this, found.address)}"
     if found.problem == NO_PE:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {this.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
-        return f"{call}, for PE {found.pe}: {array} is not on the symmetric heap"
+        return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
+
+
+def _call_words(word: int, count: int) -> str:
+    from .kernels.guard import NAMES
+
+    if word < 0:
+        return "a call whose arguments were refused"
+    kind = word >> 8 & 255
+    dtype = "" if kind == _NO_DTYPE else f" of {count} elements of dtype {RMA_TYPES[kind]}"
+    return f"{NAMES[word & 255]}{dtype}" + (f" with root {word >> 40}" if word >> 40 else "")
 
 
 def origin(this: Job, address: int) -> str:

@@ -6,9 +6,24 @@ kernel compiles to the device form. A kernel author passes arrays and PE numbers
 
 from __future__ import annotations
 
-from . import amo, cache, collectives, locks, order, query, rma, signals, state, strided, sync, sync_sets, teams
+from . import (
+    amo,
+    cache,
+    collectives,
+    locks,
+    order,
+    query,
+    reductions,
+    rma,
+    signals,
+    state,
+    strided,
+    sync,
+    sync_sets,
+    teams,
+)  # fmt: skip
 
 __all__ = [
-    "amo", "cache", "collectives", "locks", "order", "query", "rma", "signals", "state", "strided", "sync", "sync_sets",
-    "teams",
+    "amo", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals", "state", "strided",
+    "sync", "sync_sets", "teams",
 ]  # fmt: skip

@@ -1,74 +1,76 @@
-"""Collective synchronisation inside kernels: the device forms of ``ishmem.collectives``.
+"""Collective routines inside kernels: the device forms of ``ishmem.collectives``.
 
 Exactly one work-item of each PE calls; the ``_work_group`` forms are called by all work-items of one group.
 """
 
 from __future__ import annotations
 
-from numba_dpex import kernel_api as kapi
-
 from ishmem import collectives
-from ishmem.layout import LINE, TeamRecord
+from ishmem.layout import SLOT
+from ishmem.table import RMA_TYPES
+from ishmem.violations import call_word
 
 from . import arguments, state
-from .intrinsics import (
-    atomic_load_word,
-    atomic_store_word,
-    device,
-    fence,
-    group_rank,
-    heap_base,
-    peer_delta,
-    this_pe,
-)
+from .collective_forms import register
+from .copy import copy_bytes
+from .guard import holds, number
+from .intrinsics import compiled, device, fence, load_word, nothing_of, peer_delta, rank_in, size_of, this_pe
+from .meeting import (
+    PAYLOAD,
+    ROOM,
+    SHARE,
+    Route,
+    begin,
+    disseminate,
+    enter,
+    leave,
+    meet,
+    part_of,
+    rally,
+    slots_of,
+)  # fmt: skip
+from .strided import copy_steps
 from .teams import is_team, team_facts
 
+# ---- synchronisation
 
-def disseminate(start, stride, size, me, counter, line):
-    """Wait for all members of a team; in kernels only: see ``barrier`` in ``ishmem/core/barrier.cpp``."""
+SYNC = number("barrier_all, sync_all or team_sync")
 
 
-@device(disseminate)
-def _disseminate(start, stride, size, me, counter, line):
-    def impl(start, stride, size, me, counter, line):
-        sequence = atomic_load_word(counter) + 1
-        atomic_store_word(counter, sequence)
-        distance = 1
-        while distance < size:
-            peer = start + (me + distance) % size * stride
-            atomic_store_word(line + peer_delta(peer), sequence)
-            while atomic_load_word(line) < sequence:
-                pass
-            distance *= 2
-            line += LINE
+def synchronize(team, facts):
+    """Wait for all members of a team, which all call a synchronisation; in kernels only."""
+
+
+@device(synchronize)
+def _synchronize(team, facts):
+    if not state.current().check:
+        return lambda team, facts: disseminate(team, facts)
+    call = call_word(SYNC)
+
+    def impl(team, facts):
+        slots = slots_of(team, 0)
+        meet(facts, slots, begin(team), call, 0, 0)
 
     return impl
 
 
 def _sync():
     # The facts of the world are constants here, where ``team_sync`` loads them.
-    here, world = state.current(), 0
-    n_pes, line = here.n_pes, here.layout.device_sync(world)
-    counter = here.layout.team(world) + TeamRecord.at("sequence")
+    world, n_pes = 0, state.current().n_pes
 
     def impl():
-        disseminate(0, 1, n_pes, this_pe(), heap_base() + counter, heap_base() + line)
+        synchronize(world, (0, 1, n_pes, this_pe()))
 
     return impl
 
 
 def _team_sync(team):
     arguments.integer("team_sync", "team", team)
-    layout = state.current().layout
-    lines, apart = layout.device_sync(0), layout.sync_bytes
-    counters = layout.team(0) + TeamRecord.at("sequence")
 
     def impl(team):
         if not is_team(team):
             return -1
-        start, stride, size, me = team_facts(team)
-        counter, line = counters + LINE * team, lines + apart * team
-        disseminate(start, stride, size, me, heap_base() + counter, heap_base() + line)
+        synchronize(team, team_facts(team))
         return 0
 
     return impl
@@ -78,20 +80,22 @@ def _team_sync_work_group(team, group):
     arguments.integer("team_sync_work_group", "team", team)
 
     def impl(team, group):
-        kapi.group_barrier(group)
-        if group_rank() == 0:
+        rally(group)
+        result = 0 if is_team(team) else -1
+        if rank_in(group) == 0:
             collectives.team_sync(team)
-        kapi.group_barrier(group)
+        rally(group)
+        return result
 
     return impl
 
 
 def _sync_work_group(group):
     def impl(group):
-        kapi.group_barrier(group)
-        if group_rank() == 0:
+        rally(group)
+        if rank_in(group) == 0:
             collectives.sync_all()
-        kapi.group_barrier(group)
+        rally(group)
 
     return impl
 
@@ -106,11 +110,10 @@ def _barrier():
 
 def _barrier_work_group(group):
     def impl(group):
-        fence()
-        kapi.group_barrier(group)
-        if group_rank() == 0:
+        rally(group)
+        if rank_in(group) == 0:
             collectives.barrier_all()
-        kapi.group_barrier(group)
+        rally(group)
 
     return impl
 
@@ -121,3 +124,123 @@ device(collectives.sync_all_work_group)(_sync_work_group)
 device(collectives.barrier_all_work_group)(_barrier_work_group)
 device(collectives.team_sync)(_team_sync)
 device(collectives.team_sync_work_group)(_team_sync_work_group)
+
+
+# ---- data
+
+ROUTES = {
+    "broadcast": Route(from_root=True),
+    "fcollect": Route(dest_blocks=True),
+    "alltoall": Route(source_blocks=True, dest_blocks=True),
+    "alltoalls": Route(source_blocks=True, dest_blocks=True),
+    "gather": Route(to_root=True, dest_blocks=True),
+    "scatter": Route(from_root=True, source_blocks=True),
+}
+
+
+@compiled
+def exchange(sample, word, arrays, nelems, steps, route, group, team):
+    """Do a call in which all blocks have one size."""
+    slots, count = enter(word, arrays, nelems, steps, route, group, team)
+    if slots > 0 and count * arrays[4] <= ROOM:
+        take(team_facts(team), slots, arrays[0], arrays[4], count, steps, route, group)
+        rally(group)
+    elif slots > 0:
+        if route[0] and not route[2]:
+            spread(team_facts(team), arrays, count, steps[0], group)
+        else:
+            move(team_facts(team), arrays, count, steps, route, group)
+        leave(group, team)
+    return min(slots, 0)
+
+
+@compiled
+def take(facts, slots, to, item, count, steps, route, group):
+    """Copy small blocks out of the slots."""
+    from_root, to_root, _source_blocks, dest_blocks, _vary = route
+    root, step, _from_step = steps
+    if to_root and facts[3] != root:
+        return
+    for member in range(root if from_root else 0, root + 1 if from_root else facts[2]):
+        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * SLOT + PAYLOAD
+        copy_steps(mine, theirs, step, 1, item, count, rank_in(group), size_of(group))
+
+
+@compiled
+def move(facts, arrays, count, steps, route, group):
+    """Copy large blocks from array to array."""
+    start, stride, size, me = facts
+    to, _to_size, origin, _origin_size, item = arrays
+    root, to_step, from_step = steps
+    from_root, to_root, source_blocks, dest_blocks, _vary = route
+    rank, width = rank_in(group), size_of(group)
+    if from_root:  # all fetch, at once
+        origin += peer_delta(start + root * stride) + source_blocks * me * count * from_step * item
+        copy_steps(to, origin, to_step, from_step, item, count, rank, width)
+        return
+    to += dest_blocks * me * count * to_step * item
+    for step in range(size):  # each begins with itself, so that no PE is written to by all at once
+        member = me + step if me + step < size else me + step - size
+        if not to_root or member == root:
+            there, block = to + peer_delta(start + member * stride), source_blocks * member * count * from_step
+            copy_steps(there, origin + block * item, to_step, from_step, item, count, rank, width)
+
+
+@compiled
+def spread(facts, arrays, count, root, group):
+    """Broadcast in two steps: each member fetches a part, and gives it to the others."""
+    start, stride, size, me = facts
+    first, end = part_of(count, arrays[4], facts)
+    to, nbytes = arrays[0] + first * arrays[4], (end - first) * arrays[4]
+    origin = arrays[2] + first * arrays[4] + peer_delta(start + root * stride)
+    copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
+    rally(group)
+    for step in range(1, size):
+        member = me + step if me + step < size else me + step - size
+        copy_bytes(to + peer_delta(start + member * stride), to, nbytes, rank_in(group), size_of(group))
+
+
+def concatenate(sample, word, arrays, nelems, steps, route, group, team):
+    """Do a call in which the block of each member has a size of its own; in kernels only."""
+
+
+@device(concatenate)
+def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
+    check = state.current().check
+
+    def impl(sample, word, arrays, nelems, steps, route, group, team):
+        slots, _count = enter(word, arrays, nelems, steps, route, group, team)
+        if slots <= 0:
+            return slots
+        start, stride, size, me = team_facts(team)
+        to, to_size, origin, _origin_size, item = arrays
+        rank, width, place, large = rank_in(group), size_of(group), 0, False
+        for member in range(size):
+            share = load_word(slots + member * SLOT + SHARE)
+            place += share
+            large = large or share * item > ROOM
+        if check and not holds(word & 255, to, to_size, item, place):  # on all PEs: their arrays have one size
+            return 0
+        place = 0
+        for member in range(size):
+            share = load_word(slots + member * SLOT + SHARE)
+            if share * item <= ROOM:
+                copy_bytes(to + place * item, slots + member * SLOT + PAYLOAD, share * item, rank, width)
+            elif member == me:
+                for other in range(size):
+                    there = to + place * item + peer_delta(start + other * stride)
+                    copy_bytes(there, origin, share * item, rank, width)
+            place += share
+        if large:
+            leave(group, team)
+        else:
+            rally(group)
+        return 0
+
+    return impl
+
+
+for _name, _route in ROUTES.items():
+    _options = ("dst", "sst") if _name == "alltoalls" else ("root",) if _route.from_root or _route.to_root else ()
+    register(_name, collectives, exchange, nothing_of, RMA_TYPES, _options, _route)
+register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Route(dest_blocks=True, vary=True))

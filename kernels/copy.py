@@ -6,9 +6,10 @@ from typing import Any
 
 from numba_dpex import device_func
 
-from .intrinsics import device, move
+from .intrinsics import compiled, device, move
 
 WIDEST = 16
+FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # up to so many elements, looking for wider units costs more than it gains
 
 
@@ -45,6 +46,38 @@ def _make_wide_copier(itemsize: int) -> Any:
 
 
 _wide_copiers = {itemsize: _make_wide_copier(itemsize) for itemsize in (1, 2, 4, 8, 16)}
+
+
+def _make_plain_copier(unit: int) -> Any:
+    @compiled
+    def copy_units(to, origin, nbytes, rank, size):
+        position, step = rank * unit, size * unit
+        while position < nbytes:
+            move(unit, to + position, origin + position)
+            position += step
+
+    return copy_units
+
+
+_bytewise, _by_4, _by_8, _wide = map(_make_plain_copier, (1, 4, 8, WIDEST))
+
+
+@compiled
+def copy_bytes(to, origin, nbytes, rank, size):
+    """Copy bytes as work-item ``rank`` of ``size``: compiled once for all dtypes."""
+    misaligned = to | origin | nbytes
+    if nbytes > FEW_BYTES and not (to ^ origin) & (WIDEST - 1):
+        head = -to & (WIDEST - 1)
+        body = (nbytes - head) & -WIDEST
+        _bytewise(to, origin, head, rank, size)
+        _wide(to + head, origin + head, body, rank, size)
+        _bytewise(to + head + body, origin + head + body, nbytes - head - body, rank, size)
+    elif not misaligned & 7:
+        _by_8(to, origin, nbytes, rank, size)
+    elif not misaligned & 3:
+        _by_4(to, origin, nbytes, rank, size)
+    else:
+        _bytewise(to, origin, nbytes, rank, size)
 
 
 def copy_elements(like: Any, to: int, origin: int, count: int, rank: int, size: int) -> None:

@@ -29,6 +29,10 @@ def fits(routine, array, count):
     """Return whether an array of this PE has so many elements; in kernels only."""
 
 
+def holds(routine, address, size, item, count):
+    """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes; in kernels only."""
+
+
 def report(routine, problem, pe, address, first, count, size):
     """Write a violation down, unless there is one already; in kernels only."""
 
@@ -66,6 +70,22 @@ def _fits(routine, array, count):
         if 0 <= count <= array.size:
             return True
         report(routine, OUTSIDE, -1, address_of(array), 0, count, array.size)
+        return False
+
+    return impl
+
+
+@device(holds)
+def _holds(routine, address, size, item, count):
+    here = state.current()
+    start, end = here.layout.size, here.size
+
+    def impl(routine, address, size, item, count):
+        low, high = heap_base() + start, heap_base() + end
+        problem = NOT_SYMMETRIC if address < low or address + size * item > high else OUTSIDE
+        if problem == OUTSIDE and 0 <= count <= size:
+            return True
+        report(routine, problem, -1, address, 0, count, size)
         return False
 
     return impl

@@ -6,6 +6,8 @@ the element's width: floating-point elements are moved as bits, so one code serv
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any, Callable
 
 from llvmlite import ir
@@ -42,6 +44,23 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the form that ``host`` has inside kernels."""
     registered.add(host)
     return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Make ``function`` one that kernels call.
+
+    Unlike ``numba_dpex.device_func`` it is compiled once for all integers, and not anew for each constant one.
+    """
+
+    def stub(*_arguments: Any) -> Any:
+        """Stand for the function where kernels are compiled."""
+
+    def choose(*_arguments: Any) -> Any:
+        return function
+
+    choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    overload(stub, target=SPIRV_TARGET_NAME)(choose)
+    return functools.update_wrapper(stub, function)
 
 
 @device_intrinsic
@@ -83,6 +102,37 @@ def this_pe(_context):
 
 
 @device_intrinsic
+def both(_context, dest, source):
+    """Return addresses and numbers of elements of two arrays, and the bytes of an element, as five integers."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        facts = []
+        for kind, array in zip(signature.args, arguments):
+            struct = context.make_array(kind)(context, builder, array)
+            facts += [builder.ptrtoint(struct.data, I64), struct.nitems]
+        item = context.get_abi_sizeof(context.get_data_type(dest.dtype))
+        return context.make_tuple(builder, signature.return_type, [*facts, I64(item)])
+
+    return types.UniTuple(types.int64, 5)(dest, source), code
+
+
+@device_intrinsic
+def zero_of(_context, array):
+    """Return 0 of the dtype of an array."""
+
+    def code(context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
+        return context.get_constant_null(signature.return_type)
+
+    return array.dtype(array), code
+
+
+@device_intrinsic
+def nothing_of(_context, array):
+    """Return the integer 0, whatever the array."""
+    return types.int64(array), lambda _context, _builder, _signature, _arguments: I64(0)
+
+
+@device_intrinsic
 def peer_delta(_context: Any, pe: Any) -> Any:
     """Return the distance from this PE's heap to that of ``pe``: one load from a table at a constant address."""
     heap, table = state.process().heap, state.current().layout.table
@@ -116,8 +166,8 @@ def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> An
 
 @device_intrinsic
 def load(_context: Any, address: Any, like: Any) -> Any:
-    """Return the element at an address, of the dtype of the array ``like``."""
-    dtype = like.dtype
+    """Return the element at an address, of the dtype of the array or number ``like``."""
+    dtype = getattr(like, "dtype", like)
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         pointer = _element_pointer(context, builder, arguments[0], dtype)
@@ -128,8 +178,8 @@ def load(_context: Any, address: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
-    """Store ``value`` at an address, as an element of the dtype of the array ``like``."""
-    dtype = like.dtype
+    """Store ``value`` at an address, as an element of the dtype of the array or number ``like``."""
+    dtype = getattr(like, "dtype", like)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _element_pointer(context, builder, arguments[0], dtype)
@@ -152,6 +202,27 @@ def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(unit, types.int64, types.int64), code
+
+
+@device_intrinsic
+def load_word(_context: Any, address: Any) -> Any:
+    """Return the int64 at an address; ordered by what comes before only."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
+
+    return types.int64(types.int64), code
+
+
+@device_intrinsic
+def store_word(_context: Any, address: Any, value: Any) -> Any:
+    """Store an int64 at an address; to be seen after the next release."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), code
 
 
 def _bits(context: Any, dtype: Any) -> Any:
@@ -232,27 +303,52 @@ def _builtin(builder: Any, name: str) -> list[Any]:
     return [builder.extract_element(value, I32(axis)) for axis in range(3)]
 
 
+def _rank(builder: Any) -> Any:
+    x, y, z = _builtin(builder, "LocalInvocationId")
+    width, height, _depth = _builtin(builder, "WorkgroupSize")
+    return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
+
+
+def _size(builder: Any) -> Any:
+    width, height, depth = _builtin(builder, "WorkgroupSize")
+    return builder.mul(width, builder.mul(height, depth))
+
+
 @device_intrinsic
 def group_rank(_context):
     """Return the number of this work-item in its group, whatever the group's dimensions."""
-
-    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        x, y, z = _builtin(builder, "LocalInvocationId")
-        width, height, _depth = _builtin(builder, "WorkgroupSize")
-        return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
-
-    return types.int64(), code
+    return types.int64(), lambda _context, builder, _signature, _arguments: _rank(builder)
 
 
 @device_intrinsic
 def group_size(_context):
     """Return the number of work-items in the group."""
+    return types.int64(), lambda _context, builder, _signature, _arguments: _size(builder)
 
-    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        width, height, depth = _builtin(builder, "WorkgroupSize")
-        return builder.mul(width, builder.mul(height, depth))
 
-    return types.int64(), code
+@device_intrinsic
+def rank_in(_context, group):
+    """Return the number of this work-item among those that call together: 0 where ``group`` is None."""
+    alone = isinstance(group, types.NoneType)
+    return types.int64(group), lambda _context, builder, _signature, _arguments: I64(0) if alone else _rank(builder)
+
+
+@device_intrinsic
+def size_of(_context, group):
+    """Return the number of work-items that call together: 1 where ``group`` is None."""
+    alone = isinstance(group, types.NoneType)
+    return types.int64(group), lambda _context, builder, _signature, _arguments: I64(1) if alone else _size(builder)
+
+
+@device_intrinsic
+def number_or(_context, number, otherwise):
+    """Return ``number``, or ``otherwise`` where it was left out."""
+    position = 1 if isinstance(number, (types.NoneType, types.Omitted)) else 0
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.cast(builder, arguments[position], signature.args[position], types.int64)
+
+    return types.int64(number, otherwise), code
 
 
 @device_intrinsic

@@ -9,9 +9,9 @@ from numba_dpex import device_func, kernel_api as kapi
 from ishmem import strided
 
 from . import arguments
-from .copy import copy_elements
+from .copy import copy_bytes, copy_elements
 from .guard import allowed, fits, number
-from .intrinsics import address_of, device, group_rank, group_size, peer_delta
+from .intrinsics import address_of, compiled, device, group_rank, group_size, peer_delta
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
@@ -34,6 +34,18 @@ def _copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
                 copy_elements(like, to + block * to_step, origin + block * from_step, bsize, rank, size)
 
     return impl
+
+
+@compiled
+def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
+    """Copy elements of ``item`` bytes that are some steps apart, as work-item ``rank`` of ``size``."""
+    if to_step == 1 and from_step == 1:
+        copy_bytes(to, origin, count * item, rank, size)
+    else:
+        i = rank
+        while i < count:
+            copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
+            i += size
 
 
 @device_func

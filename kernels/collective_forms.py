@@ -1,0 +1,87 @@
+"""The forms of collective routines that move data: of one work-item and of a work-group, from one function for both."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from ishmem.violations import call_word
+
+from . import arguments
+from .guard import number
+from .intrinsics import both, device, number_or
+from .meeting import Route
+
+
+def register(
+    name: str, module: ModuleType, do: Any, sample: Any, types: tuple[str, ...], options: tuple[str, ...], route: Route
+) -> None:
+    """Register the forms of a routine.
+
+    Args:
+        name: Its name, in ``module`` of the host.
+        do: What they call: ``do(sample, word, arrays, nelems, steps, route, group, team)``, where all but the first
+            are arguments of ``ishmem.kernels.meeting.enter``.
+        sample: An intrinsic that makes the first of these from ``dest``.
+        types: The dtypes it takes.
+        options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.
+        route: Who sends what to whom.
+    """
+    routine, route = number(name), tuple(map(int, route))
+
+    def check(dest: Any, source: Any, team: Any, nelems: Any, **integers: Any) -> int:
+        for argument, kind in (("dest", dest), ("source", source)):
+            arguments.array(name, argument, kind, types)
+        arguments.contiguous(name, dest=dest, source=source)
+        arguments.same_dtype(dest, source)
+        for argument, kind in {**integers, "team": team}.items():
+            arguments.integer(name, argument, kind)
+        if not arguments.absent(nelems):
+            arguments.integer(name, "nelems", nelems)
+        return call_word(routine, dest.dtype)
+
+    def plain(dest, source, team=0, nelems=None):
+        word = check(dest, source, team, nelems)
+        return lambda dest, source, team=0, nelems=None: do(
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), route, None,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    def plain_group(dest, source, group, team=0, nelems=None):
+        word = check(dest, source, team, nelems)
+        return lambda dest, source, group, team=0, nelems=None: do(
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), route, group,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    def rooted(dest, source, root, team=0, nelems=None):
+        word = check(dest, source, team, nelems, root=root)
+        return lambda dest, source, root, team=0, nelems=None: do(
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), route, None,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    def rooted_group(dest, source, root, group, team=0, nelems=None):
+        word = check(dest, source, team, nelems, root=root)
+        return lambda dest, source, root, group, team=0, nelems=None: do(
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), route, group,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    def strided(dest, source, dst, sst, nelems, team=0):
+        word = check(dest, source, team, nelems, dst=dst, sst=sst)
+        return lambda dest, source, dst, sst, nelems, team=0: do(
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), route, None,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    def strided_group(dest, source, dst, sst, nelems, group, team=0):
+        word = check(dest, source, team, nelems, dst=dst, sst=sst)
+        return lambda dest, source, dst, sst, nelems, group, team=0: do(
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), route, group,
+            number_or(team, 0),
+        )  # fmt: skip
+
+    single, grouped = ((plain, plain_group), (rooted, rooted_group), (strided, strided_group))[len(options)]
+    device(getattr(module, name))(single)
+    device(getattr(module, f"{name}_work_group"))(grouped)
