@@ -7,7 +7,7 @@ table      int64 per PE: that PE's heap minus mine        read by every device a
 teams      a `TeamRecord` per team                        written by this host, read by kernels
 host       a line per team and barrier round              written by peers' hosts
 device     a line per team and barrier round              written by peers' kernels
-meeting    two times a `Slot` per PE, for each team       written by peers' kernels
+meeting    two `MeetingSlot` of each PE per team          written by peers' kernels
 farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
 agree      two records per team                           read by peers' hosts
 turn       int64                                          used by this PE's kernels
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 LINE = 64
 RECORD = 256
-SLOT = 1024
+MEETING_SLOT = 1024
 PAGE = 4096
 MAX_TEAMS = 64  # as in ishmem/core/heap.hpp
 
@@ -52,7 +52,7 @@ class TeamRecord(NamedTuple):
         return 8 * cls._fields.index(field)
 
 
-class Slot(NamedTuple):
+class MeetingSlot(NamedTuple):
     """What a member of a team tells another when it enters a collective call in a kernel, one int64 each.
 
     Attributes:
@@ -103,7 +103,7 @@ class Layout:
     @property
     def meeting_bytes(self) -> int:
         """Size of the slots of one team: for even and odd numbers, of every member."""
-        return 2 * SLOT * self.n_pes
+        return 2 * MEETING_SLOT * self.n_pes
 
     def meeting(self, handle: int) -> int:
         """First slot of a team for collective calls inside kernels."""

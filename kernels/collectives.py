@@ -6,7 +6,7 @@ Exactly one work-item of each PE calls; the ``_work_group`` forms are called by 
 from __future__ import annotations
 
 from ishmem import collectives
-from ishmem.layout import SLOT
+from ishmem.layout import MEETING_SLOT
 from ishmem.table import RMA_TYPES
 from ishmem.violations import call_word
 
@@ -162,7 +162,7 @@ def take(facts, slots, to, item, count, steps, route, group):
     if to_root and facts[3] != root:
         return
     for member in range(root if from_root else 0, root + 1 if from_root else facts[2]):
-        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * SLOT + PAYLOAD
+        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * MEETING_SLOT + PAYLOAD
         copy_steps(mine, theirs, step, 1, item, count, rank_in(group), size_of(group))
 
 
@@ -216,16 +216,16 @@ def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
         to, to_size, origin, _origin_size, item = arrays
         rank, width, place, large = rank_in(group), size_of(group), 0, False
         for member in range(size):
-            share = load_word(slots + member * SLOT + SHARE)
+            share = load_word(slots + member * MEETING_SLOT + SHARE)
             place += share
             large = large or share * item > ROOM
         if check and not holds(word & 255, to, to_size, item, place):  # on all PEs: their arrays have one size
             return 0
         place = 0
         for member in range(size):
-            share = load_word(slots + member * SLOT + SHARE)
+            share = load_word(slots + member * MEETING_SLOT + SHARE)
             if share * item <= ROOM:
-                copy_bytes(to + place * item, slots + member * SLOT + PAYLOAD, share * item, rank, width)
+                copy_bytes(to + place * item, slots + member * MEETING_SLOT + PAYLOAD, share * item, rank, width)
             elif member == me:
                 for other in range(size):
                     there = to + place * item + peer_delta(start + other * stride)

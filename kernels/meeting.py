@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from numba_dpex import kernel_api as kapi
 
-from ishmem.layout import LINE, SLOT, Slot, TeamRecord
+from ishmem.layout import LINE, MEETING_SLOT, MeetingSlot, TeamRecord
 from ishmem.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import arguments, state
@@ -38,8 +38,8 @@ from .intrinsics import (
 from .strided import copy_steps, extent
 from .teams import is_team, team_facts
 
-NUMBER, CALL, COUNT, SHARE, PAYLOAD = (Slot.at(field) for field in Slot._fields)
-ROOM = SLOT - PAYLOAD
+NUMBER, CALL, COUNT, SHARE, PAYLOAD = (MeetingSlot.at(field) for field in MeetingSlot._fields)
+ROOM = MEETING_SLOT - PAYLOAD
 """Bytes of a block that goes with the meeting."""
 
 ALIGN = 64
@@ -158,13 +158,13 @@ def _meet(facts, slots, number, call, count, share):
         start, stride, size, me = facts
         for step in range(1, size + 1):
             member = me + step if me + step < size else me + step - size
-            there = slots + me * SLOT + peer_delta(start + member * stride)
+            there = slots + me * MEETING_SLOT + peer_delta(start + member * stride)
             store_word(there + CALL, call)
             store_word(there + COUNT, count)
             store_word(there + SHARE, share)
             atomic_store_word(there, number)
         for member in range(size):
-            while atomic_load_word(slots + member * SLOT) < number:
+            while atomic_load_word(slots + member * MEETING_SLOT) < number:
                 pass
         return all_call(facts, slots, call, count) if check else True
 
@@ -176,7 +176,8 @@ def all_call(facts, slots, call, count):
     """Return whether all members have entered the same call as this PE."""
     start, stride, size, _me = facts
     for member in range(size):
-        theirs, number = load_word(slots + member * SLOT + CALL), load_word(slots + member * SLOT + COUNT)
+        slot = slots + member * MEETING_SLOT
+        theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
         if theirs != call or number != count:
             report(call & 255, MISMATCH, start + member * stride, call, count, number, theirs)
             return False
@@ -212,7 +213,7 @@ def post(facts, slots, origin, item, count, steps, route):
         return
     for member in range(size):
         if not to_root or member == root:
-            to = slots + me * SLOT + PAYLOAD + peer_delta(start + member * stride)
+            to = slots + me * MEETING_SLOT + PAYLOAD + peer_delta(start + member * stride)
             copy_steps(to, origin + source_blocks * member * count * step * item, 1, step, item, count, 0, 1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ishmem import reductions
-from ishmem.layout import SLOT
+from ishmem.layout import MEETING_SLOT
 from ishmem.table import REDUCTIONS
 
 from .collective_forms import register
@@ -61,7 +61,7 @@ def _make(work: Any) -> Any:
 def origin_of(slots, source, member, facts):
     """Return where the data of a member are: in its slot, or where there are no slots, in its array."""
     if slots:
-        return slots + member * SLOT + PAYLOAD
+        return slots + member * MEETING_SLOT + PAYLOAD
     return source + peer_delta(facts[0] + member * facts[1])
 
 
