@@ -94,7 +94,7 @@ REDUCTIONS = {
     "sum_inscan": ARITHMETIC_TYPES,
     "sum_exscan": ARITHMETIC_TYPES,
 }
-"""Reductions and scans, and the dtypes that each takes on the host; kernels take no complex ones."""
+"""Reductions and scans, and the dtypes that each takes, on the host and in kernels."""
 
 
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
