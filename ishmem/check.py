@@ -43,6 +43,26 @@ def integer(value: Any, name: str) -> int:
         raise TypeError(f"{name} is an integer, got {type(value).__name__}") from None
 
 
+def seconds(timeout: Any) -> float:
+    """Return a time limit as the core takes it: -1 for none.
+
+    Raises:
+        TypeError: It is neither a number nor ``None``.
+        ValueError: It is negative or not a number (nan).
+    """
+    if timeout is None:
+        return -1.0
+    try:
+        limit = float(timeout) if not isinstance(timeout, (str, bytes)) else None
+    except (TypeError, ValueError, OverflowError):
+        limit = None
+    if limit is None:
+        raise TypeError(f"timeout is seconds, a number, or None for no limit; got {timeout!r}")
+    if not limit >= 0:
+        raise ValueError(f"timeout is {limit}; allowed are seconds, at least 0, or None for no limit")
+    return limit
+
+
 def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and dtype of an array that is to be made.
 

@@ -204,7 +204,7 @@ def ctx_destroy(ctx: Ctx) -> None:
 
     Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
     """
-    ctx.destroy()
+    _context(ctx).destroy()
 
 
 def ctx_get_team(ctx: Ctx) -> Team:
@@ -212,7 +212,7 @@ def ctx_get_team(ctx: Ctx) -> Team:
 
     Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
     """
-    return ctx.get_team()
+    return _context(ctx).get_team()
 
 
 def ctx_fence(ctx: Ctx) -> None:
@@ -220,7 +220,7 @@ def ctx_fence(ctx: Ctx) -> None:
 
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
     """
-    ctx.fence()
+    _context(ctx).fence()
 
 
 def ctx_quiet(ctx: Ctx) -> None:
@@ -228,4 +228,15 @@ def ctx_quiet(ctx: Ctx) -> None:
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
     """
-    ctx.quiet()
+    _context(ctx).quiet()
+
+
+def _context(ctx: Any) -> Ctx:
+    """Return a context.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(ctx, Ctx):
+        raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
+    return ctx

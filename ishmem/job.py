@@ -128,7 +128,7 @@ class Job:
         self._sequences[team] += 1
         sequence = self._sequences[team]
         place = self.heap.layout.agree(team, sequence)
-        text = "\0".join([note, str(sequence), routine, request]).encode()
+        text = "\0".join([note, str(sequence), routine, request]).encode(errors="replace")
         _core.write(self.pe, place, text[:RECORD].ljust(RECORD, b"\0"))
         self.barrier(routine, team)
         members = list(self.teams[team])

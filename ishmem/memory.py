@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+import dpctl
 import dpctl.memory
 import dpctl.tensor
 import numpy as np
@@ -111,7 +112,12 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
 
     Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
     """
-    return _copied("array", lambda: a if hasattr(a, "__sycl_usm_array_interface__") else np.asarray(a), dtype, order)
+
+    def make() -> Any:
+        usable = hasattr(a, "__sycl_usm_array_interface__") and hasattr(a, "flags")  # memory has none
+        return a if usable else np.asarray(a)
+
+    return _copied("array", make, dtype, order)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> ndarray:
@@ -122,7 +128,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     import dpnp
 
     queue = job.current().heap.queue
-    return _copied("arange", lambda: dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue), dtype)
+
+    def make() -> Any:
+        if step == 0:
+            raise ValueError("step is 0; allowed are other numbers")
+        return dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue)
+
+    return _copied("arange", make, dtype)
 
 
 def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
@@ -352,14 +364,14 @@ def _owned(a: Any, routine: str) -> Allocation:
     facts = _core.describe(a)
     if facts is None:
         raise TypeError(f"{routine} takes a symmetric array or memory, got {type(a).__name__}")
-    address, heap = facts[0], job.current().heap
+    address, nbytes, heap = facts[0], facts[1] * facts[2], job.current().heap
     found = heap.allocator.live.get(address - heap.base)
-    if found is not None and found.nbytes == a.nbytes:
+    if found is not None and found.nbytes == nbytes:
         return found
     if _core.offset_of(address, 1) >= 0:
-        raise ValueError(f"{routine} takes a whole allocation, got a part of one: {a.nbytes} bytes at {address:#x}")
+        raise ValueError(f"{routine} takes a whole allocation, got a part of one: {nbytes} bytes at {address:#x}")
     raise SymmetryError(
-        f"{routine}: {a.nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?"
+        f"{routine}: {nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?"
     )
 
 
@@ -382,9 +394,7 @@ def _request(
     import dpnp
 
     queue = job.current().heap.queue
-    elsewhere = (device is not None and dpctl.tensor.Device.create_device(device).sycl_queue != queue) or (
-        sycl_queue is not None and sycl_queue != queue
-    )
+    elsewhere = (device is not None and _queue_of(device) != queue) or (sycl_queue is not None and sycl_queue != queue)
     if elsewhere or usm_type != "device":
         raise ValueError(f"symmetric arrays are device memory of {queue.sycl_device.name}; leave device, usm_type and "
                          f"sycl_queue out (got {device!r}, {usm_type!r}, {sycl_queue!r})")  # fmt: skip
@@ -393,6 +403,14 @@ def _request(
     dtype = dpnp.default_float_type(sycl_queue=queue) if dtype is None else dtype
     sizes, kind = check.creation("allocation", "the array", shape, dtype)
     return _Request(math.prod(sizes) * kind.itemsize, ALIGNMENT, sizes, kind.name, order)
+
+
+def _queue_of(device: Any) -> dpctl.SyclQueue | None:
+    """Return the queue of a device in any form that dpctl takes, None when there is no such device."""
+    try:
+        return dpctl.tensor.Device.create_device(device).sycl_queue
+    except (dpctl.SyclDeviceCreationError, ValueError, TypeError):
+        return None
 
 
 def _request_like(a: Any, dtype: Any, order: str, shape: Any) -> _Request:

@@ -24,6 +24,7 @@ __all__ = [
 
 _ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
 _CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) for sig_op, name in _ATOMIC.items()}
+_ALLOWED = tuple(_ATOMIC)
 
 
 def put_signal(
@@ -50,7 +51,7 @@ def put_signal(
 
     Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
     """
-    if sig_op not in _ATOMIC or not _core.put_signal(dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index):
+    if sig_op not in _ALLOWED or not _core.put_signal(dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index):
         _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
@@ -121,7 +122,7 @@ def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 
 
     Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
     """
-    result = _core.wait_seen(sig_addr, cmp, cmp_value, index, -1.0 if timeout is None else timeout)
+    result = _core.wait_seen(sig_addr, cmp, cmp_value, index, check.seconds(timeout))
     if result is NotImplemented:
         sync.explain("signal_wait_until", "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index)
     outcome, seen = result
@@ -191,7 +192,7 @@ def _put_signal(
 def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
     """Raise what is wrong with a signal that goes with a put."""
     job.current()
-    if sig_op not in _ATOMIC:
+    if sig_op not in _ALLOWED:
         raise ValueError(f"sig_op is {sig_op!r}; allowed are SIGNAL_SET, SIGNAL_ADD")
     check.pe(pe)
     check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)

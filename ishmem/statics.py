@@ -60,8 +60,8 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
 def _request(name: Any, shape: Any, dtype: Any) -> _Request:
     if not isinstance(name, str):
         raise TypeError(f"name is a string, got {type(name).__name__}")
-    if not 0 < len(name.encode()) <= _LONGEST or "\0" in name:
-        raise ValueError(f"name is {name!r}; allowed are 1 to {_LONGEST} bytes, none of them zero")
+    if not 0 < len(name.encode(errors="replace")) <= _LONGEST or not name.isprintable():
+        raise ValueError(f"name is {name!r}; allowed are 1 to {_LONGEST} bytes of printable text")
     sizes, kind = check.creation("static", name, shape, dtype)
     request = _Request(name, sizes, kind.name)
     job.current().statics.check(request)

@@ -175,7 +175,7 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
         raise ValueError(
             f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name} {step} reach {reach}"
         )
-    return step * array.itemsize
+    return (step if nblocks > 1 else least) * array.itemsize  # a stride that nothing uses may be any number
 
 
 def put_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:

@@ -37,7 +37,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
 
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
-    outcome = _core.wait_until(ivar, cmp, cmp_value, index, -1.0 if timeout is None else timeout)
+    outcome = _core.wait_until(ivar, cmp, cmp_value, index, check.seconds(timeout))
     if outcome == _core.BAD_ARGUMENTS:
         explain("wait_until", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
     if outcome != _core.SATISFIED:

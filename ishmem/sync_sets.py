@@ -331,7 +331,7 @@ def _look(
     if mode is Mode.SOME:
         _check_indices(routine, array, indices)
     found = np.empty(array.count + 1, np.int64)
-    limit = -1.0 if timeout is None else timeout
+    limit = check.seconds(timeout)
     variables = ivars if array.order & 1 else views.span(ivars)
     result = _core.wait_set(variables, step if array.count else 1, cmp, values, ignored, found, int(mode), once, limit)
     if result is NotImplemented:
