@@ -185,9 +185,11 @@ class Caller:
         raised = isinstance(result, Exception)
         ishmem.barrier_all()  # all have read the outcomes of the collective before
         for pe in range(self.n):
-            ishmem.p(self.outcomes, raised, pe, self.me)
+            ishmem.p(self.outcomes, 2 * self.number + raised, pe, self.me)
         ishmem.barrier_all()
-        seen = self.outcomes.asnumpy()
+        numbers, seen = np.divmod(self.outcomes.asnumpy(), 2)
+        if (numbers != self.number).any():
+            raise SystemExit(f"out of step ({numbers.tolist()}): a PE took no part in {self.doing}")
         if seen.any() and not seen.all():
             self.wrong.append(f"raised on some PEs only ({seen.tolist()}): {self.doing}")
         self._give_back(fresh, result)

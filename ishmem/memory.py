@@ -103,8 +103,12 @@ def full(
     Collective, blocking: set on every PE when the call returns. Arguments and errors as for ``empty``; without
     ``dtype`` the one that dpnp gives the fill value.
     """
-    kind = dtype if dtype is not None else np.asarray(fill_value).dtype
-    return _array("full", lambda: _request(shape, kind, order, device, usm_type, sycl_queue), fill_value)
+
+    def make() -> _Request:
+        kind = dtype if dtype is not None else np.asarray(fill_value).dtype
+        return _request(shape, kind, order, device, usm_type, sycl_queue)
+
+    return _array("full", make, fill_value)
 
 
 def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
@@ -132,7 +136,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     def make() -> Any:
         if step == 0:
             raise ValueError("step is 0; allowed are other numbers")
-        return dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue)
+        try:
+            return dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue)
+        except OverflowError as error:
+            raise ValueError(f"arange from {start} to {stop} by {step}: {error}") from None
 
     return _copied("arange", make, dtype)
 
@@ -284,9 +291,7 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_free); ishmem_free.
     """
-    if a is None:
-        return
-    _release(lambda: _owned(a, "free"))
+    _release(lambda: None if a is None else _owned(a, "free"))
 
 
 def free_all() -> None:
@@ -375,11 +380,12 @@ def _owned(a: Any, routine: str) -> Allocation:
     )
 
 
-def _release(find: Callable[[], Allocation]) -> None:
+def _release(find: Callable[[], Allocation | None]) -> None:
     this = job.current()
-    allocation = _together("free", find, lambda found: f"of {found.what} at offset {found.offset}")
+    allocation = _together("free", find, lambda found: f"of {found.what} at offset {found.offset}" if found else "None")
     this.engine.quiet()
-    _forget(allocation)
+    if allocation:
+        _forget(allocation)
 
 
 def _forget(allocation: Allocation) -> None:

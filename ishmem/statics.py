@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, check, job
+from .errors import HeapExhausted
 from .ipc import wire
 
 __all__ = ["static"]
@@ -48,6 +49,7 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: The PEs name different objects, shapes or dtypes; on every PE.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
+        HeapExhausted: There is not so much host memory; on every PE.
         TypeError: A name that is no string, or a dtype that operations do not take.
 
     Source: OpenSHMEM 1.5, 2 (global and static variables).
@@ -66,6 +68,24 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
     request = _Request(name, sizes, kind.name)
     job.current().statics.check(request)
     return request
+
+
+def _memory(request: _Request) -> int:
+    """Return a new descriptor of the memory of an object.
+
+    Raises:
+        HeapExhausted: There is no such memory.
+    """
+    try:
+        fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(fd, request.nbytes)
+        except (OSError, OverflowError):
+            os.close(fd)
+            raise
+    except (OSError, OverflowError) as error:
+        raise HeapExhausted(f"static: no {request.nbytes} bytes of host memory for {request.name!r}: {error}") from None
+    return fd
 
 
 class Statics:
@@ -93,9 +113,8 @@ class Statics:
 
     def _make(self, request: _Request) -> np.ndarray[Any, Any]:
         this, nbytes = job.current(), request.nbytes
-        fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
+        fd, _notes = this.together("static", lambda: _memory(request), lambda _: "made")
         try:
-            os.ftruncate(fd, nbytes)
             fds = [got[0] for _payload, got in this.links.allgather(b"", [fd], what="static")]
         finally:
             os.close(fd)
