@@ -140,6 +140,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
             return dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue)
         except OverflowError as error:
             raise ValueError(f"arange from {start} to {stop} by {step}: {error}") from None
+        except dpctl.memory.USMAllocationError as error:
+            raise HeapExhausted(f"arange from {start} to {stop} by {step}: {error}") from None
 
     return _copied("arange", make, dtype)
 
@@ -312,12 +314,15 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
+        TypeError: ``a`` is not an array.
         IndexError: There is no such PE.
 
     Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
     """
     number, extent = check.pe(pe), _extent(a)
     described = check.view(a, "a", routine="ptr")
+    if not hasattr(a, "shape"):
+        raise TypeError(f"a is an array, got {type(a).__name__}; make one on it with dpctl.tensor.usm_ndarray(buffer=)")
     if (static := job.current().statics.ptr(a, number)) is not None:
         return static
     if extent is None:
