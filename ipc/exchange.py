@@ -30,6 +30,8 @@ log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # how long a PE waits for the hub to say how a timed-out collective ended
 _RETRY = 0.01
+_AHEAD = 1 << 12  # collectives that a PE may have given up before another one comes to them
+_LARGEST_STATUS = 255
 _STRANGERS = 64  # connections that have not said who they are
 
 _LOOK = 0.1  # how often a PE that waits for others looks whether they live, and says that it waits
@@ -346,6 +348,8 @@ class Links:
         pe, sequence = message.pe, message.sequence
         if sequence <= self._latest.get(pe, -1):
             raise MessageError(f"part {sequence} of PE {pe} twice")
+        if sequence > self._finished + _AHEAD:
+            raise MessageError(f"part {sequence} of PE {pe}, and this PE is at {self._finished}")
         self._latest[pe] = sequence
         current = None if sequence < self._finished else self._round(sequence)
         if current is None or current.error:
@@ -361,12 +365,16 @@ class Links:
     def _take_abort(self, message: Message) -> None:
         if message.sequence < self._finished:
             return
+        if message.sequence > self._finished + _AHEAD:
+            raise MessageError(f"an end of collective {message.sequence}, and this PE is at {self._finished}")
         current = self._round(message.sequence)
         if not current.error and len(current.parts) < self.n_pes:
             current.error = IshmemError(message.payload.decode(errors="replace"))
             self._pass_on(message._replace(pe=0))  # also to the PE that asked for it
 
     def _take_exit(self, message: Message) -> None:
+        if message.sequence > _LARGEST_STATUS:
+            raise MessageError(f"exit status {message.sequence}")
         self._pass_on(message)
         if self.on_exit:
             self._news.append(functools.partial(self.on_exit, message.sequence))
@@ -498,7 +506,7 @@ class Links:
         take = functools.partial(self._take, pe)
         self._selector.modify(connection, selectors.EVENT_READ, (take, connection))
         self._peers[pe] = connection
-        self._send(pe, Message(Kind.WELCOME, pe))
+        self._send(pe, wire.welcome(self._job, pe))
         for lost, how in self.lost.items():
             self._send(pe, Message(Kind.LOST, lost, 0, how.encode()))
         for sequence, current in self._rounds.items():
@@ -544,7 +552,7 @@ def _listen(job: str) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise IshmemError(f"PE 0 cannot listen for job {job!r}: {error}; is it running already?") from error
+        raise IshmemError(f"PE 0 cannot listen for its job: {error}; is the job running already?") from error
     return listener
 
 
@@ -555,7 +563,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
         connection.connect(wire.address(job))
         wire.check_user(wire.peer_process(connection)[1])
         wire.send(connection, wire.hello(job, pe, n_pes))
-        if _is_welcome(connection, deadline):
+        if _is_welcome(connection, wire.welcome(job, pe), deadline):
             return connection
     except (ConnectionError, BlockingIOError):
         pass
@@ -566,7 +574,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
     return None
 
 
-def _is_welcome(connection: socket.socket, deadline: float) -> bool:
+def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> bool:
     """Wait for PE 0's answer; False if there is none."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
@@ -579,7 +587,9 @@ def _is_welcome(connection: socket.socket, deadline: float) -> bool:
     wire.close_fds(fds)
     if message.kind == Kind.REFUSED:
         raise IshmemError(f"PE 0 refused this PE: {message.payload.decode(errors='replace')}")
-    return message.kind == Kind.WELCOME
+    if message != wanted:
+        raise IshmemError(f"process {wire.peer_process(connection)[0]} listens in place of PE 0 and is not of this job")
+    return True
 
 
 # A forked child would hold its parent's connections open, and so hide the parent's death.

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import mmap
 import os
+import stat
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -189,7 +190,8 @@ def _whole_pages(offset: int) -> int:
 
 def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, int]]:
     """Return descriptor, start and length of what to map of each."""
-    if len(fds) == 1 and not _held(fds[0]):  # a device file may not tell its size: then only the kernel can say
+    if len(fds) == 1 and not _held(fds[0]) and not stat.S_ISREG(os.fstat(fds[0]).st_mode):
+        # A device file may not tell its size: then only the kernel can say.
         return [(fds[0], _whole_pages(offset), size + offset - _whole_pages(offset))]
     pieces, at = [], 0  # `at` is where the descriptor begins in the whole
     for fd in fds:

@@ -38,7 +38,7 @@ class Kind(enum.IntEnum):
     HELLO = 1
     """I am this PE of this job (payload: token and number of PEs)."""
     WELCOME = 2
-    """You are admitted."""
+    """You are admitted (payload: token of PE 0)."""
     REFUSED = 3
     """You are not (payload: why)."""
     PART = 4
@@ -99,6 +99,11 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
 def hello(job: str, pe: int, n_pes: int) -> Message:
     """Return the first message of a PE."""
     return Message(Kind.HELLO, pe, 0, _HELLO.pack(_digest("token", job), n_pes))
+
+
+def welcome(job: str, pe: int) -> Message:
+    """Return PE 0's answer to a PE that is admitted; it shows that PE 0 knows the job, too."""
+    return Message(Kind.WELCOME, pe, 0, _digest("welcome", job))
 
 
 def check_hello(message: Message, job: str, n_pes: int) -> int:

@@ -97,17 +97,22 @@ class SymmetricHeap:
         return links.allgather(self._export.pack(), self._export.fds, what="init")
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
-        """Open every PE's heap, write the table that kernels read, and hand the maps to the host core."""
-        addresses = []
-        for pe, (packed, fds) in enumerate(exports):
-            if pe == self.pe:
+        """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.
+
+        Raises:
+            IshmemError: A PE sent something else than its heap.
+        """
+        try:
+            for pe, (packed, fds) in enumerate(exports):
+                self._open(pe, packed, fds)
+        except Exception as error:
+            raise IshmemError(f"PE {pe} sent no heap that can be opened: {error}") from error
+        finally:
+            for _packed, fds in exports:  # those that no call below has taken over
                 wire.close_fds(fds)
-                self._maps.append(self._own)
-                self.peers.append(self.base)
-            else:
-                self._open(handles.Export.unpack(packed), fds)
-            addresses.append(self._maps[-1].address)
-            handles.make_resident(self.context, self.device, self.peers[-1], self.size)
+        for peer in self.peers:
+            handles.make_resident(self.context, self.device, peer, self.size)
+        addresses = [each.address for each in self._maps]
         _core.configure(self.pe, self.base, self.size, addresses, *host_routes(self.device, settings))
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.watch_violations(settings.check)
@@ -115,9 +120,15 @@ class SymmetricHeap:
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)
 
-    def _open(self, export: handles.Export, fds: list[int]) -> None:
+    def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
+        if pe == self.pe:
+            self._maps.append(self._own)
+            self.peers.append(self.base)
+            return
+        export = handles.Export.unpack(packed)
         self._maps.append(handles.map_host(fds, self.size, export.place))
-        self._mappings.append(handles.open_export(self.context, self.device, export, fds))
+        taken, fds[:] = list(fds), []
+        self._mappings.append(handles.open_export(self.context, self.device, export, taken))
         self.peers.append(self._mappings[-1].pointer)
 
     def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:

@@ -1,0 +1,385 @@
+"""Who may attach to a job: not another user, not a process without the job's name, not a message out of its place."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_exchange import LIMIT, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
+
+from ishmem.errors import IshmemError, PeerLost
+from ishmem.ipc import handles, wire
+from ishmem.ipc.exchange import Links
+from ishmem.ipc.wire import Kind, Message
+
+STRANGER = 65534
+"""User number of the attacker."""
+
+VICTIM = """
+import sys, time
+import ishmem
+ishmem.init("8M")
+a = ishmem.full(4, 7, dtype="i8")
+kept = ishmem.static("kept", 4, "i8")
+ishmem.barrier_all()
+print("ready", ishmem.my_pe(), flush=True)
+if ishmem.my_pe() == 0:
+    sys.stdin.readline()
+ishmem.barrier_all()
+assert a.asnumpy().tolist() == [7] * 4 and not kept.any()
+ishmem.finalize()
+print("whole", flush=True)
+"""
+
+ATTACKS = """
+import ctypes, os, signal, socket, sys
+pids = [int(word) for word in sys.argv[1:]]
+libc = ctypes.CDLL(None, use_errno=True)
+
+def attempt(what, call, *arguments):
+    try:
+        result = call(*arguments)
+    except OSError as error:
+        print("refused", what, error.errno)
+    else:
+        print("DONE", what, result)
+
+def ptrace(request, pid):
+    if libc.ptrace(request, pid, None, None) < 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+def steal(pid, number):
+    process = os.pidfd_open(pid)
+    taken = libc.syscall(438, process, number, 0)  # pidfd_getfd
+    if taken < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+
+def queue(pid):
+    if libc.sigqueue(pid, signal.SIGRTMAX - 3, ctypes.c_void_p(9)) < 0:
+        raise OSError(ctypes.get_errno(), "sigqueue")
+
+def read_memory(pid):
+    buffer = ctypes.create_string_buffer(8)
+    parts = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8), (ctypes.c_size_t * 2)(4096, 8)
+    if libc.process_vm_readv(pid, parts[0], 1, parts[1], 1, 0) < 0:
+        raise OSError(ctypes.get_errno(), "process_vm_readv")
+
+for pid in pids:
+    attempt("list descriptors", os.listdir, f"/proc/{pid}/fd")
+    for number in range(3, 40):
+        attempt("open memory", os.open, f"/proc/{pid}/fd/{number}", os.O_RDWR)
+    for name in ("environ", "mem", "maps"):
+        attempt(name, os.open, f"/proc/{pid}/{name}", os.O_RDONLY)
+    attempt("take a descriptor", steal, pid, 5)
+    attempt("attach", ptrace, 16, pid)
+    attempt("seize", ptrace, 0x4206, pid)
+    attempt("read memory", read_memory, pid)
+    attempt("kill", os.kill, pid, signal.SIGKILL)
+    attempt("end by the signal of global_exit", queue, pid)
+for name in {line.split()[-1] for line in open("/proc/net/unix") if "@ishmem-" in line}:
+    print("visible", name)
+"""
+
+
+@pytest.fixture
+def job() -> str:
+    return uuid.uuid4().hex
+
+
+def as_stranger(program: str, *words: str) -> list[str]:
+    """Run a program as another user and return its lines; skips the test where that is not possible."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    python = os.path.realpath(sys.executable)
+    command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", python, "-I", "-S"]
+    try:
+        done = subprocess.run([*command, "-c", program, *words], capture_output=True, text=True, timeout=LIMIT, cwd="/")
+    except FileNotFoundError as error:
+        pytest.skip(f"no way to start a process of another user: {error}")
+    if "Permission denied" in done.stderr and not done.stdout:
+        # Python's own folders may be closed to others: then without a new program.
+        done = subprocess.run(
+            [sys.executable, "-c", f"import os; os.setgroups([]); os.setresgid(*3*[{STRANGER}]); "
+             f"os.setresuid(*3*[{STRANGER}])\n{program}", *words], capture_output=True, text=True, timeout=LIMIT,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def victim() -> Iterator[subprocess.Popen[str]]:
+    """A job of two PEs that waits for a line."""
+    command = [sys.executable, "-m", "ishmem.run", "-n", "2", "--no-prefix", sys.executable, "-c", VICTIM]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
+    assert victim.stdout and victim.stdin
+    lines = [victim.stdout.readline().split() for _ in range(2)]
+    assert sorted(lines) == [["ready", "0"], ["ready", "1"]], lines
+    pids = children(victim.pid)
+    said = as_stranger(ATTACKS, *map(str, [victim.pid, *pids]))
+    assert len(pids) >= 3  # the warden and two PEs
+    assert not [line for line in said if line.startswith("DONE")]
+    assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
+    assert not [line for line in said if line.startswith("visible")]  # all PEs are there: nobody listens any more
+    out, _ = victim.communicate("go on\n", timeout=LIMIT)
+    assert victim.returncode == 0 and out.count("whole") == 2, out
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started, and theirs."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    direct = [int(word) for word in found.stdout.split()]
+    return [*direct, *(below for child in direct for below in children(child))]
+
+
+CONNECT = """
+import array, os, socket, sys
+connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+connection.connect("\\0" + sys.argv[1])
+try:
+    connection.sendmsg([bytes.fromhex(sys.argv[2])], [(1, 1, array.array("i", [0]))])
+except BrokenPipeError:
+    pass
+try:
+    print(connection.recv(1 << 16).hex())
+except ConnectionResetError:  # closed before all was read; what it sent is still there
+    print(connection.recv(1 << 16).hex())
+"""
+
+
+def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "ishmem")
+    before, found = n_fds(), {}
+
+    def connect(pe: int) -> None:
+        found[pe] = Links.connect(job, pe, 2, LIMIT)
+
+    hub = threading.Thread(target=connect, args=(0,))
+    hub.start()
+    time.sleep(0.1)
+    try:
+        # It even knows the name of the job.
+        answer = as_stranger(CONNECT, wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex())
+    finally:
+        connect(1)
+        hub.join(LIMIT)
+    message = wire.parse(bytes.fromhex(answer[0]))
+    assert message.kind == Kind.REFUSED and f"user {STRANGER}" in message.payload.decode()
+    assert "refused a connection" in caplog.text
+    in_threads([(check_round, links, 4) for links in found.values()])
+    for links in found.values():
+        links.close()
+    assert n_fds() == before
+
+
+LISTEN = """
+import socket, sys, time
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind("\\0" + sys.argv[1])
+listener.listen(5)
+print("listens", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_another_user_cannot_stand_in_for_pe_0(job: str) -> None:
+    squatter = threading.Thread(target=as_stranger, args=(LISTEN, wire.address(job)[1:], "2"))
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    squatter.start()
+    try:
+        assert wait_until(lambda: f"@{wire.address(job)[1:]}" in Path("/proc/net/unix").read_text(), LIMIT)
+        with pytest.raises(IshmemError, match=f"user {STRANGER}"):
+            Links.connect(job, 1, 2, LIMIT)
+        with pytest.raises(IshmemError, match="cannot listen") as caught:
+            Links.connect(job, 0, 2, LIMIT)
+        assert job not in str(caught.value)
+    finally:
+        squatter.join()
+
+
+def test_pe_0_must_know_the_job(job: str) -> None:
+    """A process of the same user that has seen the address listens on it, and welcomes without the job's name."""
+    with wire.new_socket() as listener:
+        listener.bind(wire.address(job))
+        listener.listen(1)
+
+        def welcome() -> None:
+            with wire.accept(listener) as connection:
+                assert connection.recv(1 << 16)
+                wire.send(connection, Message(Kind.WELCOME, 1))
+
+        impostor = threading.Thread(target=welcome)
+        impostor.start()
+        with pytest.raises(IshmemError, match="in place of PE 0 and is not of this job"):
+            Links.connect(job, 1, 2, LIMIT)
+        impostor.join()
+
+
+def test_the_name_of_a_job_is_not_told(job: str) -> None:
+    told = wire.address(job) + wire.hello(job, 1, 2).pack().hex() + wire.welcome(job, 1).pack().hex()
+    assert job not in told and bytes.fromhex(job).hex() not in told
+
+
+def test_a_replayed_hello_is_refused(job: str) -> None:
+    """What PE 1 has said does not admit another one in its place, nor after it was lost."""
+    found: dict[int, Any] = {}
+
+    def connect(pe: int) -> None:
+        try:
+            found[pe] = Links.connect(job, pe, 3, LIMIT)
+        except IshmemError as error:
+            found[pe] = error
+
+    threads = [threading.Thread(target=connect, args=(pe,)) for pe in (0, 1)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.2)
+    answer = wire.parse(visit(job, wire.hello(job, 1, 3).pack(), ()))
+    assert (answer.kind, answer.payload) == (Kind.REFUSED, b"PE 1 has joined before")
+    connect(2)
+    for thread in threads:
+        thread.join(LIMIT)
+    in_threads([(check_round, links, 3) for links in found.values()])
+    for links in found.values():
+        links.close()
+
+
+def forged() -> Iterator[tuple[bytes, list[int], str]]:
+    """What an admitted PE 1 must not send after init, and a word of its loss."""
+    yield Message(Kind.PART, 1, 1 << 40).pack(), [], "this PE is at"
+    yield Message(Kind.ABORT, 1, 1 << 63, b"gone").pack(), [], "this PE is at"
+    yield Message(Kind.EXIT, 1, 256).pack(), [], "exit status 256"
+    yield Message(Kind.EXIT, 2, 0).pack(), [], "speaks for PE 2"
+    yield Message(Kind.LEFT, 0).pack(), [], "speaks for PE 0"
+    yield wire.welcome("job", 1).pack(), [], "WELCOME"
+    yield Message(Kind.REFUSED, 1).pack(), [], "REFUSED"
+    yield Message(Kind.PART, 1, 1, b"x" * (wire.MAX_PAYLOAD + 1)).pack(), [0], "more than"
+    yield b"", [0], "shorter"
+    yield Message(Kind.LEFT, 1, n_fds=1).pack(), [0], "file descriptors"
+
+
+@pytest.mark.parametrize(("data", "fds", "word"), list(forged()))
+def test_forged_messages_are_refused(job: str, data: bytes, fds: list[int], word: str) -> None:
+    before = n_fds()
+    with Held(*pair(job, 3)) as (hub, second, third):
+        ended: list[int] = []
+        hub.on_exit = third.on_exit = ended.append
+        raw(second._peers[0], data, fds)
+        assert wait_until(lambda: 1 in hub.lost and 1 in third.lost)
+        assert word in hub.lost[1] and not ended
+        with pytest.raises(PeerLost, match="PE 1"):
+            third.allgather(b"")
+    assert n_fds() == before
+
+
+def descriptors() -> Iterator[tuple[str, int]]:
+    """Yield what is not the memory of a heap: its name and a descriptor."""
+    yield "pipe", os.pipe2(os.O_CLOEXEC)[0]
+    yield "socket", socket.socket(socket.AF_UNIX).detach()
+    yield "folder", os.open("/", os.O_RDONLY)
+    yield "null", os.open("/dev/null", os.O_RDWR)
+    yield "read-only", os.open(__file__, os.O_RDONLY)
+    small = os.memfd_create("small")
+    os.ftruncate(small, 4096)
+    yield "too small", small
+    yield "empty", os.memfd_create("empty")
+    sealed = os.memfd_create("sealed", os.MFD_ALLOW_SEALING)
+    os.ftruncate(sealed, 1 << 20)
+    import fcntl
+
+    fcntl.fcntl(sealed, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
+    yield "sealed", sealed
+
+
+def test_descriptors_of_the_wrong_kind_are_refused() -> None:
+    before = n_fds()
+    for name, fd in descriptors():
+        with pytest.raises(IshmemError, match="cannot map"):
+            handles.map_host([fd], 1 << 20)
+        os.close(fd)
+        assert n_fds() <= before + 1, name  # the other end of the pipe
+    with pytest.raises(IshmemError, match="cannot map"):
+        handles.map_host([], 1 << 20)
+
+
+LIAR = """
+import os, sys
+import ishmem
+from ishmem import heap
+from ishmem.ipc.exchange import Links
+kind = sys.argv[1]
+honest = heap.SymmetricHeap.exchange
+
+def exchange(self, links):
+    if links.pe != 1:
+        return honest(self, links)
+    packed, fds = self._export.pack(), list(self._export.fds)
+    if kind == "pipe":
+        fds = [os.pipe()[0]]
+    elif kind == "none":
+        fds = []
+    elif kind == "many":
+        fds = fds * 5
+    elif kind == "small":
+        fds = [os.memfd_create("small")]
+        os.ftruncate(fds[0], 4096)
+    elif kind == "bytes":
+        packed = packed[:-3]
+    elif kind == "offset":
+        packed = b"\\xff" * len(packed)
+    return links.allgather(packed, fds, what="init")
+
+heap.SymmetricHeap.exchange = exchange
+before = len(os.listdir("/proc/self/fd"))
+try:
+    ishmem.init("8M")
+    print("started", flush=True)
+except ishmem.IshmemError as error:
+    print("told", "PE 1 sent no heap" in str(error), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("kind", ["pipe", "none", "many", "small", "bytes", "offset"])
+def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
+    command = [sys.executable, "-m", "ishmem.run", "-n", "2", "--no-prefix", sys.executable, "-c", LIAR, kind]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert done.stdout.count("told") == 2 and "told True" in done.stdout, done.stdout + done.stderr
+
+
+def test_no_descriptor_is_inherited_by_accident() -> None:
+    """What a PE opens is not there in a program that it starts."""
+    program = textwrap.dedent("""
+        import os, subprocess, sys
+        import ishmem
+        ishmem.init("8M")
+        kept = ishmem.static("kept", 4)
+        listing = "import os; print(sorted(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 and os.path.exists(f'/proc/self/fd/{n}')))"
+        print(subprocess.run([sys.executable, "-S", "-c", listing], close_fds=False, capture_output=True, text=True).stdout)
+        ishmem.finalize()
+    """)  # noqa: E501
+    command = [sys.executable, "-m", "ishmem.run", "-n", "1", "--no-prefix", sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not any(word in done.stdout for word in ("ze_simulator", "ishmem-kept", "socket")), done.stdout
