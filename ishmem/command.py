@@ -30,6 +30,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = {
     "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
+    "doctor": Subcommand("ishmem.doctor:command", "Check this machine; say what is wrong and how to mend it."),
     "info": Subcommand("ishmem.info:command", "Show versions, devices, links, routes between PEs, and settings."),
     "run": Subcommand("ishmem.command:run", "Start a program on N PEs; the same as ishmrun."),
 }
