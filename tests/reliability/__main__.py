@@ -1,0 +1,21 @@
+"""How ishmem stands faults, as figures: ``python tests/reliability COMMAND``; see docs/reliability.md.
+
+Each command is a module of its own and works on jobs that it starts with ishmrun.
+"""
+
+import click
+from jobs import jobs
+from kills import kills
+from soak import soak
+
+
+@click.group()
+def main() -> None:
+    """Kill, soak and repeat jobs of ishmem, and tell what came of it."""
+
+
+for command in (kills, soak, jobs):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()

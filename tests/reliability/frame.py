@@ -1,0 +1,102 @@
+"""What the commands share: jobs whose processes can be found again, and what jobs leave behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+HERE = Path(__file__).parent
+MARK = "RELIABILITY_MARK"
+SOCKETS = "@ishmem-"
+
+
+class Trial:
+    """A place for jobs: what carries its mark, or lies in its folder, was left behind by them."""
+
+    def __init__(self) -> None:
+        """Note what is there before the jobs."""
+        self.mark, self.folder = uuid.uuid4().hex, tempfile.mkdtemp(prefix="reliability-")
+        self._shared, self._open = _names("/dev/shm"), len(_names("/proc/self/fd"))
+
+    def start(self, n: int, program: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
+        """Start a program of this folder on ``n`` PEs; its output is one pipe."""
+        env = {"ISHMEM_DEVICE": "sim", **os.environ, MARK: self.mark, "TMPDIR": self.folder, **environment}
+        command = [sys.executable, "-m", "ishmem.run", "-n", str(n), str(HERE / program), *map(str, arguments)]
+        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def processes(self) -> dict[int, dict[str, str]]:
+        """Return the environments of the processes of the jobs, by process."""
+        found = {pid: _environment(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
+        return {pid: env for pid, env in found.items() if env.get(MARK) == self.mark}
+
+    def left(self, patience: float = 3.0) -> list[str]:
+        """Say what the jobs have left behind, once it had time to go."""
+        deadline = time.monotonic() + patience
+        while (found := self._left()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return found
+
+    def _left(self) -> list[str]:
+        found = [f"process {pid}" for pid in self.processes()]
+        found += [f"socket {name}" for name in _ownerless_sockets()]
+        found += [f"/dev/shm/{name}" for name in _names("/dev/shm") - self._shared if "ishmem" in name]
+        found += [f"file {name}" for name in _names(self.folder)]
+        extra = len(_names("/proc/self/fd")) - self._open
+        return found + [f"{extra} file descriptors of this process"] * (extra > 0)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder)
+
+
+@contextlib.contextmanager
+def trial() -> Iterator[Trial]:
+    """Give a `Trial` for a with-statement."""
+    place = Trial()
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+def progress() -> Progress:
+    """Return a progress bar that also has room for a remark."""
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    return Progress(*columns, TextColumn("{task.fields[remark]}"))
+
+
+def _names(folder: str) -> set[str]:
+    with contextlib.suppress(OSError):
+        return set(os.listdir(folder))
+    return set()
+
+
+def _environment(pid: int) -> dict[str, str]:
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+        return dict(word.split("=", 1) for word in words if "=" in word)
+    return {}
+
+
+def _ownerless_sockets() -> list[str]:
+    """Return sockets of jobs that belong to no process that can be seen."""
+    lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines() if SOCKETS in line]
+    if not lines:
+        return []
+    held = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        for fd in _names(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                held.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return [words[7] for words in lines if f"socket:[{words[6]}]" not in held and words[6] != "0"]

@@ -1,0 +1,152 @@
+"""Kills PEs at random moments, and looks how the other PEs and the job end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from frame import Trial, progress, trial
+from rich.console import Console
+from rich.table import Table
+
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
+NOTICE, END = 2.0, 10.0
+"""Seconds within which every PE has its error, and the job is over."""
+STARTING = 3.0
+"""About the seconds until ``init`` is over."""
+
+
+@dataclass
+class Outcome:
+    """What came of one kill.
+
+    Attributes:
+        wrong: What was not as it should be.
+        delays: Seconds from the kill, or from the call of ``init`` after it, to the error, of each PE that raised it.
+        stuck: PEs that ishmrun had to end: they were in a kernel, or had not come to ``init`` yet.
+        seconds: From the kill to the end of the job.
+        where: What the killed PE was doing, as ishmrun says.
+    """
+
+    wrong: list[str] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    stuck: int = 0
+    seconds: float = 0.0
+    where: str = ""
+
+
+def kill_one(place: Trial, n: int, draw: random.Random) -> Outcome | None:
+    """Start a job and kill one of its PEs; None when the job was over before."""
+    seconds, number, victim = draw.uniform(0, 3), draw.choice(SIGNALS), draw.randrange(n)
+    job = place.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
+    time.sleep(draw.uniform(0, STARTING + seconds))
+    while not (pid := _process(place, victim)) and job.poll() is None:
+        time.sleep(0.01)
+    killed = time.monotonic()
+    with contextlib.suppress(ProcessLookupError):
+        if pid:
+            os.kill(pid, number)
+    outcome = Outcome()
+    output = _end(job, outcome)
+    outcome.seconds = time.monotonic() - killed
+    if job.returncode == 0:
+        return None
+    _judge(outcome, output, victim, number, killed, n)
+    if job.returncode != 128 + number:
+        outcome.wrong.append(f"the status is {job.returncode}, not {128 + number}")
+    outcome.wrong += [f"left behind: {what}" for what in place.left()]
+    if outcome.wrong:
+        outcome.wrong.append(f"PE {victim}, {number.name}; output:\n{output}")
+    return outcome
+
+
+def _process(place: Trial, pe: int) -> int | None:
+    found = [pid for pid, env in place.processes().items() if env.get("ISHMEM_PE") == str(pe)]
+    return min(found, default=None)
+
+
+def _end(job: subprocess.Popen[str], outcome: Outcome) -> str:
+    try:
+        return job.communicate(timeout=END + 30)[0]
+    except subprocess.TimeoutExpired:
+        outcome.wrong.append("the job did not end")
+        job.kill()
+        return job.communicate()[0]
+
+
+def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, killed: float, n: int) -> None:
+    said: dict[int, dict[str, Any]] = {}
+    for line in output.splitlines():
+        if '] {"pe"' in line:
+            report = json.loads(line.split("] ", 1)[1])
+            said.setdefault(report["pe"], {}).update(report)
+        if line.startswith(f"ishmrun:   PE {victim}: "):
+            outcome.where = line.split(": ", 2)[2]
+    # Without these lines no PE was in ishmem yet, and ishmrun ends all at once.
+    ended = "not ended within" in output or "ishmrun:   PE" not in output
+    for pe in set(range(n)) - {victim}:
+        report = said.get(pe, {})
+        if "lost" in report:
+            outcome.delays.append(report["at"] - max(killed, report["called"]))
+            if report["lost"] != victim or number.name not in report["words"]:
+                outcome.wrong.append(f"PE {pe} was told: {report['words']}")
+        elif ended:
+            outcome.stuck += 1
+        elif "done" not in report:
+            outcome.wrong.append(f"PE {pe} was not told")
+    if max(outcome.delays, default=0) > NOTICE:
+        outcome.wrong.append(f"the error took {max(outcome.delays):.2f} s")
+    if outcome.seconds > END:
+        outcome.wrong.append(f"the end took {outcome.seconds:.2f} s")
+
+
+def show(outcomes: list[Outcome], early: int, n: int) -> None:
+    """Print the table."""
+    right = [outcome for outcome in outcomes if not outcome.wrong]
+    delays = [delay for outcome in outcomes for delay in outcome.delays]
+    left = [line for outcome in outcomes for line in outcome.wrong if line.startswith("left behind")]
+    table = Table(title=f"{len(outcomes)} kills with {n} PEs", show_header=False)
+    table.add_row("ended right", f"{len(right)} of {len(outcomes)}")
+    if delays:
+        table.add_row("kill to PeerLost", f"median {statistics.median(delays):.3f} s, longest {max(delays):.3f} s")
+    table.add_row("PeerLost raised", f"{len(delays)} times")
+    stuck = sum(outcome.stuck for outcome in outcomes)
+    table.add_row("ended by ishmrun", f"{stuck} PEs, which were in a kernel or not in init yet")
+    table.add_row("kill to end of job", f"longest {max((o.seconds for o in outcomes), default=0):.1f} s")
+    table.add_row("left behind", "; ".join(left) or "nothing")
+    table.add_row("jobs that ended before", str(early))
+    Console().print(table)
+
+
+@click.command()
+@click.option("--count", default=100, show_default=True, help="Kills.")
+@click.option("--pes", default=4, show_default=True, help="PEs of each job.")
+@click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
+def kills(count: int, pes: int, seed: int | None) -> None:
+    """Kill PEs at random moments: in init, in any operation, in kernels, in finalize."""
+    seed = random.randrange(1 << 30) if seed is None else seed
+    draw, outcomes, early = random.Random(seed), [], 0
+    with trial() as place, progress() as bar:
+        task = bar.add_task("kills", total=count, remark=f"seed {seed}")
+        while len(outcomes) < count:
+            outcome = kill_one(place, pes, draw)
+            if outcome is None:
+                early += 1
+                continue
+            outcomes.append(outcome)
+            bar.advance(task)
+            for line in outcome.wrong:
+                bar.console.print(line, markup=False, highlight=False)
+            bar.update(task, remark=f"last one: {outcome.where[:60]}")
+    show(outcomes, early, pes)
+    sys.exit(any(outcome.wrong for outcome in outcomes))
