@@ -10,7 +10,9 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +24,8 @@ from rich.table import Table
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 NOTICE, END = 2.0, 10.0
 """Seconds within which every PE has its error, and the job is over."""
-STARTING = 3.0
-"""About the seconds until ``init`` is over."""
+WHILE_STARTING = 0.15
+"""Part of the kills that come while the program starts, mostly before ``init``."""
 
 
 @dataclass
@@ -49,15 +51,18 @@ def kill_one(place: Trial, n: int, draw: random.Random) -> Outcome | None:
     """Start a job and kill one of its PEs; None when the job was over before."""
     seconds, number, victim = draw.uniform(0, 3), draw.choice(SIGNALS), draw.randrange(n)
     job = place.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
-    time.sleep(draw.uniform(0, STARTING + seconds))
-    while not (pid := _process(place, victim)) and job.poll() is None:
-        time.sleep(0.01)
-    killed = time.monotonic()
-    with contextlib.suppress(ProcessLookupError):
-        if pid:
-            os.kill(pid, number)
     outcome = Outcome()
-    output = _end(job, outcome)
+    with _limit(job, outcome):
+        output = _wait(job, draw, victim, seconds)
+        while not (pid := _process(place, victim)) and job.poll() is None:
+            time.sleep(0.01)
+        killed = time.monotonic()
+        with contextlib.suppress(ProcessLookupError):
+            if pid:
+                os.kill(pid, number)
+        output += job.stdout.read()
+        job.stdout.close()
+        job.wait()
     outcome.seconds = time.monotonic() - killed
     if job.returncode == 0:
         return None
@@ -75,13 +80,34 @@ def _process(place: Trial, pe: int) -> int | None:
     return min(found, default=None)
 
 
-def _end(job: subprocess.Popen[str], outcome: Outcome) -> str:
-    try:
-        return job.communicate(timeout=END + 30)[0]
-    except subprocess.TimeoutExpired:
+def _wait(job: subprocess.Popen[str], draw: random.Random, victim: int, seconds: float) -> str:
+    """Wait for the moment, mostly one after ``init`` was called; return what the job has printed until then."""
+    output = ""
+    if draw.random() > WHILE_STARTING:
+        while line := job.stdout.readline():
+            output += line
+            if line.startswith(f"[{victim}] ") and '"called"' in line:
+                break
+        time.sleep(draw.uniform(0, seconds + 0.5))
+    else:
+        time.sleep(draw.uniform(0, 2))
+    return output
+
+
+@contextlib.contextmanager
+def _limit(job: subprocess.Popen[str], outcome: Outcome) -> Iterator[None]:
+    """End a job that does not end."""
+
+    def end() -> None:
         outcome.wrong.append("the job did not end")
         job.kill()
-        return job.communicate()[0]
+
+    timer = threading.Timer(120, end)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, killed: float, n: int) -> None:
