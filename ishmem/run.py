@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,8 @@ _EPILOG = """\
 Each line that a PE writes is printed with its number before it. When a PE fails, the others are ended
 and its exit status is that of ishmrun (128 + number for a signal). SIGINT, SIGTERM and SIGHUP go to all
 PEs, which have 10 seconds to end then. Settings: see ISHMEM_* in the documentation."""
+
+_OPEN_FILES = 1 << 16
 
 _COUNT_DEVICES = """
 from ishmem.ipc import pyze
@@ -56,11 +59,21 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = _parse(arguments)
         command = _command(options)
+        _allow_open_files()
         environments = _environments(options)
+        return _run(command, environments, options.timeout, not options.no_prefix)
     except (UsageError, IshmemError, ImportError, ValueError) as error:
         print(f"ishmrun: {error}", file=sys.stderr)
-        return 2
-    return _run(command, environments, options.timeout, not options.no_prefix)
+    except OSError as error:
+        print(f"ishmrun: {error.strerror}{warden.hint(error)}", file=sys.stderr)
+    return 2
+
+
+def _allow_open_files() -> None:
+    """Raise the limit of open files as far as it may be, for the PEs too: each has one for every other PE's heap."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, _OPEN_FILES)), hard))
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

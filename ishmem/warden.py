@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import itertools
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -121,7 +123,7 @@ class _Warden:
             for pe in range(len(self._job.environments)):
                 self._start(pe)
         except OSError as error:
-            self._report(f"cannot start {self._job.command[0]}: {error.strerror}")
+            self._report(f"cannot start {self._job.command[0]}: {error.strerror}{hint(error)}")
             self._end(2)
         for end in itertools.chain(*self._job.outputs):
             os.close(end)
@@ -265,6 +267,13 @@ class _Warden:
     def _report(self, *lines: str) -> None:
         with contextlib.suppress(OSError):
             os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
+
+
+def hint(error: OSError) -> str:
+    """Say what can be done about an error."""
+    if error.errno not in (errno.EMFILE, errno.ENFILE):
+        return ""
+    return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"
 
 
 def _end_children() -> None:
