@@ -62,7 +62,7 @@ class Record(_Text):
         trace: Its file descriptor for tracebacks.
         state: A `State`.
         ended: Whether ishmrun has seen the end of the PE.
-        exiting: Whether its program has ended without ``finalize``.
+        exiting: When its program has ended without ``finalize``; 0 when it has not.
         code: Its exit status, or minus the signal.
         beat: When Python code last ran, kept up only with ``ISHMEM_TIMEOUT`` set.
         text: What it waits in.
@@ -73,7 +73,7 @@ class Record(_Text):
         ("pid", ctypes.c_int64),
         ("trace", ctypes.c_int64),
         ("state", ctypes.c_int64),
-        ("exiting", ctypes.c_int64),
+        ("exiting", ctypes.c_double),
         ("ended", ctypes.c_int64),
         ("code", ctypes.c_int64),
         ("beat", ctypes.c_double),

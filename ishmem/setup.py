@@ -7,11 +7,12 @@ import logging
 import os
 import secrets
 import sys
+import time
 import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-from . import _core, check, constants, device_side, farewell, job, places, waits
+from . import _core, check, constants, device_side, farewell, job, places, stack, waits
 from .board import Board, State
 from .errors import IshmemError, PeerLost, StateError
 
@@ -74,13 +75,12 @@ def init(
         raise StateError("ishmem.init() was called twice; call it once per process")
     if job.finished():
         raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
-    from . import settings as settings_module, stack
+    from . import settings as settings_module
 
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
     place = _place(settings, comm, uid, rank, nranks)
     settings_module.start_logging(settings, place.pe, place.n_pes)
-    stack.load()
     _start(place, settings, size, device)
     return Session()
 
@@ -143,12 +143,13 @@ def _place(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, 
 
 
 def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
-    from .heap import SymmetricHeap
-    from .ipc.exchange import Links
-
     this = job.Job(place.pe, place.n_pes, settings)
     board = _board(place, settings)
     try:
+        stack.load()
+        from .heap import SymmetricHeap
+        from .ipc.exchange import Links
+
         fate = board.fate if board else None
         this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, fate)
         this.links.on_exit = farewell.end_process
@@ -300,7 +301,7 @@ def _at_exit() -> None:
         abandon()
         return
     this = job.current()
-    this.board[this.pe].exiting = 1
+    this.board[this.pe].exiting = time.monotonic()
     log.info("the program ended without ishmem.finalize(); finalising now")
     try:
         finalize()

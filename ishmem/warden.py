@@ -111,6 +111,7 @@ class _Warden:
         self._pid = os.getpid()
         self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
         self._status: int | None = None
+        self._cause: int | None = None
         self._sent: set[int] = set()
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
         self._end_at: float | None = None
@@ -221,8 +222,17 @@ class _Warden:
             self._end(status, PATIENCE if self._is_any_inside() else 0.0)
         elif first:
             self._status = status
-        if board[pe].exiting:  # the others have failed since this one left
+        if first:
+            self._cause = self._find_cause(pe)
+        elif pe == self._cause:
             self._status = status
+
+    def _find_cause(self, failed: int) -> int | None:
+        """Find the PE whose program had ended when another one failed: perhaps for that, and its status will tell."""
+        board = self._job.board
+        ended = [(board[pe].exiting, pe) for pe, _ in self._running.values() if board[pe].exiting]
+        first, pe = min(ended, default=(0.0, None))
+        return pe if not board[failed].exiting or first < board[failed].exiting else None
 
     def _is_any_inside(self) -> bool:
         return any(self._job.board[pe].is_inside for pe, _ in self._running.values())
