@@ -157,14 +157,16 @@ def show(outcomes: list[Outcome], early: int, n: int) -> None:
 @click.command()
 @click.option("--count", default=100, show_default=True, help="Kills.")
 @click.option("--pes", default=4, show_default=True, help="PEs of each job.")
+@click.option("--minutes", default=60.0, show_default=True, help="No further kill after so long.")
 @click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
-def kills(count: int, pes: int, seed: int | None) -> None:
+def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
     """Kill PEs at random moments: in init, in any operation, in kernels, in finalize."""
     seed = random.randrange(1 << 30) if seed is None else seed
     draw, outcomes, early = random.Random(seed), [], 0
+    end = time.monotonic() + 60 * minutes
     with trial() as place, progress() as bar:
         task = bar.add_task("kills", total=count, remark=f"seed {seed}")
-        while len(outcomes) < count:
+        while len(outcomes) < count and time.monotonic() < end:
             outcome = kill_one(place, pes, draw)
             if outcome is None:
                 early += 1
