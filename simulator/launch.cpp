@@ -3,6 +3,7 @@
 
 #include "command_list.hpp"
 #include "kernel.hpp"
+#include "yielding.hpp"
 
 namespace simulator {
 
@@ -51,6 +52,7 @@ int32_t Launch::enqueue(const OpenCl &cl, cl_object queue) const {
 bool Launch::run() const {
   const OpenCl &cl = *openCl();
   cl_object queue = threadQueue(cl);
+  Yielding yielding;
   int32_t error = enqueue(cl, queue);
   if (!error) error = cl.clFinish(queue);
   if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);

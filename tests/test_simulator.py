@@ -518,6 +518,25 @@ def test_inline_work():
     assert out.split() == ["107"]
 
 
+@pytest.mark.parametrize("taken", [False, True])
+def test_signal_of_running_kernels(taken):
+    """Kernels take a signal, with which their thread yields, only when the application has not."""
+    out, _ = run(
+        f"""
+        import test_simulator as t
+        number = signal.SIGRTMIN + 7
+        if {taken}:
+            signal.signal(number, lambda *_: print("mine"))
+        ze = t.Level0()
+        kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
+        print(ze.store(kernel, pyze.alloc_device(ze.context, ze.device, 100))[0])
+        os.kill(os.getpid(), number)
+        print("alive")
+        """
+    )
+    assert out.split() == ["107", *(["mine"] if taken else []), "alive"]
+
+
 def test_failed_launch_is_final():
     """Local memory that no device has: the launch fails, and everything after it."""
     out, err = run(
