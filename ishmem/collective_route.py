@@ -1,31 +1,25 @@
-"""What the collective routines of the host do: check the arguments, agree with the team, move the data.
+"""The collective routines of the host beyond the plain case, which ``ishmem/core/collectives.cpp`` does alone.
 
-A data movement is a list of pulls: where in ``dest``, from which member, from where in its ``source``, how many
-bytes. So nothing is written into a PE that has not called.
+Errors that explain; and, where the table of ``ishmem.algorithms`` says so, the copy engine or a kernel. A PE that
+refuses its own arguments takes part in the call with the refusal, so that the others raise too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from . import check, job, teams
-from .table import REDUCTIONS, RMA_TYPES
+from . import _core, check, job, teams
+from .errors import SymmetryError
+from .table import COLLECTIVES, REDUCTIONS, RMA_TYPES
 
-Lists = tuple[Any, ...]
-
-
-class Pull(NamedTuple):
-    """A copy from a member's ``source`` into this PE's ``dest``, in bytes."""
-
-    to: int
-    member: int
-    origin: int
-    nbytes: int
+ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
+_TYPE_NAMES = {np.dtype(name).num: name for name in RMA_TYPES}
+_REFUSAL = 7
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Call:
 
     Attributes:
         count: Elements of a block.
-        lists: Counts and places in elements of the routines that take them.
+        lists: Counts and places of the blocks of ``dest`` and of ``source``, for routines that take them.
     """
 
     routine: str
@@ -46,52 +40,140 @@ class Call:
     steps: tuple[int, int] = (1, 1)
     lists: tuple[list[int], ...] = ()
 
+
+class Asked(NamedTuple):
+    """What a member has asked for in the last call of a team."""
+
+    routine: str
+    dtype: str
+    root: int
+    count: int
+    algorithm: int
+    extra: int
+    dest: int
+    source: int
+    refusal: str
+    numbers: bytes
+
     def __str__(self) -> str:
-        """Give what must be the same on all PEs."""
-        facts = [f"of {self.count} elements"] if self.routine not in ("collect", "alltoallv") else []
-        facts += [f"of dtype {self.dest.dtype}"]
-        facts += [f"from or to root {self.root}"] if self.root >= 0 else []
-        facts += [f"with dst={self.steps[0]}, sst={self.steps[1]}"] if self.routine == "alltoalls" else []
-        facts += [f"with counts {self.lists[0]} at {self.lists[1]}"] if self.routine in ("gatherv", "scatterv") else []
-        return ", ".join(facts)
+        """Say what must be the same on all PEs, and a refusal."""
+        if self.algorithm == _REFUSAL:
+            return f"{self.routine} {self.refusal}"
+        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.count} elements"
+        root = f", root {self.root}" if self.root >= 0 else ""
+        steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
+        lists = f", counts and places {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
+        return f"{self.routine}{sizes} of dtype {self.dtype}{root}{steps}{lists}"
 
 
-def run(
+def asked(team: int) -> list[Asked]:
+    """Return what each member of a team has asked for in its last call."""
+    routines, result = list(COLLECTIVES), []
+    for signature, extra, dest, source, refusal, numbers in _core.asked_collective(team):
+        routine, dtype = routines[signature & 31], _TYPE_NAMES.get(signature >> 5 & 31, "")
+        root, count, algorithm = (signature >> 13 & 4095) - 1, signature >> 25, signature >> 10 & 7
+        reason = refusal.decode(errors="replace")
+        result.append(Asked(routine, dtype, root, count, algorithm, extra, dest, source, reason, numbers))
+    return result
+
+
+def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> None:
+    """Do what the core left to Python: move the data, or raise."""
+    this = job.current()
+    if verdict == _core.NOT_PLAIN:
+        refuse(routine, dest, source, team, **arguments)
+    group = teams.find(team)
+    if verdict == _core.PEER_GONE:
+        this.raise_lost(routine)
+    requests = asked(group.handle)
+    if verdict == _core.DISSENT:
+        raise SymmetryError(dissent(routine, group, requests))
+    if verdict == _core.TOO_SHORT:
+        total = sum(request.extra for request in requests)
+        raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
+    from . import collective_engine
+
+    collective_engine.move(checked(routine, group, dest, source, **arguments), requests)
+    if _core.leave_collective(group.handle) == _core.PEER_GONE:
+        this.raise_lost(routine)
+
+
+def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
+    """Word the error for members that ask for different things."""
+    words = {pe: str(request) for pe, request in zip(team.shape, requests)}
+    algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
+    if len(set(words.values())) > 1:
+        return job.describe_dissent(routine, words)
+    if len(set(algorithms.values())) > 1:
+        return f"{routine}: the PEs use different algorithms; ISHMEM_ALGORITHM is the same on all PEs"
+    size = len(requests)
+    table = [np.frombuffer(request.numbers, "u8")[: 2 * size].reshape(2, size) for request in requests]
+    for i, j in np.ndindex(size, size):
+        sent, expected = table[i][0, j], table[j][1, i]
+        if sent != expected:
+            return (
+                f"{routine}: the PEs disagree; PE {team.shape.pe(i)} sends {sent} elements to PE {team.shape.pe(j)}, "
+                f"which expects {expected}"
+            )
+    return f"{routine}: the PEs disagree"
+
+
+def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> NoReturn:
+    """Raise what is wrong with the arguments of a call, and make the other PEs raise."""
+    this, group = job.current(), teams.find(team)
+    group.shape  # noqa: B018 - raises on a PE that is not in the team, for which nobody waits
+    try:
+        checked(routine, group, dest, source, **arguments)
+        raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
+    except Exception as error:
+        text = f"refused: {type(error).__name__}: {error}"
+        if _core.refuse_collective(ROUTINES[routine], group.handle, text.encode()) == _core.PEER_GONE:
+            this.raise_lost(routine)
+        raise
+
+
+def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any) -> None:
+    """Do ``alltoalls``, whose strides are checked here."""
+    arguments = {"dst": dst, "sst": sst, "nelems": nelems}
+    call = _check_first("alltoalls", dest, source, team, arguments)
+    verdict = _core.alltoalls(dest, source, *call.steps, call.count, team)
+    if verdict:
+        go_on(verdict, "alltoalls", dest, source, team, **arguments)
+
+
+def with_counts(routine: str, dest: Any, source: Any, team: Any, lists: tuple[Any, ...], root: Any = None) -> None:
+    """Do a routine with a count for each PE, which are checked here."""
+    arguments = {"lists": lists, "root": root}
+    call = _check_first(routine, dest, source, team, arguments)
+    verdict = _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists)
+    if verdict:
+        go_on(verdict, routine, dest, source, team, **arguments)
+
+
+def _check_first(routine: str, dest: Any, source: Any, team: Any, arguments: dict[str, Any]) -> Call:
+    try:
+        return checked(routine, teams.find(team), dest, source, **arguments)
+    except Exception:
+        refuse(routine, dest, source, team, **arguments)
+
+
+def checked(
     routine: str,
+    team: teams.Team,
     dest: Any,
     source: Any,
-    team: teams.Team | int,
     nelems: Any = None,
     root: Any = None,
     dst: Any = 1,
     sst: Any = 1,
-    lists: Lists = (),
-) -> None:
-    """Do a collective call."""
-    this, group = job.current(), teams.find(team)
-    shape = group.shape
-
-    def make() -> Call:
-        return _checked(routine, group, dest, source, nelems, root, dst, sst, lists)
-
-    note = ""
-    try:
-        made = make()
-        note = " ".join(map(str, (made.count, *(made.lists[1] + made.lists[3] if len(made.lists) == 4 else ()))))
-    except Exception:  # raised again, on every PE
-        pass
-    call, notes = this.together(routine, make, str, group.handle, note)
-    if routine in REDUCTIONS:
-        _reduce(call, list(shape))
-    else:
-        _move(call, list(shape), [[int(number) for number in text.split()] for text in notes])
-
-
-def _checked(
-    routine: str, team: teams.Team, dest: Any, source: Any, nelems: Any, root: Any, dst: Any, sst: Any, lists: Lists
+    lists: tuple[Any, ...] = (),
 ) -> Call:
-    size = team.n_pes()
-    types = REDUCTIONS.get(routine, RMA_TYPES)
+    """Check the arguments of a call.
+
+    Raises:
+        SymmetryError, TypeError, ValueError, IndexError: As the routines say.
+    """
+    size, types = team.shape.size, COLLECTIVES[routine]
     to, origin = check.view(dest, "dest", types, routine), check.view(source, "source", types, routine)
     check.same_dtype(to, origin)
     check.contiguous(to, origin)
@@ -99,35 +181,56 @@ def _checked(
     for array in (to, origin):
         check.remote(array, job.current().pe)
     number = -1
-    if root is not None:
+    if root is not None or routine in ("broadcast", "gather", "scatter", "gatherv", "scatterv"):
         number = check.integer(root, "root")
         team.world_pe(number, "root")
     if lists:
-        return Call(
-            routine, team, to, origin, 0, number, (1, 1), _lists(routine, to, origin, team.my_pe(), size, lists)
-        )
+        found = _lists(routine, to, origin, team.my_pe(), size, lists)
+        _check_apart(routine, to, origin, to.count, origin.count, None)
+        return Call(routine, team, to, origin, 0, number, (1, 1), found)
     steps = _step(dst, "dst"), _step(sst, "sst")
     count = _count(routine, size, to, origin, nelems, steps)
+    to_blocks, origin_blocks = blocks(routine, size)
+    whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
+    place = _in_place(routine, team.my_pe() * count * to.itemsize)
+    _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), place)
     return Call(routine, team, to, origin, count, number, steps)
+
+
+def _in_place(routine: str, own: int) -> int | None:
+    """Return how many bytes after the start of ``dest`` ``source`` may lie, when it may lie in it."""
+    if routine in ("fcollect", "gather", "scatter"):
+        return -own if routine == "scatter" else own
+    return 0 if routine == "broadcast" or routine in REDUCTIONS else None
+
+
+def _check_apart(
+    routine: str, to: check.View, origin: check.View, to_count: int, origin_count: int, in_place: int | None
+) -> None:
+    first, second = to.address, origin.address
+    overlap = first < second + origin_count * to.itemsize and second < first + to_count * to.itemsize
+    if not overlap or not to_count or not origin_count or second - first == in_place:
+        return
+    exception = {0: "; they may be the same array", None: ""}.get(in_place, "; this PE's own block may be in place")
+    raise ValueError(f"{routine}: dest and source overlap{exception}")
 
 
 def _step(value: Any, name: str) -> int:
     step = check.integer(value, name)
-    if step < 1:
+    if not 1 <= step < 2**31:
         raise ValueError(f"{name} is {step}; strides are at least 1")
     return step
 
 
-BLOCKS = {
-    "fcollect": ("n", 1), "collect": (1, 1), "alltoall": ("n", "n"), "alltoalls": ("n", "n"), "gather": ("n", 1),
-    "scatter": (1, "n"),
-}  # fmt: skip
-"""How many blocks ``dest`` and ``source`` have, where not one each; ``n`` is one for each PE."""
+def blocks(routine: str, size: int) -> tuple[int, int]:
+    """Return how many blocks ``dest`` and ``source`` hold in a team of a size."""
+    to = size if routine in ("fcollect", "alltoall", "alltoalls", "gather") else 1
+    return to, size if routine in ("alltoall", "alltoalls", "scatter") else 1
 
 
 def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: Any, steps: tuple[int, int]) -> int:
-    to_blocks, origin_blocks = (size if blocks == "n" else 1 for blocks in BLOCKS.get(routine, (1, 1)))
-    if nelems is None:
+    to_blocks, origin_blocks = blocks(routine, size)
+    if nelems is None and routine != "alltoalls":
         count = to.count if routine == "scatter" else origin.count // origin_blocks
         exact = origin.count == count * origin_blocks and (to.count == count * to_blocks or routine == "collect")
         if not exact:
@@ -138,7 +241,7 @@ def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: 
         return count
     count = check.integer(nelems, "nelems")
     need = [
-        blocks * count * step - (step - 1 if count else 0) for blocks, step in zip((to_blocks, origin_blocks), steps)
+        number * count * step - (step - 1 if count else 0) for number, step in zip((to_blocks, origin_blocks), steps)
     ]
     if routine == "collect":
         need[0] = 0
@@ -150,20 +253,24 @@ def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: 
     return count
 
 
-def _lists(routine: str, to: check.View, origin: check.View, me: int, size: int, lists: Lists) -> tuple[list[int], ...]:
+def _lists(
+    routine: str, to: check.View, origin: check.View, me: int, size: int, lists: tuple[Any, ...]
+) -> tuple[list[int], ...]:
     if routine != "alltoallv":
         counts = _numbers(lists[0], "counts", size)
         places = _places(counts, lists[1], "displs", size)
         whole, part = (to, origin) if routine == "gatherv" else (origin, to)
         _reach(whole, counts, places)
         _reach(part, [counts[me]], [0])
-        return counts, places
+        apart = (counts, places), (counts, [0] * size)
+        (dest_counts, dest_places), (source_counts, source_places) = apart if routine == "gatherv" else apart[::-1]
+        return dest_counts, dest_places, source_counts, source_places
     dest_counts, source_counts = _numbers(lists[0], "dest_counts", size), _numbers(lists[1], "source_counts", size)
     dest_places = _places(dest_counts, lists[2], "dest_displs", size)
     source_places = _places(source_counts, lists[3], "source_displs", size)
     _reach(to, dest_counts, dest_places)
     _reach(origin, source_counts, source_places)
-    return dest_counts, source_counts, dest_places, source_places
+    return dest_counts, dest_places, source_counts, source_places
 
 
 def _numbers(values: Any, name: str, size: int) -> list[int]:
@@ -187,66 +294,3 @@ def _reach(array: check.View, counts: list[int], places: list[int]) -> None:
     need = max(place + count if count else 0 for place, count in zip(places, counts))
     if need > array.count:
         raise ValueError(f"{array.name} has {array.count} elements; counts {counts} at {places} reach {need}")
-
-
-def _pulls(call: Call, me: int, size: int, notes: list[list[int]]) -> Iterator[Pull]:
-    """Give what this PE reads; ``notes`` holds of each member its count, then the places of its source blocks."""
-    nbytes, item, root = call.count * call.dest.itemsize, call.dest.itemsize, call.root
-    if call.routine == "broadcast":
-        yield Pull(0, root, 0, nbytes)
-    elif call.routine == "fcollect" or (call.routine == "gather" and me == root):
-        yield from (Pull(j * nbytes, j, 0, nbytes) for j in range(size))
-    elif call.routine == "collect":
-        counts = [note[0] for note in notes]
-        places = [0, *accumulate(counts)]
-        if places[-1] > call.dest.count:
-            raise ValueError(f"collect: dest has {call.dest.count} elements; the PEs contribute {places[-1]}")
-        yield from (Pull(places[j] * item, j, 0, counts[j] * item) for j in range(size))
-    elif call.routine == "alltoall":
-        yield from (Pull(j * nbytes, j, me * nbytes, nbytes) for j in range(size))
-    elif call.routine == "scatter":
-        yield Pull(0, root, me * nbytes, nbytes)
-    elif call.routine == "alltoalls":
-        dst, sst = (step * item for step in call.steps)
-        for j in range(size):
-            for i in range(call.count):
-                yield Pull((j * call.count + i) * dst, j, (me * call.count + i) * sst, item)
-    elif call.routine == "gatherv" and me == root:
-        yield from (Pull(place * item, j, 0, n * item) for j, (n, place) in enumerate(zip(*call.lists)))
-    elif call.routine == "scatterv":
-        yield Pull(0, root, call.lists[1][me] * item, call.lists[0][me] * item)
-    elif call.routine == "alltoallv":
-        for j in range(size):
-            yield Pull(call.lists[2][j] * item, j, notes[j][1 + size + me] * item, call.lists[0][j] * item)
-
-
-def _move(call: Call, members: list[int], notes: list[list[int]]) -> None:
-    this = job.current()
-    me = members.index(this.pe)
-    try:
-        for to, member, origin, nbytes in _pulls(call, me, len(members), notes):
-            source = check.remote(call.source, members[member]) + origin
-            if nbytes and source != call.dest.address + to:
-                this.engine.copy(call.dest.address + to, source, nbytes, None)
-    finally:
-        this.engine.quiet()
-        this.barrier(call.routine, call.team.handle)
-
-
-def _reduce(call: Call, members: list[int]) -> None:
-    this, me = job.current(), members.index(job.current().pe)
-    taken = {"sum_inscan": members[: me + 1], "sum_exscan": members[:me]}.get(call.routine, members)
-    values = np.empty((len(taken), call.count), call.dest.dtype)
-    nbytes = call.count * call.dest.itemsize
-    for row, member in zip(values, taken):
-        this.engine.copy(row.ctypes.data, check.remote(call.source, member), nbytes, values)
-    this.engine.quiet()
-    this.barrier(call.routine, call.team.handle)
-    operation = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "max": "maximum", "min": "minimum"}
-    word = call.routine.split("_")[0]
-    combine = getattr(np, operation.get(word, {"sum": "add", "prod": "multiply"}.get(word, "")))
-    total = np.zeros(call.count, values.dtype) if not len(taken) else values[0]
-    for row in values[1:]:
-        total = combine(total, row)
-    this.engine.copy(call.dest.address, total.ctypes.data, nbytes, total)
-    this.engine.quiet()

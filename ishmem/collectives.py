@@ -29,6 +29,13 @@ __all__ = [
     "team_sync_work_group",
 ]  # fmt: skip
 
+_BROADCAST = collective_route.ROUTINES["broadcast"]
+_FCOLLECT = collective_route.ROUTINES["fcollect"]
+_COLLECT = collective_route.ROUTINES["collect"]
+_ALLTOALL = collective_route.ROUTINES["alltoall"]
+_GATHER = collective_route.ROUTINES["gather"]
+_SCATTER = collective_route.ROUTINES["scatter"]
+
 
 def barrier_all() -> None:
     """Complete this PE's operations, then wait until every PE has called.
@@ -88,7 +95,8 @@ def broadcast(
 
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
-    collective_route.run("broadcast", dest, source, team, nelems=nelems, root=root)
+    if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
+        collective_route.go_on(verdict, "broadcast", dest, source, team, nelems=nelems, root=root)
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -100,7 +108,8 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
-    collective_route.run("fcollect", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "fcollect", dest, source, team, nelems=nelems)
 
 
 def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -111,7 +120,8 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
-    collective_route.run("collect", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "collect", dest, source, team, nelems=nelems)
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -122,7 +132,8 @@ def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
 
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
-    collective_route.run("alltoall", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "alltoall", dest, source, team, nelems=nelems)
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
@@ -134,7 +145,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
-    collective_route.run("alltoalls", dest, source, team, nelems=nelems, dst=dst, sst=sst)
+    collective_route.alltoalls(dest, source, dst, sst, nelems, team)
 
 
 def alltoallv(
@@ -156,7 +167,7 @@ def alltoallv(
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
     lists = (dest_counts, source_counts, dest_displs, source_displs)
-    collective_route.run("alltoallv", dest, source, team, lists=lists)
+    collective_route.with_counts("alltoallv", dest, source, team, lists)
 
 
 def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -167,7 +178,8 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WO
 
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
-    collective_route.run("gather", dest, source, team, nelems=nelems, root=root)
+    if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
+        collective_route.go_on(verdict, "gather", dest, source, team, nelems=nelems, root=root)
 
 
 def scatter(
@@ -180,7 +192,8 @@ def scatter(
 
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
-    collective_route.run("scatter", dest, source, team, nelems=nelems, root=root)
+    if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
+        collective_route.go_on(verdict, "scatter", dest, source, team, nelems=nelems, root=root)
 
 
 def gatherv(
@@ -198,7 +211,7 @@ def gatherv(
 
     Source: MPI_Gatherv, in the manner of shmem_collect.
     """
-    collective_route.run("gatherv", dest, source, team, root=root, lists=(counts, displs))
+    collective_route.with_counts("gatherv", dest, source, team, (counts, displs), root)
 
 
 def scatterv(
@@ -216,7 +229,7 @@ def scatterv(
 
     Source: MPI_Scatterv, in the manner of shmem_broadcast.
     """
-    collective_route.run("scatterv", dest, source, team, root=root, lists=(counts, displs))
+    collective_route.with_counts("scatterv", dest, source, team, (counts, displs), root)
 
 
 @kernel_only

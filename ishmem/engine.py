@@ -31,6 +31,11 @@ class CopyEngine:
             self._kept.append(keep)
             self._mark(True)
 
+    def copy_all(self, copies: list[tuple[int, int, int]]) -> None:
+        """Start copies, each of destination, source and size, whose memory the caller keeps; not blocking."""
+        for dest, source, nbytes in copies:
+            self.copy(dest, source, nbytes, None)
+
     def quiet(self) -> None:
         """Wait until every copy has completed."""
         if not self.outstanding:

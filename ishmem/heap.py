@@ -17,11 +17,12 @@ import dpctl.memory
 import dpctl.tensor
 import numpy as np
 
-from . import _core
+from . import _core, algorithms
 from .allocator import Allocator
 from .errors import IshmemError
 from .ipc import handles, native, pyze, wire
 from .layout import Layout
+from .table import COLLECTIVES
 
 if TYPE_CHECKING:
     import dpctl
@@ -113,9 +114,13 @@ class SymmetricHeap:
         for peer in self.peers:
             handles.make_resident(self.context, self.device, peer, self.size)
         addresses = [each.address for each in self._maps]
-        _core.configure(self.pe, self.base, self.size, addresses, *host_routes(self.device, settings))
+        cutover, mapped_atomics = host_routes(self.device, settings)
+        _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.watch_violations(settings.check)
+        masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
+        _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
+        algorithms.install(algorithms.defaults(cutover), settings.algorithm)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)

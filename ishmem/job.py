@@ -101,7 +101,7 @@ class Job:
         me = shape.index(self.pe)
         self.teams[handle], self.team_configs[handle] = shape, config
         self._sequences[handle] = 0
-        _core.set_team(handle, shape.start, shape.stride, shape.size, me, sequence)
+        _core.set_team(handle, shape.start, shape.stride, shape.size, me, sequence, shape)
         self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
 
     def remove_team(self, handle: int) -> None:
@@ -109,7 +109,7 @@ class Job:
         del self.teams[handle]
         record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
         self._write_team(handle, TeamRecord())
-        self.highest_sequence = max(self.highest_sequence, record.sequence, _core.team_sequence(handle))
+        self.highest_sequence = max(self.highest_sequence, record.sequence, _core.remove_team(handle))
 
     def _write_team(self, handle: int, record: TeamRecord) -> None:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())
@@ -135,7 +135,7 @@ class Job:
         parts = [_core.read(pe, place, RECORD).split(b"\0", 1) for pe in members]
         records = {pe: record for pe, (_note, record) in zip(members, parts)}
         if len({record.rstrip(b"\0") for record in records.values()}) > 1:
-            raise SymmetryError(_describe_dissent(routine, records))
+            raise SymmetryError(describe_dissent(routine, {pe: _words(record) for pe, record in records.items()}))
         return [note.decode() for note, _record in parts]
 
     def together(
@@ -162,13 +162,14 @@ class Job:
         return request, notes
 
 
-def _describe_dissent(routine: str, records: dict[int, bytes]) -> str:
-    common = Counter(records.values()).most_common()
+def describe_dissent(routine: str, requests: dict[int, str]) -> str:
+    """Word the error for PEs that ask for different things."""
+    common = Counter(requests.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
-    odd = [pe for pe, record in records.items() if split or record != common[0][0]]
-    parts = [f"PE {pe}: {_words(records[pe])}" for pe in odd]
+    odd = [pe for pe, request in requests.items() if split or request != common[0][0]]
+    parts = [f"PE {pe}: {requests[pe]}" for pe in odd]
     if not split:
-        parts.append(f"the other {common[0][1]}: {_words(common[0][0])}")
+        parts.append(f"the other {common[0][1]}: {common[0][0]}")
     return f"{routine}: the PEs disagree; " + "; ".join(parts)
 
 

@@ -10,6 +10,7 @@ device     a line per team and barrier round              written by peers' kern
 meeting    two `MeetingSlot` of each PE per team          written by peers' kernels
 farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
 agree      two records per team                           read by peers' hosts
+rings      a line and two slots per team                  written by this host, read by peers' hosts
 turn       int64                                          used by this PE's kernels
 violation  what kernels found wrong                       written by this PE's kernels
 =========  =============================================  ====================================
@@ -26,6 +27,7 @@ RECORD = 256
 MEETING_SLOT = 1024
 PAGE = 4096
 MAX_TEAMS = 64  # as in ishmem/core/heap.hpp
+SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
 class TeamRecord(NamedTuple):
@@ -122,9 +124,23 @@ class Layout:
         return self.farewell + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
 
     @property
+    def slot_bytes(self) -> int:
+        """Size of a slot of a ring: three numbers for each PE fit into its data."""
+        return max(SLOT, LINE + _round_up(24 * self.n_pes, LINE))
+
+    @property
+    def ring_bytes(self) -> int:
+        """Size of a team's ring for the collectives of the host."""
+        return LINE + 2 * self.slot_bytes
+
+    def ring(self, handle: int) -> int:
+        """Ring of a team for the collectives of the host."""
+        return self.agree(MAX_TEAMS, 0) + self.ring_bytes * handle
+
+    @property
     def turn(self) -> int:
         """Number of ``any`` calls of this PE's kernels, from which the place to start looking is made."""
-        return self.agree(MAX_TEAMS, 0)
+        return self.ring(MAX_TEAMS)
 
     @property
     def violation(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import collective_route
+from . import _core, collective_route
 from .stubs import kernel_only
 from .teams import TEAM_WORLD, Team
 
@@ -24,6 +24,16 @@ __all__ = [
     "sum_exscan", "sum_exscan_work_group", "sum_inscan", "sum_inscan_work_group", "sum_reduce",
     "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
 ]  # fmt: skip
+
+_AND_REDUCE = collective_route.ROUTINES["and_reduce"]
+_OR_REDUCE = collective_route.ROUTINES["or_reduce"]
+_XOR_REDUCE = collective_route.ROUTINES["xor_reduce"]
+_MAX_REDUCE = collective_route.ROUTINES["max_reduce"]
+_MIN_REDUCE = collective_route.ROUTINES["min_reduce"]
+_SUM_REDUCE = collective_route.ROUTINES["sum_reduce"]
+_PROD_REDUCE = collective_route.ROUTINES["prod_reduce"]
+_SUM_INSCAN = collective_route.ROUTINES["sum_inscan"]
+_SUM_EXSCAN = collective_route.ROUTINES["sum_exscan"]
 
 
 def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -43,7 +53,8 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
-    collective_route.run("sum_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "sum_reduce", dest, source, team, nelems=nelems)
 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -51,7 +62,8 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
-    collective_route.run("prod_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_PROD_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "prod_reduce", dest, source, team, nelems=nelems)
 
 
 def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -61,7 +73,8 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
-    collective_route.run("max_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "max_reduce", dest, source, team, nelems=nelems)
 
 
 def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -71,7 +84,8 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
-    collective_route.run("min_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "min_reduce", dest, source, team, nelems=nelems)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -79,7 +93,8 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
-    collective_route.run("and_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "and_reduce", dest, source, team, nelems=nelems)
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -87,7 +102,8 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
-    collective_route.run("or_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "or_reduce", dest, source, team, nelems=nelems)
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -95,7 +111,8 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
-    collective_route.run("xor_reduce", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "xor_reduce", dest, source, team, nelems=nelems)
 
 
 def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -105,7 +122,8 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
-    collective_route.run("sum_inscan", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "sum_inscan", dest, source, team, nelems=nelems)
 
 
 def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -115,7 +133,8 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
 
     Source: Intel SHMEM, ishmem_sum_exscan.
     """
-    collective_route.run("sum_exscan", dest, source, team, nelems=nelems)
+    if verdict := _core.collective(_SUM_EXSCAN, dest, source, None, nelems, team):
+        collective_route.go_on(verdict, "sum_exscan", dest, source, team, nelems=nelems)
 
 
 @kernel_only

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "ISHMEM_"
@@ -88,6 +88,13 @@ def _folder(value: Any) -> str:
     return str(Path(text).expanduser().absolute())
 
 
+def _algorithms(text: str) -> str:
+    from .algorithms import parse
+
+    parse(text)
+    return text
+
+
 _Size = Annotated[int, BeforeValidator(parse_size)]
 _Level = Annotated[Optional[int], BeforeValidator(_level)]
 
@@ -124,6 +131,11 @@ class Settings(BaseSettings):
         None,
         _SIZE_ALLOWED,
         "from this size on the copy engine copies, not the host; unset: chosen by device",
+    )
+    algorithm: Annotated[str, AfterValidator(_algorithms)] = _setting(
+        "",
+        "`routine=algorithm` or `routine=algorithm:size`, separated by commas; see docs/collectives.md",
+        "forces the algorithm of a collective routine, from a size of the message on",
     )
     init_timeout: float = _setting(
         60.0,

@@ -96,6 +96,13 @@ REDUCTIONS = {
 }
 """Reductions and scans, and the dtypes that each takes, on the host and in kernels."""
 
+MOVEMENTS = (
+    "broadcast", "fcollect", "collect", "alltoall", "alltoalls", "alltoallv", "gather", "scatter", "gatherv",
+    "scatterv",
+)  # fmt: skip
+COLLECTIVES = {**dict.fromkeys(MOVEMENTS, RMA_TYPES), **REDUCTIONS}
+"""Collective routines in the order of ``Routine`` of ishmem/core/collectives.hpp, and the dtypes that each takes."""
+
 
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
     """Word the error for a dtype that a routine does not take, the same on the host and in kernels."""

@@ -36,12 +36,18 @@ void Heap::clear_live() {
     for (Found &found : found_) found = Found{};
 }
 
-char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
+std::pair<size_t, size_t> Heap::static_place(const char *address, size_t bytes) const {
     auto next = statics.upper_bound(address);
-    if (next == statics.begin() || pe < 0 || pe >= n_pes) return nullptr;
+    if (next == statics.begin()) return {0, 0};
     const auto &[own, object] = *std::prev(next);
     const size_t offset = static_cast<size_t>(address - own);
-    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(pe)] + offset : nullptr;
+    return {offset + bytes <= object.size ? object.number : 0, offset};
+}
+
+char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
+    if (pe < 0 || pe >= n_pes) return nullptr;
+    const auto [number, offset] = static_place(address, bytes);
+    return number ? static_objects[number - 1]->mapped[static_cast<size_t>(pe)] + offset : nullptr;
 }
 
 char *Heap::local(const View &view, size_t bytes) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "array.hpp"
@@ -17,6 +18,8 @@ struct Team {
     int start = 0, stride = 1, size = 0;
     int me = -1;            // number of this PE in it
     uint64_t sequence = 0;  // barriers that this PE has begun
+    uint64_t collectives = 0;  // other collective calls that it has begun
+    PyObject *shape = nullptr;  // what tells the Python team of this number from earlier ones
 
     int pe(int member) const { return start + member * stride; }
 };
@@ -24,6 +27,7 @@ struct Team {
 // A host object of the same size on every PE; `mapped` is where this process sees that of each.
 struct Static {
     size_t size;
+    size_t number;  // from 1 on, the same on every PE
     std::vector<char *> mapped;
 };
 
@@ -42,6 +46,7 @@ struct Heap {
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
     bool violations_watched = false;   // the host must look for what kernels find wrong
     std::map<const char *, Static> statics;  // by the address of this PE's own
+    std::vector<const Static *> static_objects;  // by their number, less 1
     int (*status_call)(void *) = nullptr;
     void *device = nullptr;
     std::atomic<int> lost{-1};      // a PE that died
@@ -53,6 +58,9 @@ struct Heap {
 
     // Address on `pe` of a range in a static host object of this PE; null when it is not in one.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
+
+    // Number of the static host object that a range is in, and its offset there; number 0 when it is in none.
+    std::pair<size_t, size_t> static_place(const char *address, size_t bytes) const;
 
     // Host address of a local range: the range itself, or its place in the mapped heap; null if there is none.
     char *local(const View &view, size_t bytes) const;

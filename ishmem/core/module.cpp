@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -12,6 +13,10 @@
 #include "fastcall.hpp"
 
 namespace nb = nanobind;
+
+namespace ishmem {
+void bind_collectives(nb::module_ &m);
+}
 using namespace ishmem;
 
 namespace {
@@ -42,8 +47,8 @@ Team &team(unsigned handle) {
     return heap().teams[handle];
 }
 
-void set_team(unsigned handle, int start, int stride, int size, int me, uint64_t sequence) {
-    team(handle) = Team{start, stride, size, me, sequence};
+void set_team(unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
+    team(handle) = Team{start, stride, size, me, sequence, sequence, shape.ptr()};
 }
 
 void reset() {
@@ -57,6 +62,7 @@ void reset() {
     h.busy_engines = 0;
     h.status_call = nullptr;
     h.statics.clear();
+    h.static_objects.clear();
 }
 
 char *raw(int pe, size_t offset, size_t bytes) {
@@ -121,15 +127,20 @@ NB_MODULE(_core, m) {
     m.def("device_status", &device_status);
     m.def("reset", &reset);
     m.def("set_team", &set_team);
-    m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
     m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
     m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
+    m.def("remove_team", [](unsigned handle) {
+        team(handle).size = 0;
+        return std::max(team(handle).sequence, team(handle).collectives);
+    });
     m.def("offset_of", [](uintptr_t address, size_t bytes) {
         return heap().offset_of(reinterpret_cast<const char *>(address), bytes);
     });
     m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped) {
         Static &object = heap().statics[reinterpret_cast<const char *>(own)];
         object.size = bytes;
+        heap().static_objects.push_back(&object);
+        object.number = heap().static_objects.size();
         for (uintptr_t address : mapped) object.mapped.push_back(reinterpret_cast<char *>(address));
     });
     m.def("static_address", [](uintptr_t address, size_t bytes, int pe) {
@@ -148,6 +159,7 @@ NB_MODULE(_core, m) {
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
     m.def("fence", &fence);
     if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
+    bind_collectives(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

@@ -1,0 +1,455 @@
+// The collectives of the host: how members meet, and how data move; reductions.cpp combines them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "collectives.hpp"
+#include "fastcall.hpp"
+
+namespace nb = nanobind;
+
+namespace ishmem {
+namespace {
+
+constexpr size_t LINE = 64;
+constexpr size_t LONG = 64 << 10;  // from here on other Python threads may run while data move
+
+struct Config {
+    size_t offset = 0, ring_bytes = 0, slot_bytes = 0;  // a ring is a line of flags and two slots
+    std::vector<uint32_t> types;                        // of each routine, bit t for Type t
+    std::vector<std::vector<std::pair<size_t, int>>> algorithms;  // of each routine: from which size on which
+    size_t payload() const { return slot_bytes - sizeof(Header); }
+};
+
+Config &config() {
+    static Config &only = *new Config;
+    return only;
+}
+
+char *ring(int pe, unsigned handle) {
+    return heap().mapped[static_cast<size_t>(pe)] + config().offset + handle * config().ring_bytes;
+}
+
+Header *header_at(int pe, unsigned handle, uint64_t sequence) {
+    return reinterpret_cast<Header *>(ring(pe, handle) + LINE + sequence % 2 * config().slot_bytes);
+}
+
+// Whether this call cannot end: a PE died, or a member left before it took part.
+bool hopeless(const Call &call) {
+    Heap &h = heap();
+    if (h.lost.load() >= 0) return true;
+    if (!h.any_left.load()) return false;
+    for (int j = 0; j < call.size(); ++j)
+        if (h.left[static_cast<size_t>(call.team->pe(j))].load() && __atomic_load_n(&call.header(j)->sequence, __ATOMIC_ACQUIRE) < call.sequence)
+            return true;
+    return false;
+}
+
+template <class Done>
+Outcome wait(const Call &call, Done done) {
+    return poll(done, [&] { return hopeless(call); }, -1.0);
+}
+
+Outcome await_all(const Call &call) {
+    int next = 0;
+    return wait(call, [&, next]() mutable {
+        while (next < call.size() && __atomic_load_n(&call.header(next)->sequence, __ATOMIC_ACQUIRE) == call.sequence) ++next;
+        return next == call.size();
+    });
+}
+
+Outcome leave(const Call &call) {
+    raise(call, Left);
+    for (int j = 0; j < call.size(); ++j) {
+        const Outcome outcome = await(call, Left, j);
+        if (outcome != Satisfied) return outcome;
+    }
+    return Satisfied;
+}
+
+// An interrupted wait has set Python's exception, which goes first.
+Verdict lost(Outcome) { return PeerGone; }
+
+int verdict_of(Verdict verdict) {
+    if (PyErr_Occurred()) throw nb::python_error();
+    return verdict;
+}
+
+// Bytes that a member publishes when the message is small.
+size_t published(const Call &call) {
+    const bool many = call.routine == Alltoall || call.routine == Scatter;
+    return many ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
+}
+
+bool is_plain(Routine routine) { return routine != Alltoalls && routine != Alltoallv && routine != Gatherv && routine != Scatterv; }
+
+Algorithm choose(const Call &call) {
+    int chosen = Mapped;
+    for (const auto &[from, algorithm] : config().algorithms[call.routine])
+        if (call.bytes >= from) chosen = algorithm;
+    if (chosen == InSlot && (!is_plain(call.routine) || published(call) > config().payload())) chosen = Mapped;
+    return static_cast<Algorithm>(chosen);
+}
+
+uint64_t signature(const Call &call) {
+    const uint64_t count = call.routine == Collect ? 0 : call.count;
+    const uint64_t algorithm = call.routine == Collect ? 0 : call.algorithm;
+    return static_cast<uint64_t>(call.routine) | static_cast<uint64_t>(call.type) << 5 | algorithm << 10 |
+           static_cast<uint64_t>(call.root + 1) << 13 | count << 25;
+}
+
+// Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count.
+void publish(Call &call, uint64_t asked, const char *data, size_t bytes) {
+    Header *mine = header_at(heap().me, call.handle, call.sequence);
+    mine->signature = asked;
+    mine->extra = call.extra;
+    mine->dest = call.dest.place;
+    mine->source = call.source.place;
+    if (bytes) std::memcpy(bytes <= sizeof mine->words ? mine->words : reinterpret_cast<char *>(mine + 1), data, bytes);
+    __atomic_store_n(&mine->sequence, call.sequence, __ATOMIC_RELEASE);
+}
+
+bool publishes_data(const Call &call) {
+    if (call.routine == Broadcast || call.routine == Scatter) return call.me() == call.root;
+    return call.routine != Gather || call.me() != call.root;
+}
+
+bool same_asked(const Call &call) {
+    const bool own_extra = call.routine == Collect || call.routine == Alltoallv;
+    const Header *mine = call.header(call.me());
+    for (int j = 0; j < call.size(); ++j) {
+        const Header *other = call.header(j);
+        if (other->signature != mine->signature || (other->extra != mine->extra && !own_extra)) return false;
+    }
+    return true;
+}
+
+// alltoallv: the counts that each member sends, those that it expects, and where what it sends lies.
+bool counts_match(const Call &call) {
+    const size_t n = static_cast<size_t>(call.size());
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < n; ++j) {
+            const auto *from = reinterpret_cast<const uint64_t *>(call.slot(static_cast<int>(i)));
+            const auto *to = reinterpret_cast<const uint64_t *>(call.slot(static_cast<int>(j)));
+            if (from[j] != to[n + i]) return false;
+        }
+    return true;
+}
+
+// collect: whether what all contribute fits everywhere; and where each contribution goes.
+bool places_of(Call &call) {
+    size_t total = 0, largest = 0;
+    call.dest_places.clear();
+    for (int j = 0; j < call.size(); ++j) {
+        call.dest_places.push_back(total);
+        total += call.header(j)->extra;
+        largest = std::max<size_t>(largest, call.header(j)->extra);
+    }
+    call.bytes = largest * call.item;
+    call.algorithm = choose(call);
+    for (int j = 0; j < call.size(); ++j) {
+        uint64_t room;
+        std::memcpy(&room, call.header(j)->words, sizeof room);
+        if (total > room) return false;
+    }
+    return true;
+}
+
+Verdict move(const Call &call) {
+    if (call.algorithm == ByEngine || call.algorithm == ByKernel) return Entered;
+    const bool reduces = call.routine >= AndReduce;
+    Outcome outcome = Satisfied;
+    const auto act = [&] {
+        if (call.algorithm == InSlot) reduces ? reduce_in_slot(call) : move_in_slot(call);
+        else if (call.algorithm == Tree) outcome = reduces ? reduce_tree(call) : broadcast_tree(call);
+        else reduces ? reduce_mapped(call) : move_mapped(call);
+    };
+    if ((call.bytes < LONG && call.routine != Alltoallv) || call.algorithm == Tree) {
+        act();
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        act();
+        Py_END_ALLOW_THREADS
+    }
+    if (outcome == Satisfied && call.algorithm != InSlot) outcome = leave(call);
+    return outcome == Satisfied ? Finished : lost(outcome);
+}
+
+Verdict enter(Call &call) {
+    call.sequence = ++call.team->collectives;
+    if (call.routine == Collect) {
+        call.extra = call.count;
+        char *words = header_at(heap().me, call.handle, call.sequence)->words;
+        const uint64_t room = call.dest.view.count;
+        std::memcpy(words, &room, sizeof room);
+        char *mine = call.slot(call.me());
+        if (call.bytes <= config().payload() && call.bytes) std::memcpy(mine, call.source_of(call.me()), call.bytes);
+        publish(call, signature(call), nullptr, 0);
+    } else {
+        call.algorithm = choose(call);
+        const bool data = call.algorithm == InSlot && publishes_data(call);
+        publish(call, signature(call), data ? call.source_of(call.me()) : nullptr, data ? published(call) : 0);
+    }
+    const Outcome outcome = await_all(call);
+    if (outcome != Satisfied) return lost(outcome);
+    if (!same_asked(call) || (call.routine == Alltoallv && !counts_match(call))) return Dissent;
+    if (call.routine == Collect && !places_of(call)) return TooShort;
+    return move(call);
+}
+
+// The team of an argument: a handle, or a team that was not destroyed and has this PE in it.
+bool team_of(PyObject *object, unsigned &handle) {
+    static PyObject *const names[] = {PyUnicode_InternFromString("handle"), PyUnicode_InternFromString("_shape")};
+    const bool plain = PyLong_Check(object);
+    PyObject *number = plain ? object : PyObject_GetAttr(object, names[0]);
+    if (plain) Py_INCREF(object);
+    Py_ssize_t value = -1;
+    const bool given = number && integer_of(number, value);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    if (!given || value < 0 || value >= static_cast<Py_ssize_t>(MAX_TEAMS)) return false;
+    handle = static_cast<unsigned>(value);
+    const Team &team = heap().teams[handle];
+    if (heap().n_pes == 0 || team.size < 1 || team.me < 0) return false;
+    if (plain) return true;
+    PyObject *shape = PyObject_GetAttr(object, names[1]);
+    PyErr_Clear();
+    Py_XDECREF(shape);  // the team keeps it
+    return shape == Py_None || shape == team.shape;
+}
+
+bool place_of(const View &view, uint64_t &place) {
+    if (view.device) {
+        const ptrdiff_t offset = heap().offset_of(view.address, view.bytes());
+        place = static_cast<uint64_t>(offset);
+        return offset >= 0;
+    }
+    const auto found = heap().static_place(view.address, view.bytes());
+    place = static_cast<uint64_t>(found.first) << 48 | found.second;
+    return found.first != 0;
+}
+
+bool arrays_of(PyObject *dest, PyObject *source, Call &call) {
+    View &to = call.dest.view, &from = call.source.view;
+    if (!view_of(dest, to) || !view_of(source, from)) return false;
+    if (to.type != from.type || to.type == Other || !(config().types[call.routine] >> to.type & 1)) return false;
+    if (!(to.order & from.order) || !to.writable) return false;
+    call.type = to.type;
+    call.item = to.item;
+    return place_of(to, call.dest.place) && place_of(from, call.source.place);
+}
+
+bool overlap(const char *a, size_t a_bytes, const char *b, size_t b_bytes) { return a < b + b_bytes && b < a + a_bytes; }
+
+// How many blocks of `count` elements `dest` and `source` hold.
+std::pair<size_t, size_t> blocks_of(const Call &call) {
+    const size_t n = static_cast<size_t>(call.size());
+    switch (call.routine) {
+        case Fcollect: case Gather: return {n, 1};
+        case Alltoall: case Alltoalls: return {n, n};
+        case Scatter: return {1, n};
+        default: return {1, 1};
+    }
+}
+
+// Elements of a block; false when the arrays do not have the sizes that go with it.
+bool count_of(PyObject *nelems, Call &call) {
+    const auto [to_blocks, from_blocks] = blocks_of(call);
+    const size_t to = call.dest.view.count, from = call.source.view.count;
+    if (nelems == Py_None) {
+        call.count = call.routine == Scatter ? to : from / from_blocks;
+        return from == call.count * from_blocks && (call.routine == Collect || to == call.count * to_blocks);
+    }
+    Py_ssize_t asked;
+    if (!integer_of(nelems, asked) || asked < 0) return false;
+    call.count = static_cast<size_t>(asked);
+    return (call.routine == Collect || call.count <= to / to_blocks) && call.count <= from / from_blocks;
+}
+
+// dest and source lie apart, or, where every element has one place, are the same; collections may have their own
+// part in place.
+bool apart(const Call &call) {
+    const auto [to_blocks, from_blocks] = blocks_of(call);
+    const char *to = call.dest.view.address, *from = call.source.view.address;
+    const size_t to_bytes = (call.routine == Collect ? call.dest.view.count * call.item : to_blocks * call.bytes);
+    if (!overlap(to, to_bytes, from, from_blocks * call.bytes) || !call.bytes) return true;
+    const size_t own = static_cast<size_t>(call.me()) * call.bytes;
+    if (call.routine == Fcollect || call.routine == Gather) return from == to + own;
+    if (call.routine == Scatter) return to == from + own;
+    return (call.routine == Broadcast || call.routine >= AndReduce) && to == from;
+}
+
+bool root_of(PyObject *root, Call &call) {
+    call.root = -1;
+    if (root == Py_None) return true;
+    Py_ssize_t value;
+    if (!integer_of(root, value) || value < 0 || value >= call.size()) return false;
+    call.root = static_cast<int>(value);
+    return true;
+}
+
+bool begin(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *team, Call &call) {
+    if (routine >= config().types.size() || !team_of(team, call.handle)) return false;
+    call.routine = static_cast<Routine>(routine);
+    call.team = &heap().teams[call.handle];
+    call.extra = 0;
+    return root_of(root, call) && arrays_of(dest, source, call);
+}
+
+PyObject *collective(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team) {
+    Call call;
+    Verdict verdict = NotPlain;
+    if (begin(routine, dest, source, root, team, call) && count_of(nelems, call)) {
+        call.bytes = call.count * call.item;
+        if (apart(call)) verdict = enter(call);
+    }
+    return PyErr_Occurred() ? nullptr : PyLong_FromLong(verdict);
+}
+
+PyMethodDef hot[] = {method<&collective>("collective"), {}};
+
+// The forms with strides or counts, whose arguments Python has checked.
+int alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
+    Call call;
+    if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return NotPlain;
+    call.count = nelems;
+    call.bytes = nelems * call.item;
+    call.dst = static_cast<Py_ssize_t>(dst);
+    call.sst = static_cast<Py_ssize_t>(sst);
+    call.extra = dst << 32 | sst;
+    return verdict_of(enter(call));
+}
+
+uint64_t hash_of(const std::vector<size_t> &numbers, uint64_t hash) {
+    for (size_t number : numbers) hash = (hash ^ number) * 1099511628211u;
+    return hash;
+}
+
+int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle root, nb::handle team, const std::vector<std::vector<size_t>> &lists) {
+    Call call;
+    if (lists.size() != 4 || !begin(routine, dest.ptr(), source.ptr(), root.ptr(), team.ptr(), call)) return NotPlain;
+    call.dest_counts = lists[0];
+    call.dest_places = lists[1];
+    call.source_counts = lists[2];
+    call.source_places = lists[3];
+    const size_t n = static_cast<size_t>(call.size());
+    if (3 * n * sizeof(uint64_t) > config().payload()) return NotPlain;
+    call.count = 0;
+    size_t total = 0;
+    for (size_t i = 0; i < n; ++i) total += call.source_counts[i];
+    call.bytes = 0;
+    if (call.routine == Alltoallv) {
+        uint64_t *mine = reinterpret_cast<uint64_t *>(header_at(heap().me, call.handle, call.team->collectives + 1) + 1);
+        for (size_t i = 0; i < n; ++i) {
+            mine[i] = call.source_counts[i];
+            mine[n + i] = call.dest_counts[i];
+            mine[2 * n + i] = call.source_places[i];
+        }
+    } else {
+        call.bytes = total * call.item;
+        call.extra = hash_of(lists[0], hash_of(lists[1], hash_of(lists[2], hash_of(lists[3], 14695981039346656037u))));
+    }
+    return verdict_of(enter(call));
+}
+
+// Takes part in a call that this PE's own arguments do not allow, so that the others hear of it.
+int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
+    Call call{};
+    if (!team_of(team.ptr(), call.handle)) return NotPlain;
+    call.team = &heap().teams[call.handle];
+    call.sequence = ++call.team->collectives;
+    char *text = call.slot(call.me());
+    const size_t bytes = std::min(why.size(), config().payload() - 1);
+    std::memcpy(text, why.c_str(), bytes);
+    text[bytes] = '\0';
+    publish(call, routine | static_cast<uint64_t>(Refusal) << 10, nullptr, 0);
+    const Outcome outcome = await_all(call);
+    return verdict_of(outcome == Satisfied ? Dissent : lost(outcome));
+}
+
+// Of each member's last call: signature, extra, dest, source, reason of a refusal, and the numbers of an alltoallv.
+nb::list asked(unsigned handle) {
+    nb::list all;
+    Call call{};
+    call.handle = handle;
+    call.team = &heap().teams[handle];
+    call.sequence = call.team->collectives;
+    for (int j = 0; j < call.size(); ++j) {
+        const Header *other = call.header(j);
+        const bool refused = (other->signature >> 10 & 7) == Refusal;
+        all.append(nb::make_tuple(other->signature, other->extra, other->dest, other->source,
+                                  refused ? nb::bytes(call.slot(j), strnlen(call.slot(j), config().payload())) : nb::bytes("", 0),
+                                  nb::bytes(call.slot(j), std::min<size_t>(config().payload(), 24 * static_cast<size_t>(call.size())))));
+    }
+    return all;
+}
+
+int finish(unsigned handle) {
+    Call call{};
+    call.handle = handle;
+    call.team = &heap().teams[handle];
+    call.sequence = call.team->collectives;
+    const Outcome outcome = leave(call);
+    return verdict_of(outcome == Satisfied ? Finished : lost(outcome));
+}
+
+void configure_collectives(size_t offset, size_t ring_bytes, size_t slot_bytes, const std::vector<uint32_t> &types) {
+    config().offset = offset;
+    config().ring_bytes = ring_bytes;
+    config().slot_bytes = slot_bytes;
+    config().types = types;
+    config().algorithms.resize(types.size());
+}
+
+}  // namespace
+
+const Header *Call::header(int member) const { return header_at(team->pe(member), handle, sequence); }
+char *Call::slot(int member) const { return reinterpret_cast<char *>(header_at(team->pe(member), handle, sequence) + 1); }
+uint64_t *Call::flags(int member) const { return reinterpret_cast<uint64_t *>(ring(team->pe(member), handle)); }
+
+const char *Call::data(int member) const {
+    return published(*this) <= sizeof(Header::words) ? header(member)->words : slot(member);
+}
+
+char *address_of(uint64_t place, int pe) {
+    const size_t number = place >> 48, offset = place & ((uint64_t(1) << 48) - 1);
+    Heap &h = heap();
+    return (number ? h.static_objects[number - 1]->mapped[static_cast<size_t>(pe)] : h.mapped[static_cast<size_t>(pe)]) + offset;
+}
+
+char *Call::dest_of(int member) const { return address_of(header(member)->dest, team->pe(member)); }
+const char *Call::source_of(int member) const { return address_of(member == me() ? source.place : header(member)->source, team->pe(member)); }
+
+void raise(const Call &call, Flag flag) { __atomic_store_n(call.flags(call.me()) + flag, call.sequence, __ATOMIC_RELEASE); }
+
+Outcome await(const Call &call, Flag flag, int member) {
+    const uint64_t *at = call.flags(member) + flag;
+    return wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= call.sequence; });
+}
+
+void bind_collectives(nb::module_ &m) {
+    const auto any = nb::arg().none();
+    m.def("configure_collectives", &configure_collectives);
+    m.def("set_algorithms", [](unsigned routine, const std::vector<std::pair<size_t, int>> &table) {
+        config().algorithms.at(routine) = table;
+    });
+    if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
+    m.def("alltoalls", &alltoalls, any, any, nb::arg(), nb::arg(), nb::arg(), any);
+    m.def("collective_with_counts", &with_counts, nb::arg(), any, any, any, any, nb::arg());
+    m.def("refuse_collective", &refuse, nb::arg(), any, nb::arg());
+    m.def("asked_collective", &asked);
+    m.def("leave_collective", &finish);
+    m.attr("FINISHED") = static_cast<int>(Finished);
+    m.attr("NOT_PLAIN") = static_cast<int>(NotPlain);
+    m.attr("ENTERED") = static_cast<int>(Entered);
+    m.attr("DISSENT") = static_cast<int>(Dissent);
+    m.attr("TOO_SHORT") = static_cast<int>(TooShort);
+    m.attr("PEER_GONE") = static_cast<int>(PeerGone);
+    m.def("static_at", [](uint64_t place, int pe) { return reinterpret_cast<uintptr_t>(address_of(place, pe)); });
+}
+
+}  // namespace ishmem

@@ -1,0 +1,128 @@
+// How the collectives that move data move them: out of the members' slots, or between their arrays.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives.hpp"
+
+namespace ishmem {
+namespace {
+
+void copy(char *to, const char *from, size_t bytes) {
+    if (to != from && bytes) std::memcpy(to, from, bytes);
+}
+
+// Block `index` of `bytes` bytes.
+size_t block(const Call &call, int index) { return static_cast<size_t>(index) * call.bytes; }
+
+void broadcast_mapped(const Call &call) {
+    constexpr size_t UNIT = 64, PIECE = 16 << 10;
+    const size_t parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
+    const size_t share = (call.bytes / parts + UNIT - 1) / UNIT * UNIT;
+    const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
+    const char *source = call.source_of(call.root);
+    for (size_t at = from; at < to; at += PIECE) {
+        const size_t bytes = std::min(PIECE, to - at);
+        for (int j = 0; j < call.size(); ++j) copy(call.dest_of(j) + at, source + at, bytes);
+    }
+}
+
+template <class Word>
+void copy_strided(char *to, Py_ssize_t to_step, const char *from, Py_ssize_t from_step, size_t count) {
+    Word *dest = reinterpret_cast<Word *>(to);
+    const Word *source = reinterpret_cast<const Word *>(from);
+    for (size_t i = 0; i < count; ++i, dest += to_step, source += from_step) *dest = *source;
+}
+
+struct Wide { uint64_t words[2]; };
+
+void alltoalls_mapped(const Call &call) {
+    const auto step = call.item == 1   ? &copy_strided<uint8_t>
+                      : call.item == 2 ? &copy_strided<uint16_t>
+                      : call.item == 4 ? &copy_strided<uint32_t>
+                      : call.item == 8 ? &copy_strided<uint64_t>
+                                       : &copy_strided<Wide>;
+    char *mine = call.dest_of(call.me());
+    const size_t to = call.bytes * static_cast<size_t>(call.dst), from = call.bytes * static_cast<size_t>(call.sst);
+    for (int j = 0; j < call.size(); ++j)
+        step(mine + static_cast<size_t>(j) * to, call.dst, call.source_of(j) + static_cast<size_t>(call.me()) * from, call.sst, call.count);
+}
+
+void alltoallv_mapped(const Call &call) {
+    const size_t n = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
+    for (size_t j = 0; j < n; ++j) {
+        const auto *theirs = reinterpret_cast<const uint64_t *>(call.slot(static_cast<int>(j)));
+        copy(call.dest_of(call.me()) + call.dest_places[j] * call.item,
+             call.source_of(static_cast<int>(j)) + theirs[2 * n + me] * call.item, call.dest_counts[j] * call.item);
+    }
+}
+
+}  // namespace
+
+void move_in_slot(const Call &call) {
+    const int me = call.me(), size = call.size();
+    char *mine = call.dest_of(me);
+    switch (call.routine) {
+        case Broadcast:
+            copy(mine, me == call.root ? call.source_of(me) : call.data(call.root), call.bytes);
+            break;
+        case Scatter:
+            copy(mine, (me == call.root ? call.source_of(me) : call.data(call.root)) + block(call, me), call.bytes);
+            break;
+        case Gather:
+            if (me != call.root) break;
+            [[fallthrough]];
+        case Fcollect:
+            for (int j = 0; j < size; ++j) copy(mine + block(call, j), j == me ? call.source_of(j) : call.data(j), call.bytes);
+            break;
+        case Collect:
+            for (int j = 0; j < size; ++j)
+                copy(mine + call.dest_places[static_cast<size_t>(j)] * call.item, call.slot(j), call.header(j)->extra * call.item);
+            break;
+        default:  // Alltoall
+            for (int j = 0; j < size; ++j)
+                copy(mine + block(call, j), (j == me ? call.source_of(j) : call.data(j)) + block(call, me), call.bytes);
+    }
+}
+
+void move_mapped(const Call &call) {
+    const int me = call.me(), size = call.size();
+    const size_t mine = static_cast<size_t>(me);
+    char *dest = call.dest_of(me);
+    switch (call.routine) {
+        case Broadcast: return broadcast_mapped(call);
+        case Alltoalls: return alltoalls_mapped(call);
+        case Alltoallv: return alltoallv_mapped(call);
+        case Scatter: return copy(dest, call.source_of(call.root) + block(call, me), call.bytes);
+        case Gather: return copy(call.dest_of(call.root) + block(call, me), call.source_of(me), call.bytes);
+        case Gatherv:
+            return copy(call.dest_of(call.root) + call.dest_places[mine] * call.item, call.source_of(me), call.dest_counts[mine] * call.item);
+        case Scatterv:
+            return copy(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
+        default: break;
+    }
+    for (int i = 0; i < size; ++i) {
+        const int j = (me + i) % size;  // so that not all read from one
+        if (call.routine == Fcollect) copy(dest + block(call, j), call.source_of(j), call.bytes);
+        else if (call.routine == Alltoall) copy(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes);
+        else copy(dest + call.dest_places[static_cast<size_t>(j)] * call.item, call.source_of(j), call.header(j)->extra * call.item);
+    }
+}
+
+// Binomial: every member copies from its parent, once that is filled; the root, or the first member, has the data.
+Outcome broadcast_tree(const Call &call) {
+    const int size = call.size(), root = std::max(call.root, 0), place = (call.me() - root + size) % size;
+    const char *from;
+    if (place) {
+        const int parent = (place & (place - 1)), member = (parent + root) % size;
+        const Outcome outcome = await(call, Filled, member);
+        if (outcome != Satisfied) return outcome;
+        from = call.dest_of(member);
+    } else {
+        from = call.routine == Broadcast ? call.source_of(call.me()) : call.dest_of(call.me());
+    }
+    copy(call.dest_of(call.me()), from, call.bytes);
+    raise(call, Filled);
+    return Satisfied;
+}
+
+}  // namespace ishmem

@@ -1,0 +1,147 @@
+// Elementwise combinations, in the order of the members: a floating-point result has the same bits everywhere.
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <type_traits>
+
+#include "collectives.hpp"
+
+namespace ishmem {
+namespace {
+
+constexpr size_t BLOCK = 16 << 10;  // stays in the first cache while it is combined and handed out
+
+struct BitAnd { template <class T> T operator()(T a, T b) const { return static_cast<T>(a & b); } };
+struct BitOr { template <class T> T operator()(T a, T b) const { return static_cast<T>(a | b); } };
+struct BitXor { template <class T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); } };
+// The last operand is the one that is not a number when either is.
+struct Max { template <class T> T operator()(T a, T b) const { return a > b || a != a ? a : b; } };
+struct Min { template <class T> T operator()(T a, T b) const { return a < b || a != a ? a : b; } };
+struct Sum { template <class T> T operator()(T a, T b) const { return static_cast<T>(a + b); } };
+struct Prod { template <class T> T operator()(T a, T b) const { return static_cast<T>(a * b); } };
+
+template <class Operation, class T>
+void combine(char *dest, const char *first, const char *second, size_t count) {
+    T *to = reinterpret_cast<T *>(dest);
+    const T *a = reinterpret_cast<const T *>(first), *b = reinterpret_cast<const T *>(second);
+#pragma GCC ivdep
+    for (size_t i = 0; i < count; ++i) to[i] = Operation()(a[i], b[i]);
+}
+
+// Signed integers wrap around, so they are added and multiplied as unsigned ones; those below int would be promoted.
+template <class Operation>
+Combine for_bits(Type type) {
+    switch (type) {
+        case I8: case U8: return &combine<Operation, uint8_t>;
+        case I16: case U16: return &combine<Operation, uint16_t>;
+        case I32: case U32: return &combine<Operation, uint32_t>;
+        case I64: case U64: return &combine<Operation, uint64_t>;
+        default: return nullptr;
+    }
+}
+
+template <class Operation>
+Combine for_reals(Type type) {
+    if (type == F32) return &combine<Operation, float>;
+    return type == F64 ? &combine<Operation, double> : nullptr;
+}
+
+template <class Operation>
+Combine for_numbers(Type type) {
+    if (type == C64) return &combine<Operation, std::complex<float>>;
+    if (type == C128) return &combine<Operation, std::complex<double>>;
+    const Combine real = for_reals<Operation>(type);
+    return real ? real : for_bits<Operation>(type);
+}
+
+template <class Operation>
+Combine for_order(Type type) {
+    switch (type) {
+        case I8: return &combine<Operation, int8_t>;
+        case I16: return &combine<Operation, int16_t>;
+        case I32: return &combine<Operation, int32_t>;
+        case I64: return &combine<Operation, int64_t>;
+        case F32: case F64: return for_reals<Operation>(type);
+        default: return for_bits<Operation>(type);
+    }
+}
+
+// Hands a scan's or reduction's running totals out, block by block: `put(member, offset, total, bytes)` gets those
+// that concern the member.
+template <class Get, class Put>
+void run(const Call &call, size_t from, size_t to, Get get, Put put) {
+    const Combine step = combine_of(call.routine, call.type);
+    alignas(64) char total[BLOCK];
+    for (size_t at = from; at < to; at += BLOCK) {
+        const size_t bytes = std::min(BLOCK, to - at), count = bytes / call.item;
+        if (call.routine == SumInscan || call.routine == SumExscan) {
+            // in place: a member's source is read before its dest is written
+            alignas(64) char next[BLOCK];
+            std::memset(total, 0, bytes);
+            for (int j = 0; j < call.size(); ++j) {
+                if (j) step(next, total, get(j) + at, count);
+                else std::memcpy(next, get(j) + at, bytes);
+                put(j, at, call.routine == SumInscan ? next : total, bytes);
+                std::memcpy(total, next, bytes);
+            }
+            continue;
+        }
+        if (call.size() == 1) std::memcpy(total, get(0) + at, bytes);
+        else step(total, get(0) + at, get(1) + at, count);
+        for (int j = 2; j < call.size(); ++j) step(total, total, get(j) + at, count);
+        for (int j = 0; j < call.size(); ++j) put(j, at, total, bytes);
+    }
+}
+
+}  // namespace
+
+Combine combine_of(Routine routine, Type type) {
+    switch (routine) {
+        case AndReduce: return for_bits<BitAnd>(type);
+        case OrReduce: return for_bits<BitOr>(type);
+        case XorReduce: return for_bits<BitXor>(type);
+        case MaxReduce: return for_order<Max>(type);
+        case MinReduce: return for_order<Min>(type);
+        case ProdReduce: return for_numbers<Prod>(type);
+        case SumReduce: return for_numbers<Sum>(type);
+        case SumInscan: case SumExscan: return type == C64 || type == C128 ? nullptr : for_numbers<Sum>(type);
+        default: return nullptr;
+    }
+}
+
+void reduce_in_slot(const Call &call) {
+    char *mine = call.dest_of(call.me());
+    const auto get = [&](int j) { return j == call.me() ? call.source_of(j) : call.data(j); };
+    const auto put = [&](int j, size_t at, const char *total, size_t bytes) {
+        if (j == call.me()) std::memcpy(mine + at, total, bytes);
+    };
+    run(call, 0, call.bytes, get, put);
+}
+
+// Member i combines part i of the arrays and writes it into all of them: every byte is read and written once.
+void reduce_mapped(const Call &call) {
+    const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
+    const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
+    const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
+    const auto get = [&](int j) { return call.source_of(j); };
+    const auto put = [&](int j, size_t at, const char *total, size_t bytes) { std::memcpy(call.dest_of(j) + at, total, bytes); };
+    run(call, from, to, get, put);
+}
+
+// Binomial: in round k a member adds what the one 2^k after it has; then the first one's total goes down the tree.
+Outcome reduce_tree(const Call &call) {
+    const int me = call.me(), size = call.size();
+    const Combine step = combine_of(call.routine, call.type);
+    char *mine = call.dest_of(me);
+    std::memmove(mine, call.source_of(me), call.bytes);
+    for (int distance = 1; distance < size && !(me & distance); distance *= 2) {
+        if (me + distance >= size) continue;
+        const Outcome outcome = await(call, Combined, me + distance);
+        if (outcome != Satisfied) return outcome;
+        step(mine, mine, call.dest_of(me + distance), call.count);
+    }
+    raise(call, Combined);
+    return broadcast_tree(call);
+}
+
+}  // namespace ishmem
