@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import collective_model as model
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same
-from pes import Pool
+from common import dpex, dpnp, kapi, same, symmetric
+from hypothesis import given, settings, strategies as st
+from pes import Pool, run_program
 
 import ishmem
+from ishmem import algorithms
+from ishmem.table import COLLECTIVES, MOVEMENTS
+
+WORLD = ishmem.TEAM_WORLD
 
 
 def host_rounds(rounds: int, routine: str) -> None:
@@ -127,34 +136,379 @@ def test_group_dimensions(pes: Pool, shape: tuple[int, ...]) -> None:
     pes.run(check_group, shape, 20)
 
 
-def check_movement(count: int) -> None:
+def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
+    """Every algorithm, root and size."""
+    n = ishmem.n_pes()
+    dest, source = model.arrays(routine, dtype, n, max(counts))
+    for algorithm in algorithms.allowed(routine):
+        model.force(algorithm)
+        for seed, count in enumerate(counts):
+            for root in range(n) if routine in model.ROOTED else [0]:
+                model.compare(routine, dest, source, WORLD, count, root, seed)
+    model.reset()
+
+
+@pytest.mark.parametrize("routine", MOVEMENTS)
+def test_movement(pes: Pool, routine: str) -> None:
+    pes.run(check_forced, routine, (0, 1, 3, 1000), "int64")
+
+
+@pytest.mark.pes(2, 3)
+@pytest.mark.parametrize("routine", MOVEMENTS)
+def test_movement_of_large_arrays(pes: Pool, routine: str) -> None:
+    count = 999 if routine == "alltoalls" else (1 << 20) + 1
+    pes.run(check_forced, routine, (count,), "uint8")
+
+
+def check_dtypes(routines: list[str]) -> None:
+    """Every dtype of the table, at offsets that nothing is aligned to."""
+    n = ishmem.n_pes()
+    for routine in routines:
+        for dtype in COLLECTIVES[routine]:
+            dest, source = model.arrays(routine, dtype, n, 37, guard=4)
+            model.compare(routine, dest[1:], source[3:], WORLD, 36, n - 1)
+            model.compare(routine, dest, source, WORLD, 1)
+            ishmem.free(dest), ishmem.free(source)
+
+
+@pytest.mark.pes(2)
+def test_dtypes(pes: Pool) -> None:
+    pes.run(check_dtypes, list(MOVEMENTS))
+
+
+def check_default_sizes() -> None:
+    """Without nelems, sizes come from the arrays."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    blocks = np.array([[[1000 * pe + 100 * j + k for k in range(count)] for j in range(n)] for pe in range(n)])
-    one, all_ = ishmem.array(blocks[me, 0]), ishmem.array(blocks[me].ravel())
+    rows = np.arange(4 * n * n).reshape(n, n, 4)
+    one, all_ = symmetric(rows[me, 0]), symmetric(rows[me])
     small, large = ishmem.zeros_like(one), ishmem.zeros_like(all_)
-    for root in range(n):
-        ishmem.broadcast(small, one, root)
-        same(small, blocks[root, 0])
-        ishmem.scatter(small, all_, root)
-        same(small, blocks[root, me])
+    ishmem.broadcast(small, one, n - 1)
+    same(small, rows[n - 1, 0])
+    for collect in (ishmem.fcollect, ishmem.collect):
         large[:] = 0
-        ishmem.gather(large, one, root)
-        same(large, blocks[:, 0].ravel() * (me == root))
-        ishmem.scatterv(small[:me], all_, list(range(n)), root, [count * j for j in range(n)])
-        same(small[:me], blocks[root, me, :me])
-        ishmem.gatherv(large, one[:me], list(range(n)), root)
-        if me == root:
-            same(large[: n * (n - 1) // 2], np.concatenate([blocks[j, 0, :j] for j in range(n)]))
-    for fcollect in (ishmem.fcollect, ishmem.collect):
-        fcollect(large, one)
-        same(large, blocks[:, 0].ravel())
+        collect(large, one)
+        same(large, rows[:, 0])
     ishmem.alltoall(large, all_)
-    same(large, blocks[:, me].ravel())
-    ishmem.alltoalls(large, all_, 1, 2, count // 2)
-    same(large[: n * (count // 2)], blocks.reshape(n, -1)[:, : n * count // 2 * 2 : 2].reshape(n, n, -1)[:, me].ravel())
-    ishmem.alltoallv(large, all_, [count] * n, [count] * n)
-    same(large, blocks[:, me].ravel())
+    same(large, rows[:, me])
+    ishmem.scatter(small, all_, 0)
+    same(small, rows[0, me])
+    large[:] = 0
+    ishmem.gather(large, one, n - 1)
+    same(large, rows[:, 0] if me == n - 1 else np.zeros((n, 4), rows.dtype))
+    ishmem.collect(large, one[: me + 1][: 4 if me < 4 else 0])
+    same(large.ravel()[: n * (n + 1) // 2], np.concatenate([rows[j, 0, : j + 1] for j in range(n)]))
+    ishmem.alltoallv(large.ravel(), all_.ravel(), [4] * n, [4] * n)
+    same(large, rows[:, me])
+    ishmem.gatherv(large.ravel(), one, [4] * n, 0)
+    ishmem.scatterv(small, large.ravel(), [4] * n, 0)
+    same(small, rows[me, 0])
 
 
-def test_movement(pes: Pool) -> None:
-    pes.run(check_movement, 10)
+def test_default_sizes(pes: Pool) -> None:
+    pes.run(check_default_sizes)
+
+
+def check_in_place(count: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    sources = [np.arange(count) + 1000 * j for j in range(n)]
+    whole = np.concatenate(sources)
+    for algorithm in ("slot", "mapped", "tree", "engine"):
+        model.force(algorithm)
+        one, all_ = symmetric(sources[me]), symmetric(np.zeros(n * count, "int64"))
+        own = all_[me * count : (me + 1) * count]
+        ishmem.broadcast(one, one, n - 1)
+        same(one, sources[n - 1])
+        own[:] = symmetric(sources[me])
+        ishmem.fcollect(all_, own)
+        same(all_, whole)
+        all_[:] = dpnp.asarray(np.where(np.arange(n * count) // count == me, whole, -1))
+        ishmem.gather(all_, own, 0)
+        same(all_, whole if me == 0 else np.where(np.arange(n * count) // count == me, whole, -1))
+        all_[:] = dpnp.asarray(whole if me == n - 1 else 0 * whole)
+        ishmem.scatter(own, all_, n - 1)
+        same(own, sources[me])
+    model.reset()
+
+
+def test_in_place(pes: Pool) -> None:
+    pes.run(check_in_place, 5)
+    pes.run(check_in_place, 5001)
+
+
+def shapes(n: int) -> list[tuple[int, int, int]]:
+    """Give teams with gaps, with negative strides, of one PE, and of all but one."""
+    candidates = [(0, 2, (n + 1) // 2), (n - 1, -1, n), (n - 1, -2, (n + 1) // 2), (n - 1, 1, 1), (0, 1, max(n - 1, 1))]
+    return [*candidates, *([(1, 1, n - 1)] if n > 1 else [])]
+
+
+def check_teams(routines: list[str], count: int) -> None:
+    n = ishmem.n_pes()
+    teams = [WORLD.split_strided(*shape) for shape in shapes(n)]
+    pairs = {routine: model.arrays(routine, "int32", n, count) for routine in routines}
+    for seed, routine in enumerate(routines):
+        for team in filter(None, teams):
+            for root in range(team.n_pes()) if routine in model.ROOTED else [0]:
+                model.compare(routine, *pairs[routine], team, count, root, seed)
+        ishmem.barrier_all()
+    for team in teams:
+        team.destroy()
+
+
+def test_teams(pes: Pool) -> None:
+    pes.run(check_teams, list(COLLECTIVES), 4)
+    pes.run(check_teams, list(COLLECTIVES), 1500)
+
+
+def check_handles() -> None:
+    """Teams by handle; a new team with the handle of a destroyed one; the destroyed one is refused."""
+    n = ishmem.n_pes()
+    dest, source = model.arrays("fcollect", "int64", n, 2)
+    old = None
+    for k in range(6):
+        team = WORLD.split_strided(n - 1 if k % 2 else 0, -1 if k % 2 else 1, n)
+        for seed in range(k):
+            model.compare("fcollect", dest, source, team, 2, 0, seed)
+        ishmem.fcollect(dest, source, team.handle, nelems=2)
+        if old:
+            assert old.handle == team.handle
+            with pytest.raises(ishmem.StateError, match="destroyed"):
+                ishmem.fcollect(dest, source, old, nelems=2)
+        old = team
+        team.destroy()
+        with pytest.raises(ishmem.StateError, match="destroyed"):
+            ishmem.fcollect(dest, source, team, nelems=2)
+        with pytest.raises(ValueError, match=f"no team with handle {team.handle}"):
+            ishmem.fcollect(dest, source, team.handle, nelems=2)
+
+
+def test_handles(pes: Pool) -> None:
+    pes.run(check_handles)
+
+
+def check_threads(rounds: int) -> None:
+    """Collectives of several teams at once, from a thread each."""
+    n = ishmem.n_pes()
+    teams = [WORLD.split_strided(0, 1, n) for _ in range(3)]
+    pairs = [model.arrays("alltoall", "int64", n, 2000) for _ in teams]
+
+    def work(k: int) -> None:
+        for seed in range(rounds):
+            model.compare(("alltoall", "broadcast", "sum_reduce")[k], *pairs[k], teams[k], (3, 2000)[seed % 2], 0, seed)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+    for team in teams:
+        team.destroy()
+
+
+def test_threads(pes: Pool) -> None:
+    pes.run(check_threads, 20)
+
+
+def check_statics() -> None:
+    """Symmetric host objects, alone and with the heap."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    first, second = ishmem.static("collectives", n * 3000, "int64"), ishmem.static("more", n * 3000, "int64")
+    heap = ishmem.zeros(n * 3000, dtype="int64")
+    for algorithm in ("slot", "mapped", "engine"):
+        model.force(algorithm)
+        for count in (2, 3000):
+            wanted = np.concatenate([np.arange(count) + j for j in range(n)])
+            for dest, source in ((first, second), (heap, second), (first, heap)):
+                ishmem.put(source[:count], np.arange(count) + me, me)
+                ishmem.fcollect(dest[: n * count], source[:count])
+                np.testing.assert_array_equal(model.read(dest[: n * count]), wanted)
+                ishmem.sum_reduce(dest[:count], source[:count])
+                np.testing.assert_array_equal(model.read(dest[:count]), n * np.arange(count) + sum(range(n)))
+    model.reset()
+
+
+def test_statics(pes: Pool) -> None:
+    pes.run(check_statics)
+
+
+def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> None:
+    """Calls on the same buffers without barriers, where now one PE is late, now another."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest, source = model.arrays(routine, "int64", n, count)
+    model.force(algorithm)
+    for seed in range(calls):
+        if (seed * 7 + me) % 5 == 0:
+            time.sleep(0.0002 * (seed % 4))
+        model.compare(routine, dest, source, WORLD, count, seed % n, seed)
+    model.reset()
+
+
+@pytest.mark.parametrize("routine", COLLECTIVES)
+def test_back_to_back(pes: Pool, routine: str) -> None:
+    for algorithm in algorithms.allowed(routine)[:3]:
+        pes.run(check_back_to_back, routine, 3 if algorithm == "slot" else 700, algorithm, 34)
+
+
+STEP = st.tuples(
+    st.sampled_from(list(COLLECTIVES)),
+    st.sampled_from(algorithms.ALGORITHMS[:4]),
+    st.sampled_from((0, 1, 2, 7, 64, 300)),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+
+
+def check_program(programs: list[list[tuple[str, str, int, int, int]]]) -> None:
+    """Run random sequences of collectives on the world and two teams."""
+    n, me = ishmem.n_pes(), ishmem.my_pe()
+    dest, source = ishmem.zeros(2 * n * 301, dtype="int64"), ishmem.zeros(3 * n * 301, dtype="int64")
+    teams = [WORLD, WORLD.split_strided(n - 1, -1, n), WORLD.split_strided(0, 1, max(n - 1, 1))]
+    for seed, program in enumerate(programs):
+        for routine, algorithm, count, root, which in program:
+            team = teams[which % 3]
+            model.force(algorithm)
+            if team:
+                model.compare(routine, dest, source, team, count, root % team.n_pes(), seed + me * 0)
+    model.reset()
+    for team in teams[1:]:
+        team.destroy()
+
+
+def test_sequences(pes: Pool) -> None:
+    @settings(max_examples=3, deadline=None, database=None, derandomize=True)
+    @given(programs=st.lists(st.lists(STEP, min_size=5, max_size=30), min_size=3, max_size=5))
+    def run(programs: list) -> None:
+        pes.run(check_program, programs)
+
+    run()
+
+
+def wrong_calls() -> list[tuple[str, tuple, dict, type[Exception], str]]:
+    """Give calls that are refused on a PE by itself: routine, arguments, keywords, error and words."""
+    n = ishmem.n_pes()
+    good, other = ishmem.zeros(12 * n, dtype="int64"), ishmem.zeros(12 * n, dtype="int64")
+    part, off_heap = good[:12], dpnp.zeros(12, dtype="int64")
+    return [
+        ("broadcast", (part, other[:12], n), {}, IndexError, f"root is {n}; PEs of ishmem.TEAM_WORLD are numbered"),
+        ("broadcast", (part, other[:12], None), {}, TypeError, "root is an integer, got NoneType"),
+        ("broadcast", (part, other[:11], 0), {}, ValueError, "dest has 12 elements and source has 11"),
+        ("broadcast", (part, other[:12], 0), {"nelems": 13}, ValueError, "nelems is 13; for .* PEs dest needs 13"),
+        ("broadcast", (part, other[:12], 0), {"nelems": -1}, ValueError, "nelems is -1"),
+        ("broadcast", (part, other[:12], 0), {"nelems": "x"}, TypeError, "nelems is an integer, got str"),
+        ("broadcast", (part, off_heap, 0), {}, ishmem.SymmetryError, "source .* is not on the symmetric heap"),
+        ("broadcast", (off_heap, part, 0), {}, ishmem.SymmetryError, "dest .* is not on the symmetric heap"),
+        ("broadcast", (part, good[6:18] if n > 1 else good[:12:2], 0), {}, ValueError, "overlap|not contiguous"),
+        ("broadcast", (good[:24:2], other[:12], 0), {"nelems": 6}, ValueError, "dest is not contiguous"),
+        ("broadcast", (part, [1] * 12, 0), {}, TypeError, "source is a dpnp or numpy array, got list"),
+        ("fcollect", (good[: 4 * n], good[1:5]), {}, ValueError, "dest and source"),
+        ("fcollect", (good[: 4 * n + 1], other[:4]), {}, ValueError, f"dest has {4 * n + 1} elements and source has 4"),
+        ("alltoall", (good, good), {}, ValueError, "overlap"),
+        ("alltoalls", (good, other, 0, 1, 2), {}, ValueError, "dst is 0; strides are at least 1"),
+        ("alltoalls", (good, other, 1, 1, None), {}, TypeError, "nelems is an integer"),
+        ("alltoalls", (good, other, 20, 1, 2), {}, ValueError, "nelems is 2; for"),
+        ("alltoallv", (good, other, [1] * n, [1] * (n + 1)), {}, ValueError, "source_counts has"),
+        ("alltoallv", (good, other, [13] * n, [13] * n), {}, ValueError, "dest has .* elements; counts .* reach"),
+        ("gatherv", (good, other, 5, 0), {}, TypeError, "counts is a sequence"),
+        ("scatterv", (good, other, [-1] * n, 0), {}, ValueError, "the numbers are at least 0"),
+        ("sum_reduce", (part, other[:12].astype("bool")), {}, TypeError, "sum_reduce: source has dtype bool; allowed"),
+        ("and_reduce", (part, dpnp.zeros(12, dtype="float32")), {}, TypeError, "and_reduce: source has dtype float32"),
+        ("max_reduce", (part, good[1:13] if n > 1 else good[:11]), {}, ValueError, "dest"),
+    ]
+
+
+def check_refused() -> None:
+    """A wrong call raises on the PE that makes it, whether others make it too or not, and the others hear why."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest, source = model.arrays("fcollect", "int64", n, 3)
+    for seed, (routine, arguments, keywords, error, words) in enumerate(wrong_calls()):
+        function = getattr(ishmem, routine)
+        with pytest.raises(error, match=words):
+            function(*arguments, **keywords)
+        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+        if n > 1 and me == n - 1:
+            with pytest.raises(error, match=words):
+                function(*arguments, **keywords)
+        elif n > 1:
+            with pytest.raises(ishmem.SymmetryError, match=f"PE {n - 1}: {routine} refused: {error.__name__}"):
+                ishmem.fcollect(dest, source, nelems=1)
+        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+
+
+def test_refused(pes: Pool) -> None:
+    pes.run(check_refused)
+
+
+def check_dissent() -> None:
+    """PEs that ask for different things: every PE says who asked for what, and the team works afterwards."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    last = me == n - 1
+    a, b, small = ishmem.zeros(8 * n), ishmem.zeros(8 * n), ishmem.zeros(8 * n, dtype="float32")
+    dest, source = model.arrays("fcollect", "int64", n, 3)
+    cases = [
+        (lambda: ishmem.broadcast(a, b, 0, nelems=3 + last), f"PE {n - 1}: broadcast of 4 elements"),
+        (lambda: ishmem.broadcast(a, b, int(last)), "root 1"),
+        (lambda: ishmem.sum_reduce(a, b) if last else ishmem.prod_reduce(a, b), f"PE {n - 1}: sum_reduce of"),
+        (lambda: ishmem.sum_reduce(*((small, small) if last else (a, a))), "of dtype float32"),
+        (lambda: ishmem.fcollect(a, b, nelems=1) if last else ishmem.collect(a, b, nelems=1), "fcollect of 1"),
+        (lambda: ishmem.alltoalls(a, b, 1 + last, 1, 2), "dst=2, sst=1"),
+        (lambda: ishmem.gatherv(a, b, [1 + last] * n, 0), "counts and places"),
+        (lambda: ishmem.alltoallv(a, b, [1 + last] * n, [1] * n), f"sends 1 elements to PE {n - 1}, which expects 2"),
+    ]
+    for seed, (function, words) in enumerate(cases):
+        with pytest.raises(ishmem.SymmetryError, match=words):
+            function()
+        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+    with pytest.raises(ValueError, match=f"the PEs contribute {8 * n} elements, and dest of one"):
+        ishmem.collect(a[: 8 * n - last], b, nelems=8)
+    algorithms.install(algorithms.defaults(2**63), "broadcast=tree" if last else "")
+    with pytest.raises(ishmem.SymmetryError, match="ISHMEM_ALGORITHM is the same on all PEs"):
+        ishmem.broadcast(a, b, 0)
+    model.reset()
+    model.compare("fcollect", dest, source, WORLD, 3)
+
+
+@pytest.mark.pes(2, 3, 4)
+def test_dissent(pes: Pool) -> None:
+    pes.run(check_dissent)
+
+
+def check_members() -> None:
+    """Only members may call; the others are told at once."""
+    n = ishmem.n_pes()
+    a, b = ishmem.zeros(n), ishmem.zeros(n)
+    team = WORLD.split_strided(0, 1, max(n - 1, 1))
+    if team:
+        ishmem.sum_reduce(a, b, team)
+    else:
+        for call in (ishmem.sum_reduce, ishmem.alltoall, ishmem.collect):
+            with pytest.raises(ValueError, match="this PE is not in it"):
+                call(a, b, team)
+        with pytest.raises(ValueError, match="this PE is not in it"):
+            ishmem.alltoallv(a, b, [1], [1], team=team)
+    team.destroy()
+
+
+def test_members(pes: Pool) -> None:
+    pes.run(check_members)
+
+
+LOST = """
+import os, sys, time, pytest, ishmem
+with ishmem.init():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b = ishmem.zeros(40000), ishmem.zeros(40000)
+    for size in (1, 40000):
+        ishmem.sum_reduce(a, b, nelems=size)
+    if me == 1:
+        if sys.argv[1] == "die":
+            os._exit(3)
+    else:
+        with pytest.raises(ishmem.PeerLost, match="broadcast on PE .*PE 1 is gone"):
+            ishmem.broadcast(a, b, 0)
+        print("told")
+        ishmem.setup.abandon()
+        os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("how", ["die", "finalize"])
+def test_lost(how: str) -> None:
+    done = run_program(LOST, 3, how)
+    # ishmrun ends the others when one fails, so that not all may come to say it.
+    assert "told" in done.stdout and "Traceback" not in done.stderr, done.stdout + done.stderr

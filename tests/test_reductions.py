@@ -1,54 +1,124 @@
-"""Reductions and scans of the host, compared with numpy."""
+"""Reductions and scans of the host, compared with numpy; the rest of what collectives do is in test_collectives.py."""
 
 from __future__ import annotations
 
-from typing import Any
-
+import collective_model as model
 import numpy as np
 import pytest
-from common import pattern, same
+from common import same, symmetric
 from pes import Pool
 
 import ishmem
+from ishmem import algorithms
 from ishmem.table import REDUCTIONS
 
-COMBINE = {
-    "and_reduce": np.bitwise_and,
-    "or_reduce": np.bitwise_or,
-    "xor_reduce": np.bitwise_xor,
-    "max_reduce": np.maximum,
-    "min_reduce": np.minimum,
-    "sum_reduce": np.add,
-    "prod_reduce": np.multiply,
-}
+WORLD = ishmem.TEAM_WORLD
 
 
-def expected(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
-    """Combine the sources in the order of the PEs."""
-    if routine in COMBINE:
-        total = sources[0]
-        for source in sources[1:]:
-            with np.errstate(all="ignore"):
-                total = COMBINE[routine](total, source)
-        return total
-    taken = sources[: me + 1] if routine == "sum_inscan" else sources[:me]  # of "sum_exscan"
-    total = np.zeros_like(sources[0]) if not taken else taken[0]
-    for source in taken[1:]:
-        total = total + source
-    return total
+def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
+    """Every algorithm and size."""
+    dest, source = model.arrays(routine, dtype, ishmem.n_pes(), max(counts))
+    for algorithm in algorithms.allowed(routine):
+        model.force(algorithm)
+        for seed, count in enumerate(counts):
+            model.compare(routine, dest, source, WORLD, count, 0, seed)
+    model.reset()
 
 
-def check_reduction(routine: str, dtype: str, count: int) -> None:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    sources = [pattern(dtype, count, pe) for pe in range(n)]
-    source, dest = ishmem.array(sources[me]), ishmem.zeros(count, dtype=dtype)
-    call: Any = getattr(ishmem, routine)
-    call(dest, source)
-    same(dest, expected(routine, sources, me))
-    call(source, source)
-    same(source, expected(routine, sources, me))
-
-
-@pytest.mark.parametrize("routine", REDUCTIONS)
+@pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
 def test_reduction(pes: Pool, routine: str) -> None:
-    pes.run(check_reduction, routine, "int32", 1000)
+    pes.run(check_reduction, routine, (0, 1, 3, 1000), "int32")
+
+
+@pytest.mark.pes(2, 3)
+@pytest.mark.parametrize("routine", REDUCTIONS)
+def test_large_reduction(pes: Pool, routine: str) -> None:
+    pes.run(check_reduction, routine, ((1 << 17) + 3,), "int64")
+
+
+def check_dtypes() -> None:
+    """Every dtype with every algorithm, at offsets that nothing is aligned to."""
+    n = ishmem.n_pes()
+    for routine, dtypes in REDUCTIONS.items():
+        for dtype in dtypes:
+            dest, source = model.arrays(routine, dtype, n, 37, guard=4)
+            for algorithm in algorithms.allowed(routine):
+                model.force(algorithm)
+                model.compare(routine, dest[1:], source[3:], WORLD, 36, close="complex" in dtype)
+            ishmem.free(dest), ishmem.free(source)
+    model.reset()
+
+
+@pytest.mark.pes(2)
+def test_dtypes(pes: Pool) -> None:
+    pes.run(check_dtypes)
+
+
+def check_in_place(count: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    for routine in REDUCTIONS:
+        sources = [np.arange(count) * (j + 2) + j for j in range(n)]
+        for algorithm in algorithms.allowed(routine):
+            model.force(algorithm)
+            both = symmetric(sources[me])
+            getattr(ishmem, routine)(both, both)
+            np.testing.assert_array_equal(both.asnumpy(), model.combined(routine, sources, me), err_msg=algorithm)
+            ishmem.free(both)
+    model.reset()
+
+
+def test_in_place(pes: Pool) -> None:
+    pes.run(check_in_place, 6)
+    pes.run(check_in_place, 3000)
+
+
+def check_bits(dtype: str, count: int) -> None:
+    """Sums of numbers of very different sizes have the same bits on every PE, every time."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    random = np.random.default_rng(5)
+    sources = (random.standard_normal((n, count)) * 10.0 ** random.integers(-6, 7, (n, count))).astype(dtype)
+    source, dest, everywhere = (
+        symmetric(sources[me]),
+        ishmem.zeros(count, dtype=dtype),
+        ishmem.zeros((n, count), dtype=dtype),
+    )
+    for algorithm in algorithms.allowed("sum_reduce"):
+        seen = []
+        for _ in range(3):
+            model.force(algorithm)
+            ishmem.sum_reduce(dest, source)
+            model.reset()
+            ishmem.fcollect(everywhere, dest)
+            seen += list(model.read(everywhere))
+        assert all(row.tobytes() == seen[0].tobytes() for row in seen), algorithm
+        if algorithm != "tree":
+            same(seen[0], model.combined("sum_reduce", list(sources), me))
+
+
+def test_bits(pes: Pool) -> None:
+    pes.run(check_bits, "float32", 100)
+    pes.run(check_bits, "float64", 5000)
+
+
+def check_nan(dtype: str) -> None:
+    """The largest and smallest of numbers and NaN are NaN, whichever PE has it."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    values = np.zeros((n, 40), dtype)
+    for j in range(n):
+        values[j] = np.arange(40) * (1 - 2 * (j % 2))
+        values[j, j] = np.nan
+        values[j, 10 + j] = np.inf
+        values[j, 20 + j] = -np.inf
+    source, dest = symmetric(values[me]), ishmem.zeros(40, dtype=dtype)
+    for algorithm in algorithms.allowed("max_reduce"):
+        model.force(algorithm)
+        ishmem.max_reduce(dest, source)
+        np.testing.assert_array_equal(model.read(dest), np.maximum.reduce(values), err_msg=algorithm)
+        ishmem.min_reduce(dest, source)
+        np.testing.assert_array_equal(model.read(dest), np.minimum.reduce(values), err_msg=algorithm)
+    model.reset()
+
+
+def test_nan(pes: Pool) -> None:
+    pes.run(check_nan, "float32")
+    pes.run(check_nan, "float64")

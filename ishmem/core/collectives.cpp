@@ -283,9 +283,13 @@ bool apart(const Call &call) {
     return (call.routine == Broadcast || call.routine >= AndReduce) && to == from;
 }
 
+bool has_root(Routine routine) {
+    return routine == Broadcast || routine == Gather || routine == Scatter || routine == Gatherv || routine == Scatterv;
+}
+
 bool root_of(PyObject *root, Call &call) {
     call.root = -1;
-    if (root == Py_None) return true;
+    if (!has_root(call.routine)) return true;
     Py_ssize_t value;
     if (!integer_of(root, value) || value < 0 || value >= call.size()) return false;
     call.root = static_cast<int>(value);
