@@ -34,5 +34,5 @@ from ishmem.benchmarks.frame import Case, Plan, Skip, Wrong, case, values
 
 __all__ = ["Case", "Plan", "Skip", "Wrong", "case", "values"]
 
-MODULES = ("copies", "elements", "waiting", "queues", "device", "programs")
+MODULES = ("copies", "elements", "waiting", "queues", "device", "programs", "collectives")
 """The modules of this package that hold cases, in the order of the table."""

@@ -1,0 +1,292 @@
+"""Collectives: on the host beside mpi4py and shmem4py, on a queue, and in kernels by a work-item or a work-group.
+
+A size is that of a block: what a PE contributes, or gets from one.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from ishmem.benchmarks.frame import Plan, case, values
+from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
+
+Array = np.ndarray[Any, Any]
+ROOT = 0
+GROUP = 64
+STRIDE = 2
+SIZES = (8, 512, 4096, 65536, 1 << 20, 32 << 20)
+SIZES_IN_KERNELS = (8, 4096, 65536, 1 << 20)
+
+
+@dataclass(frozen=True)
+class Collective:
+    """What the forms of a routine have in common.
+
+    Attributes:
+        wanted: ``(PE, number of PEs, source of any PE, block)`` to what is in ``dest`` afterwards.
+        mpi: What users of mpi4py write.
+        dest: Blocks of ``dest`` for a number of PEs; ``source`` likewise.
+        arguments: After ``dest, source``; of the form in kernels too.
+        in_kernels: Whether there is such a form; ``in_groups`` likewise.
+        step: Elements from one that moves to the next.
+    """
+
+    wanted: Callable[[int, int, Callable[[int], Array], int], Array]
+    mpi: str
+    dest: Callable[[int], int] = lambda n: 1
+    source: Callable[[int], int] = lambda n: 1
+    arguments: str = ""
+    in_kernels: bool = True
+    in_groups: bool = True
+    step: int = 1
+
+
+def _all(n: int) -> int:
+    return n
+
+
+def _joined(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
+    return np.concatenate([source(each) for each in range(n)])
+
+
+def _at_root(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
+    joined = _joined(pe, n, source, block)
+    return joined if pe == ROOT else np.zeros_like(joined)
+
+
+def _exchanged(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
+    return np.concatenate([source(each)[pe * block : (pe + 1) * block] for each in range(n)])
+
+
+def _exchanged_in_steps(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
+    wanted = _exchanged(pe, n, source, block)
+    wanted.reshape(-1, STRIDE)[:, 1:] = 0
+    return wanted
+
+
+def _scattered(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
+    return source(ROOT)[pe * block : (pe + 1) * block]
+
+
+def _reduced(combine: Any) -> Callable[..., Array]:
+    return lambda pe, n, source, block: combine.reduce([source(each) for each in range(n)])
+
+
+def _scanned(before: int) -> Callable[..., Array]:
+    """Return what a scan gives that leaves out so many of the last PEs."""
+    zero = np.zeros_like
+    return lambda pe, n, source, block: sum((source(each) for each in range(pe + 1 - before)), zero(source(0)))
+
+
+COLLECTIVES = {
+    "broadcast": Collective(
+        lambda pe, n, source, block: source(ROOT),
+        f"comm.Bcast(source if pe == {ROOT} else dest, {ROOT})",
+        arguments=f", {ROOT}",
+    ),
+    "fcollect": Collective(_joined, "comm.Allgather(source, dest)", dest=_all),
+    "collect": Collective(_joined, "comm.Allgatherv(source, dest)", dest=_all),
+    "alltoall": Collective(_exchanged, "comm.Alltoall(source, dest)", dest=_all, source=_all),
+    "alltoalls": Collective(
+        _exchanged_in_steps,
+        "comm.Alltoallw([source, *apart], [dest, *apart])",
+        dest=_all,
+        source=_all,
+        arguments=f", {STRIDE}, {STRIDE}, elements",
+        step=STRIDE,
+    ),
+    "alltoallv": Collective(
+        _exchanged,
+        "comm.Alltoallv([source, counts], [dest, counts])",
+        dest=_all,
+        source=_all,
+        arguments=", counts, counts",
+        in_kernels=False,
+        in_groups=False,
+    ),
+    "gather": Collective(_at_root, f"comm.Gather(source, dest, {ROOT})", dest=_all, arguments=f", {ROOT}"),
+    "scatter": Collective(_scattered, f"comm.Scatter(source, dest, {ROOT})", source=_all, arguments=f", {ROOT}"),
+    "gatherv": Collective(
+        _at_root,
+        f"comm.Gatherv(source, [dest, counts], {ROOT})",
+        dest=_all,
+        arguments=f", counts, {ROOT}",
+        in_kernels=False,
+        in_groups=False,
+    ),
+    "scatterv": Collective(
+        _scattered,
+        f"comm.Scatterv([source, counts], dest, {ROOT})",
+        source=_all,
+        arguments=f", counts, {ROOT}",
+        in_kernels=False,
+        in_groups=False,
+    ),
+    **{
+        f"{name}_reduce": Collective(_reduced(combine), f"comm.Allreduce(source, dest, MPI.{operation})")
+        for name, combine, operation in (
+            ("sum", np.add, "SUM"),
+            ("prod", np.multiply, "PROD"),
+            ("max", np.maximum, "MAX"),
+            ("min", np.minimum, "MIN"),
+            ("and", np.bitwise_and, "BAND"),
+            ("or", np.bitwise_or, "BOR"),
+            ("xor", np.bitwise_xor, "BXOR"),
+        )
+    },
+    "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)", in_groups=False),
+    "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)", in_groups=False),
+}
+"""The routines that move or combine data."""
+
+
+class Arrays:
+    """Source and destination of a routine at a point, and what is to be in the destination."""
+
+    def __init__(self, routine: Collective, w: Any, size: int) -> None:
+        n, self.w = w.n_pes, w
+        bytes_of = routine.step * size
+        self.source_bytes, self.dest_bytes = bytes_of * routine.source(n), bytes_of * routine.dest(n)
+        elements = len(values(bytes_of, 0))
+        source = lambda pe: values(self.source_bytes, pe)  # noqa: E731
+        self.wanted = routine.wanted(w.pe, n, source, elements)
+        # Names that the statements use.
+        self.names = {"elements": elements // routine.step, "counts": [elements] * n, "pe": w.pe}
+
+
+def _host(name: str, routine: Collective) -> None:
+    @case(name, "host", size=SIZES, pes=(2, 4))
+    def of_ishmem(w: Ishmem, size: int) -> Plan:
+        import ishmem
+
+        arrays = Arrays(routine, w, size)
+        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
+        statement = f"ishmem.{name}(dest, source{routine.arguments})"
+        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+
+    @of_ishmem.peer("mpi4py")
+    def _(w: Mpi, size: int) -> Plan:
+        arrays = Arrays(routine, w, size)
+        source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
+        names = {"comm": w.comm, "MPI": w.MPI, "dest": dest, "source": source, **arrays.names}
+        names["apart"] = _apart(w, arrays, dest) if routine.step > 1 else None
+        check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
+        return Plan(routine.mpi, names, check, size)
+
+    if name in ("broadcast", "fcollect", "collect", "alltoall") or name.endswith("_reduce"):
+
+        @of_ishmem.peer("shmem4py")
+        def _(w: Shmem, size: int) -> Plan:
+            arrays = Arrays(routine, w, size)
+            source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+            names = {"shmem": w.shmem, "dest": dest, "source": source}
+            statement = f"shmem.{name}(dest, source{routine.arguments})"
+            check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
+            return Plan(statement, names, check, size)
+
+
+def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
+    """Return counts, places and types of an Alltoallw of every ``STRIDE``-th element."""
+    n, count = w.n_pes, arrays.names["elements"]
+    kind = {1: w.MPI.UINT8_T, 8: w.MPI.INT64_T}[dest.itemsize].Create_vector(count, 1, STRIDE).Commit()
+    places = [each * count * STRIDE * dest.itemsize for each in range(n)]
+    return [[1] * n, places, [kind] * n]
+
+
+def _queue(name: str, routine: Collective) -> None:
+    @case(name, "queue", size=(8, 65536, 1 << 20))
+    def of_ishmem(w: Ishmem, size: int) -> Plan:
+        import ishmem
+
+        arrays = Arrays(routine, w, size)
+        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
+        statement = f"ishmem.{name}_on_queue(dest, source{routine.arguments}).wait()"
+        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+
+
+@functools.cache
+def _kernel(name: str, arguments: str, group: bool) -> Any:
+    """Return the kernel ``(dest, source, count, times)`` that calls a routine so many times."""
+    import numba_dpex as dpex
+    from numba_dpex import kernel_api as kapi
+
+    import ishmem
+
+    routine = getattr(ishmem, f"{name}_work_group" if group else name)
+
+    def plain(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source)
+
+    def rooted(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, ROOT)
+
+    def in_steps(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, STRIDE, STRIDE, count)
+
+    def plain_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, item.get_group())
+
+    def rooted_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, ROOT, item.get_group())
+
+    def in_steps_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, STRIDE, STRIDE, count, item.get_group())
+
+    which = 0 if not arguments else 2 if "elements" in arguments else 1
+    bodies = (plain_group, rooted_group, in_steps_group) if group else (plain, rooted, in_steps)
+    return dpex.kernel(bodies[which])
+
+
+def _in_kernel(name: str, routine: Collective, group: bool) -> None:
+    @case(name, "group" if group else "device", size=SIZES_IN_KERNELS)
+    def of_ishmem(w: Ishmem, size: int) -> Plan:
+        import numba_dpex as dpex
+        from numba_dpex import kernel_api as kapi
+
+        arrays = Arrays(routine, w, size)
+        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+        loop = _kernel(name, routine.arguments, group)
+        items = kapi.NdRange((GROUP,), (GROUP,)) if group else kapi.Range(1)
+        names = {"call": dpex.call_kernel, "loop": loop, "items": items, "dest": dest, "source": source}
+        names["elements"] = arrays.names["elements"]
+        check = lambda done: w.expect(dest, arrays.wanted)  # noqa: E731
+        return Plan("call(loop, items, dest, source, elements, count)", names, check, size, counted=True)
+
+
+def _synchronisation(name: str, call: str, mpi: str, shmem: str) -> None:
+    @case(name, "host", pes=(2, 4))
+    def of_ishmem(w: Ishmem) -> Plan:
+        import ishmem
+
+        return Plan(f"ishmem.{call}", {"ishmem": ishmem})
+
+    @of_ishmem.peer("mpi4py")
+    def _(w: Mpi) -> Plan:
+        return Plan(mpi, {"comm": w.comm})
+
+    @of_ishmem.peer("shmem4py")
+    def _(w: Shmem) -> Plan:
+        return Plan(shmem, {"shmem": w.shmem})
+
+
+for _name, _routine in COLLECTIVES.items():
+    _host(_name, _routine)
+    _queue(_name, _routine)
+    if _routine.in_kernels:
+        _in_kernel(_name, _routine, group=False)
+    if _routine.in_groups:
+        _in_kernel(_name, _routine, group=True)
+_synchronisation("barrier_all", "barrier_all()", "comm.Barrier()", "shmem.barrier_all()")
+_synchronisation("sync_all", "sync_all()", "comm.Barrier()", "shmem.sync_all()")
