@@ -17,7 +17,7 @@ import dpctl.memory
 import dpctl.tensor
 import numpy as np
 
-from . import _core, algorithms
+from . import _core, algorithms, profile
 from .allocator import Allocator
 from .errors import IshmemError
 from .ipc import handles, native, pyze, wire
@@ -114,13 +114,14 @@ class SymmetricHeap:
         for peer in self.peers:
             handles.make_resident(self.context, self.device, peer, self.size)
         addresses = [each.address for each in self._maps]
-        cutover, mapped_atomics = host_routes(self.device, settings)
+        measured = profile.find(settings, self.queue.sycl_device.name, len(exports))
+        cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.watch_violations(settings.check)
         masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
         _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
-        algorithms.install(algorithms.defaults(cutover), settings.algorithm)
+        algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
         table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
         _core.write(self.pe, self.layout.table, table)
@@ -174,10 +175,19 @@ def _check_fits(device: dpctl.SyclDevice, size: int) -> None:
         )
 
 
-def host_routes(device: int, settings: Settings) -> tuple[int, bool]:
-    """Return from which size on the copy engine copies for the host, and whether host atomics go to the mapped heap."""
+def host_routes(
+    device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
+) -> tuple[int, bool]:
+    """Return from which size on the copy engine copies for the host, and whether host atomics go to the mapped heap.
+
+    ``measured`` is what a profile says of ``put``.
+    """
     shared = shares_atomics(device)
-    cutover = settings.copy_cutover if settings.copy_cutover is not None else NEVER if shared else DISCRETE_CUTOVER
+    cutover = NEVER if shared else DISCRETE_CUTOVER
+    if measured is not None:
+        cutover = next((start for start, route in measured if route == "engine"), NEVER)
+    if settings.copy_cutover is not None:
+        cutover = settings.copy_cutover
     return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
 
 

@@ -1,0 +1,174 @@
+"""``ishmem tune``: measures the algorithms of the collectives on this machine and keeps what it finds in a profile."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ishmem import profile
+from ishmem.algorithms import Table
+from ishmem.benchmarks.command import parse_sizes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ishmem.benchmarks.runner import Row
+
+Times = Mapping[str, Mapping[int, float]]
+"""Seconds by algorithm and size."""
+
+SIZES = "8,32:8M:4"
+WORTH = 0.95
+"""Another algorithm is taken where it needs less than this part of the time."""
+
+
+@click.command()
+@click.option("--pes", default="2,4", show_default=True, help="Numbers of PEs.")
+@click.option("--op", default="", help="Routines; all by default.")
+@click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default where init looks."
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default beside the profile."
+)
+def command(pes: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
+    """Measure the algorithms of the collectives, and write a profile that the library uses from now on."""
+    path = output or profile.default_path()
+    try:
+        counts = tuple(int(word) for word in pes.split(","))
+        measured, device = measure(counts, tuple(filter(None, op.split(","))), parse_sizes(size))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    tables = {profile.section(device, n): table_of(times) for n, times in measured.items()}
+    profile.write(path, tables)
+    show(tables, measured)
+    picture = plot or path.with_suffix(".png")
+    draw(picture, measured, device)
+    click.echo(f"profile: {path}\npicture: {picture}")
+
+
+def measure(
+    pes: tuple[int, ...], routines: tuple[str, ...], sizes: tuple[int, ...]
+) -> tuple[dict[int, dict[str, Times]], str]:
+    """Measure every algorithm; return the times by number of PEs and routine, and the name of the device.
+
+    Raises:
+        ValueError: Routines that there are not.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from ishmem.benchmarks import tune_cases
+    from ishmem.benchmarks.runner import Options, Runner, points
+
+    known = (profile.PUT, *tune_cases.MEASURED)
+    if unknown := [name for name in routines if name not in known]:
+        raise ValueError(f"{unknown[0]!r} is not tuned; allowed are {', '.join(known)}")
+    files = (str(Path(tune_cases.__file__)),)
+    options = Options(sizes=sizes, pes=pes, batch=0.002, batches=7, files=files)
+    from ishmem.benchmarks.frame import CASES
+
+    cases = [CASES[f"{tune_cases.PREFIX}{name}/host"] for name in routines or known]
+    todo = points(cases, options)
+    found: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    columns = (TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Runner(options) as runner, Progress(*columns, transient=True) as progress:
+        task = progress.add_task("", total=len(todo))
+        for rows in runner.run(todo):
+            _note(found, rows[0], tune_cases.PREFIX)
+            progress.update(task, advance=1, description=f"{rows[0].op}, {rows[0].pes} PEs")
+        return found, runner.device
+
+
+def _note(found: dict[int, dict[str, Any]], row: Row, prefix: str) -> None:
+    if row.status in ("wrong", "failed"):
+        raise click.ClickException(f"{row.op} {row.axes} on {row.pes} PEs {row.status}: {row.reason}")
+    if row.status == "ok":
+        found[row.pes][row.op[len(prefix) :]][row.axes["algorithm"]][row.axes["size"]] = row.seconds["median"]
+
+
+def table_of(times: Mapping[str, Times]) -> Table:
+    """Return the best algorithms of each routine, with the sizes from which on they are used."""
+    from ishmem.algorithms import allowed
+    from ishmem.benchmarks.tune_cases import SAME
+
+    table: Table = {}
+    for routine, measured in times.items():
+        table[routine] = best(measured)
+        for other in SAME.get(routine, ()):
+            can = [name for name in measured if name in allowed(other)]
+            table[other] = best({name: measured[name] for name in can})
+    return table
+
+
+def best(times: Times) -> list[tuple[int, str]]:
+    """Return the algorithms with the sizes from which on each is the fastest, by a margin that is worth it."""
+    sizes = sorted({size for of_one in times.values() for size in of_one})
+    entries: list[tuple[int, str]] = [(0, next(iter(times)))]
+    for before, size in zip([0, *sizes], sizes):
+        can = {name: of_one[size] for name, of_one in times.items() if size in of_one}
+        name, last = min(can, key=lambda each: can[each]), entries[-1][1]
+        if name != last and (last not in can or can[name] < WORTH * can[last]):
+            start = _crossing(times[last], times[name], before, size) if before else 0
+            entries = [entry for entry in entries if entry[0] < start] + [(start, name)]
+    return entries
+
+
+def _crossing(one: Mapping[int, float], other: Mapping[int, float], before: int, size: int) -> int:
+    """Return the size, in whole words, at which the lines of two algorithms cross on logarithmic axes."""
+    if not {before, size} <= set(one) & set(other):
+        return before + 8  # the one ends there: what it can do has a limit
+    low, high = math.log(one[before] / other[before]), math.log(one[size] / other[size])
+    part = -low / (high - low) if low < 0 < high else 1.0
+    return int(before * (size / before) ** part) // 8 * 8
+
+
+def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]]) -> None:
+    """Print where the algorithms of each routine take over from one another."""
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    grid = Grid("routine", "PEs", "algorithms, each from a size of the block on")
+    for (n, times), table in zip(measured.items(), tables.values()):
+        for routine in times:
+            grid.add_row(routine, str(n), profile.entries_text(table[routine]))
+        grid.add_section()
+    Console(highlight=False).print(grid)
+
+
+def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
+    """Draw the time against the size: a row of panels for each number of PEs, a line for each algorithm."""
+    from matplotlib.figure import Figure
+
+    routines = list(dict.fromkeys(itertools.chain.from_iterable(measured.values())))
+    figure = Figure(figsize=(3 * len(routines) + 1, 3 * len(measured) + 0.6), dpi=90, layout="constrained")
+    figure.suptitle(f"Algorithms on {device}: microseconds against bytes of a block; crossing points dashed")
+    grid = figure.subplots(len(measured), len(routines), squeeze=False, sharex=True)
+    for row, (n, times) in zip(grid, measured.items()):
+        for axes, routine in zip(row, routines):
+            _panel(axes, f"{routine}, {n} PEs", times[routine])
+    names = {line.get_label(): line for axes in grid.flat for line in axes.get_lines() if line.get_label()[0] != "_"}
+    figure.legend(names.values(), names.keys(), loc="outside lower center", ncols=len(names), frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+
+
+def _panel(axes: Axes, title: str, times: Times) -> None:
+    from ishmem.algorithms import ALGORITHMS
+
+    for name, of_one in times.items():
+        sizes = sorted(of_one)
+        axes.loglog(
+            sizes, [1e6 * of_one[size] for size in sizes], "o-", ms=3, label=name, color=f"C{ALGORITHMS.index(name)}"
+        )
+    for start, _name in best(times)[1:]:
+        axes.axvline(start, color="grey", ls="--", lw=0.8)
+    axes.set_title(title, fontsize=10)
+    axes.set_xscale("log", base=2)
+    axes.spines[["top", "right"]].set_visible(False)
