@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -24,6 +23,8 @@ Times = Mapping[str, Mapping[int, float]]
 """Seconds by algorithm and size."""
 
 SIZES = "8,32:8M:4"
+COLUMNS = 4
+"""Of the picture."""
 WORTH = 0.95
 """Another algorithm is taken where it needs less than this part of the time."""
 
@@ -143,18 +144,22 @@ def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]
 
 
 def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
-    """Draw the time against the size: a row of panels for each number of PEs, a line for each algorithm."""
+    """Draw the time against the size: a panel for each routine, a line for each algorithm, dashes where they cross."""
     from matplotlib.figure import Figure
 
-    routines = list(dict.fromkeys(itertools.chain.from_iterable(measured.values())))
-    figure = Figure(figsize=(3 * len(routines) + 1, 3 * len(measured) + 0.6), dpi=90, layout="constrained")
-    figure.suptitle(f"Algorithms on {device}: microseconds against bytes of a block; crossing points dashed")
-    grid = figure.subplots(len(measured), len(routines), squeeze=False, sharex=True)
-    for row, (n, times) in zip(grid, measured.items()):
-        for axes, routine in zip(row, routines):
-            _panel(axes, f"{routine}, {n} PEs", times[routine])
-    names = {line.get_label(): line for axes in grid.flat for line in axes.get_lines() if line.get_label()[0] != "_"}
-    figure.legend(names.values(), names.keys(), loc="outside lower center", ncols=len(names), frameon=False)
+    panels = [(f"{routine}, {n} PEs", times[routine]) for n, times in measured.items() for routine in times]
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(3.5 * columns, 2.6 * rows + 0.8), dpi=90, layout="constrained")
+    figure.suptitle(f"{device}: microseconds against bytes of a block")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, (title, times) in zip(grid.flat, panels):
+        _panel(axes, title, times)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    names = {str(line.get_label()): line for axes in grid.flat for line in axes.get_lines()}
+    shown = {name: line for name, line in names.items() if not name.startswith("_")}
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=len(shown), frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 

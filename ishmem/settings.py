@@ -137,8 +137,8 @@ class Settings(BaseSettings):
         "`routine=algorithm` or `routine=algorithm:size`, separated by commas; see docs/collectives.md",
         "forces the algorithm of a collective routine, from a size of the message on",
     )
-    profile: str = _setting(
-        "", "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: where `ishmem tune` writes"
+    profile: Optional[str] = _setting(
+        None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: where `ishmem tune` writes"
     )
     init_timeout: float = _setting(
         60.0,
