@@ -22,17 +22,19 @@ class Element(NamedTuple):
         mpi: What mpi4py users write for it; ``w`` is the window.
         adds: The element counts the calls; else it is `VALUE` after the first.
         fetches: The call returns the element and leaves it as it is.
+        shmem: What shmem4py's users write, where it is not ``call``.
     """
 
     call: str
     mpi: str
     adds: bool = False
     fetches: bool = False
+    shmem: str = ""
 
 
 ELEMENTS = {
-    "p": Element(f"p(a, {VALUE}, pe)", "w.Put(value, pe)"),
-    "g": Element("g(a, pe)", "w.Get(old, pe)", fetches=True),
+    "p": Element(f"p(a, {VALUE}, pe)", "w.Put(value, pe)", shmem="put(a, value, pe); shmem.quiet()"),
+    "g": Element("g(a, pe)", "w.Get(old, pe)", fetches=True, shmem="get(old, a, pe)"),
     "atomic_set": Element(f"atomic_set(a, {VALUE}, pe)", "w.Accumulate(value, pe, op=REPLACE)"),
     "atomic_fetch": Element("atomic_fetch(a, pe)", "w.Fetch_and_op(value, old, pe, 0, NO_OP)", fetches=True),
     "atomic_add": Element("atomic_add(a, 1, pe)", "w.Accumulate(one, pe, op=SUM)", adds=True),
@@ -88,9 +90,14 @@ def _register(op: str, element: Element) -> None:
     def _(w: Shmem) -> Plan:
         array = w.array(np.array([START]))
         names: dict[str, Any] = {"shmem": w.shmem, "a": array, "pe": w.right}
-        check = _check(w, element, array, lambda: eval(f"shmem.{element.call}", names))
-        completion = "; shmem.quiet()" if op == "p" else ""
-        return Plan(f"shmem.{element.call}{completion}", names, check, 8, active=(0,))
+        names.update(value=np.array([VALUE]), old=np.array([0]))
+
+        def again() -> Any:
+            exec(f"old[0] = shmem.{element.call}" if not element.shmem else f"shmem.{element.shmem}", names)
+            return names["old"][0]
+
+        statement = f"shmem.{element.shmem or element.call}"
+        return Plan(statement, names, _check(w, element, array, again), 8, active=(0,))
 
 
 for _op, _element in ELEMENTS.items():

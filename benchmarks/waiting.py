@@ -66,8 +66,8 @@ def _(w: Mpi) -> Plan:
 @ping_pong.peer("shmem4py")
 def _(w: Shmem) -> Plan:
     flag = w.array(np.zeros(1, "int64"))
-    names = {"shmem": w.shmem, "flag": flag, "pe": _two(w)}
-    statement = _game(w, "shmem.p(flag, i, pe)", "shmem.wait_until(flag, shmem.CMP.EQ, i)")
+    names = {"shmem": w.shmem, "flag": flag, "word": np.zeros(1, "int64"), "pe": _two(w)}
+    statement = _game(w, "word[0] = i; shmem.put(flag, word, pe)", "shmem.wait_until(flag, shmem.CMP.EQ, i)")
     return Plan(statement, names, _flag_check(w, flag), 8, 2, False, PLAYERS, "i = done")
 
 
