@@ -19,7 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Callable, Union
+from typing import Callable, Protocol, Union
 
 from ishmem.errors import IshmemError, PeerLost, StateError
 
@@ -39,7 +39,16 @@ _FATE_PATIENCE = 1.0  # how long it may take until the launcher has seen the end
 
 Part = tuple[bytes, list[int]]
 Outcome = Union[IshmemError, None]
-Fate = Callable[[int, float], Union[str, None]]
+
+
+class Fates(Protocol):
+    """Who knows how processes end."""
+
+    def fate(self, pe: int, patience: float) -> str | None:
+        """Say how a PE's process has ended, or None; there are so many seconds to find out."""
+
+    def first_lost(self) -> int | None:
+        """Return the PE that ended the job by its end, if any."""
 
 
 class _Round:
@@ -79,7 +88,7 @@ class Links:
         self.on_lost: Callable[[int, str], None] | None = None
         self.on_left: Callable[[int], None] | None = None
         self.on_exit: Callable[[int], None] | None = None
-        self._fate: Fate = lambda pe, patience: None
+        self._fates_of: Fates | None = None
         self._job = job
         self._closed = False
         self._calling = threading.Lock()  # one collective at a time
@@ -106,11 +115,11 @@ class Links:
         timeout: float,
         on_lost: Callable[[int, str], None] | None = None,
         on_left: Callable[[int], None] | None = None,
-        fate: Fate | None = None,
+        fates: Fates | None = None,
     ) -> Links:
         """Connect the PEs of a job; ``job`` is a name that only its PEs know.
 
-        ``fate`` says how a PE's process has ended, or None; it is given so many seconds to find out.
+        ``fates`` knows of processes that end before they connect, and how those ended that have.
 
         Collective; blocks until all PEs have come.
 
@@ -123,7 +132,7 @@ class Links:
             raise ValueError(f"PE {pe} of {n_pes}: PEs are numbered from 0, up to {wire.MAX_PES} of them")
         links = cls(job, pe, n_pes)
         links.on_lost, links.on_left = on_lost, on_left
-        links._fate = fate or links._fate
+        links._fates_of = fates
         deadline = time.monotonic() + timeout
         try:
             if n_pes > 1:
@@ -255,11 +264,14 @@ class Links:
             look()
         return True
 
+    def _fate(self, pe: int, patience: float = 0.0) -> str | None:
+        return self._fates_of.fate(pe, patience) if self._fates_of else None
+
     def _look_for_absent(self) -> None:
         """Count PEs as lost whose processes have ended before they connected."""
         if self.pe == 0:
             for pe in set(range(1, self.n_pes)) - set(self._peers) - set(self.lost) - self.left:
-                if how := self._fate(pe, 0.0):
+                if how := self._fate(pe):
                     self._lose(pe, how)
 
     def _round(self, sequence: int) -> _Round:
@@ -453,8 +465,9 @@ class Links:
         while True:
             if connection := _try_join(self._job, self.pe, self.n_pes, deadline):
                 return connection
-            if how := self._fate(0, 0.0):
-                raise PeerLost(f"PE 0 is lost: {how}", 0)
+            if how := self._fate(0):
+                first = (self._fates_of.first_lost() if self._fates_of else None) or 0  # perhaps why PE 0 has ended
+                raise PeerLost(f"PE {first} is lost: {self._fate(first) or how}", first)
             if time.monotonic() > deadline:
                 raise IshmemError(f"PE 0 did not arrive in init within {timeout:g} s")
             time.sleep(_RETRY)

@@ -97,9 +97,10 @@ class Head(_Text):
         hang: Whether ``ISHMEM_TIMEOUT`` is over for some PE.
         text: Where the PEs were then.
         closing: Whether ``global_exit`` ends the job.
+        first: 1 more than the number of the first PE that failed.
     """
 
-    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64)]
+    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
 
 
 class Board:
@@ -161,6 +162,10 @@ class Board:
         if not record.ended:
             return "it left after an error"
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
+
+    def first_lost(self) -> int | None:
+        """Return the PE that failed first, once ishmrun has seen its end."""
+        return self.head.first - 1 if self.head.first else None
 
     def where(self, pe: int, now: float | None = None) -> str:
         """Say what a PE waits in, as it has told, and since when if ``now`` is given."""

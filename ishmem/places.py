@@ -13,7 +13,7 @@ from typing import NamedTuple
 _HERE = Path(__file__).parent
 _OWN = (_HERE, _HERE.parent / "kernels", _HERE.parent / "ipc")
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
-_NOT_USERS = ("<", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
+_NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 _HEAD = re.compile(r"^(?:Stack|Current thread|Thread) .*$", re.MULTILINE)
 

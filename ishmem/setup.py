@@ -150,8 +150,7 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
         from .heap import SymmetricHeap
         from .ipc.exchange import Links
 
-        fate = board.fate if board else None
-        this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, fate)
+        this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, board)
         this.links.on_exit = farewell.end_process
         this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
         exports = this.heap.exchange(this.links)

@@ -85,10 +85,21 @@ class Waits:
             wait.told = now
             wait.text = places.describe(places.of_frame(sys._getframe(1)), details() if details else self._details())
             self._show()
+        self._look_for_loss()
         if self._timeout and now > wait.since + self._timeout and not self._board.head.hang:
             self._board.announce(self._timeout)
         if error := self.hang():
             raise error
+
+    def _look_for_loss(self) -> None:
+        """Learn from ishmrun that a PE is lost: PE 0, which would say so, may be in a kernel and hear nothing."""
+        this, pe = self._this, self._board.first_lost()
+        if pe is None or this.links.lost or self._board[pe].state == State.LEFT:
+            return
+        how = self._board.fate(pe, 0.0)
+        if how:
+            this.links.lost[pe] = how
+            this.on_lost(pe, how)
 
     def over(self) -> None:
         """Note that this thread waits no more."""
@@ -112,12 +123,13 @@ class Waits:
 
     def _details(self) -> str:
         """Say what is waited for, by the variables of the functions of ishmem that have called."""
-        given = _variables(sys._getframe(2))
+        frame = sys._getframe(3)  # of the function that has called the core
+        given = _variables(frame)
         with contextlib.suppress(Exception):  # it is no reason to end a wait
             if "cmp" in given:
                 return self._variable(given)
-            if "team" in given:
-                team = int(given["team"])
+            if "team" in given or frame.f_code.co_name in ("barrier_all", "sync_all"):
+                team = int(given.get("team", 0))
                 which = f" of team {team}" if team else ""
                 return f" (barrier {_core.team_sequence(team)}{which})"
         return ""

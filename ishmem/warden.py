@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ishmem.board import Board, describe_end
+from ishmem.board import Board, State, describe_end
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
@@ -29,7 +29,7 @@ STOP = signal.SIGUSR1
 TIMED_OUT = 124
 GRACE = 2.0
 """Seconds from SIGTERM to SIGKILL, when the job is ended."""
-PATIENCE = 2.0
+PATIENCE = 3.0
 """Seconds that PEs have to end by themselves, once one has failed: their waits raise ``PeerLost``."""
 GRACE_FORWARDED = 10.0
 """Seconds that the PEs have for a signal which the user sent."""
@@ -210,6 +210,8 @@ class _Warden:
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
         places = self._places() if tell else []
+        if first and (code or deserted):
+            board.head.first = pe + 1
         board[pe].ended = 1  # the other PEs wait for this before they raise
         if code == 0 and not deserted:
             return
@@ -219,12 +221,12 @@ class _Warden:
         status = 128 - code if code < 0 else code or 1
         if self._sent.isdisjoint(FORWARDED):
             self._report(*places)
-            self._end(status, PATIENCE if self._is_any_inside() else 0.0)
+            self._end(status, PATIENCE if self._use_ishmem() else 0.0)
         elif first:
             self._status = status
         if first:
             self._cause = self._find_cause(pe)
-        elif pe == self._cause:
+        elif pe == self._cause and code > 0:
             self._status = status
 
     def _find_cause(self, failed: int) -> int | None:
@@ -234,8 +236,8 @@ class _Warden:
         first, pe = min(ended, default=(0.0, None))
         return pe if not board[failed].exiting or first < board[failed].exiting else None
 
-    def _is_any_inside(self) -> bool:
-        return any(self._job.board[pe].is_inside for pe, _ in self._running.values())
+    def _use_ishmem(self) -> bool:
+        return any(self._job.board[pe].state != State.ABSENT for pe, _ in self._running.values())
 
     def _places(self) -> list[str]:
         """Say where the PEs are, when any is inside ishmem."""
