@@ -232,7 +232,7 @@ def table() -> str:
     """Write the settings as a table in markdown."""
     rows = ["| variable | default | allowed | meaning |", "|---|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        default = "" if field.default is None else f"`{field.default}`"
+        default = "" if field.default in (None, "") else f"`{field.default}`"
         rows.append(f"| `{PREFIX}{name.upper()}` | {default} | {_allowed(name)} | {field.description} |")
     rows += [f"| `{PREFIX}{name}` | {' | '.join(texts)} |" for name, texts in SIMULATOR.items()]
     return "\n".join(rows)
