@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     routine: str
     dtype: str
     root: int
-    count: int
+    nelems: int
     algorithm: int
     extra: int
     dest: int
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
         """Say what must be the same on all PEs, and a refusal."""
         if self.algorithm == _REFUSAL:
             return f"{self.routine} {self.refusal}"
-        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.count} elements"
+        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
         root = f", root {self.root}" if self.root >= 0 else ""
         steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
         lists = f", counts and places {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""

@@ -129,6 +129,7 @@ NB_MODULE(_core, m) {
     m.def("set_team", &set_team);
     m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
     m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
+    m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
     m.def("remove_team", [](unsigned handle) {
         team(handle).size = 0;
         return std::max(team(handle).sequence, team(handle).collectives);
