@@ -269,12 +269,12 @@ def check_sockets(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:
-    """Sockets and processes of jobs of this user that are not running under their ishmrun any more."""
+    """Processes of jobs that have lost their ishmrun, and jobs that wait for PEs."""
     try:
         sockets = machine.under("/proc/net/unix").read_text()
     except OSError:
         sockets = ""
-    waiting = len(set(re.findall(r"@ishmem-[0-9a-f]{32}", sockets)))
+    waiting = len(re.findall(r"^\S+ \S+ \S+ 00010000 .*@ishmem-[0-9a-f]{32}$", sockets, re.MULTILINE))  # that listen
     orphans = [str(pid) for pid in _processes(machine) if _is_orphan(machine, pid)]
     if orphans:
         yield warning(f"PEs without their ishmrun: processes {', '.join(orphans)}", f"kill {' '.join(orphans)}")

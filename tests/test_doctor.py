@@ -138,7 +138,8 @@ def test_leftovers(tmp_path: Path) -> None:
     for pid, parent, environ in ((71, 1, "ISHMEM_PE=0\0"), (72, 40, "ISHMEM_PE=1\0"), (73, 1, "HOME=/\0")):
         write(tmp_path / f"proc/{pid}/environ", environ)
         write(tmp_path / f"proc/{pid}/stat", f"{pid} (python (x)) S {parent} 1 1")
-    write(tmp_path / "proc/net/unix", f"00: 0 0 0 0 0 0 @ishmem-{'a' * 32}\n00: 0 0 0 0 0 0 /run/other\n")
+    lines = [f"00: 00000002 00000000 {flags} 0005 01 7 @ishmem-{'a' * 32}" for flags in ("00010000", "00000000")]
+    write(tmp_path / "proc/net/unix", "\n".join([*lines, "00: 00000002 00000000 00010000 0005 01 8 /run/other", ""]))
     findings = found(doctor.check_leftovers, tmp_path)
     expect(findings, State.WARNING, "processes 71", "kill 71")
     expect(findings, State.WARNING, "1 jobs wait")

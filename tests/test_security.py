@@ -27,19 +27,19 @@ STRANGER = 65534
 """User number of the attacker."""
 
 VICTIM = """
-import sys, time
+import os, sys
 import ishmem
 ishmem.init("8M")
 a = ishmem.full(4, 7, dtype="i8")
 kept = ishmem.static("kept", 4, "i8")
 ishmem.barrier_all()
-print("ready", ishmem.my_pe(), flush=True)
+os.write(1, b"ready %d\\n" % ishmem.my_pe())
 if ishmem.my_pe() == 0:
     sys.stdin.readline()
 ishmem.barrier_all()
 assert a.asnumpy().tolist() == [7] * 4 and not kept.any()
 ishmem.finalize()
-print("whole", flush=True)
+os.write(1, b"whole\\n")
 """
 
 ATTACKS = """
@@ -87,8 +87,6 @@ for pid in pids:
     attempt("read memory", read_memory, pid)
     attempt("kill", os.kill, pid, signal.SIGKILL)
     attempt("end by the signal of global_exit", queue, pid)
-for name in {line.split()[-1] for line in open("/proc/net/unix") if "@ishmem-" in line}:
-    print("visible", name)
 """
 
 
@@ -140,7 +138,6 @@ def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
     assert len(pids) >= 3  # the warden and two PEs
     assert not [line for line in said if line.startswith("DONE")]
     assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
-    assert not [line for line in said if line.startswith("visible")]  # all PEs are there: nobody listens any more
     out, _ = victim.communicate("go on\n", timeout=LIMIT)
     assert victim.returncode == 0 and out.count("whole") == 2, out
 
