@@ -6,7 +6,7 @@ from typing import Any
 
 from numba_dpex import device_func
 
-from .intrinsics import compiled, device, move
+from .intrinsics import compiled, device, load, move, store
 
 WIDEST = 16
 FEW_BYTES = 64  # more than one wide unit
@@ -26,8 +26,11 @@ _copiers = {unit: _make_copier(unit) for unit in (1, 2, 4, 8, 16)}
 
 
 def _make_wide_copier(itemsize: int) -> Any:
-    """Make the copy of elements: head and tail by elements, the body by 16 bytes when both ends line up."""
-    narrow, wide = _copiers[min(itemsize, 8)], _copiers[WIDEST]
+    """Make the copy of elements: head and tail by elements, the body by wide units when both ends line up.
+
+    A unit is 16 bytes, or 8 in a group, whose neighbouring work-items make one wide access of theirs.
+    """
+    narrow, words, wide = _copiers[min(itemsize, 8)], _copiers[8], _copiers[WIDEST]
     # More than one wide unit, so that the head is shorter than the whole.
     few = max(FEW * itemsize, WIDEST)
 
@@ -39,7 +42,10 @@ def _make_wide_copier(itemsize: int) -> Any:
             head = -to & (WIDEST - 1)
             body = (nbytes - head) & -WIDEST
             narrow(to, origin, head, rank, size)
-            wide(to + head, origin + head, body, rank, size)
+            if size == 1:
+                wide(to + head, origin + head, body, rank, size)
+            else:
+                words(to + head, origin + head, body, rank, size)
             narrow(to + head + body, origin + head + body, nbytes - head - body, rank, size)
 
     return copy
@@ -93,6 +99,9 @@ def _copy_elements(like, to, origin, count, rank, size):
     copy = _wide_copiers[itemsize]
 
     def impl(like, to, origin, count, rank, size):
-        copy(to, origin, count * itemsize, rank, size)
+        if count == 1 and size == 1:
+            store(to, like, load(origin, like))
+        else:
+            copy(to, origin, count * itemsize, rank, size)
 
     return impl

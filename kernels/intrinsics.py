@@ -141,7 +141,10 @@ def peer_delta(_context: Any, pe: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
         start = builder.add(_process_constant(builder, HEAP_ID, heap), I64(table))
         entry = builder.add(start, builder.shl(index, I64(3)))
-        return builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
+        distance = builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
+        # The table never changes while kernels run, so loops load it once.
+        distance.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return distance
 
     return types.int64(pe), code
 
