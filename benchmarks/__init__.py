@@ -36,3 +36,5 @@ __all__ = ["Case", "Plan", "Skip", "Wrong", "case", "values"]
 
 MODULES = ("copies", "elements", "waiting", "queues", "device", "programs", "collectives")
 """The modules of this package that hold cases, in the order of the table."""
+APART = ("collectives",)
+"""Those of them that are measured only when they or their operations are named: there are many."""

@@ -265,20 +265,21 @@ def _in_kernel(name: str, routine: Collective, group: bool) -> None:
         return Plan("call(loop, items, dest, source, elements, count)", names, check, size, counted=True)
 
 
-def _synchronisation(name: str, call: str, mpi: str, shmem: str) -> None:
-    @case(name, "host", pes=(2, 4))
-    def of_ishmem(w: Ishmem) -> Plan:
-        import ishmem
+@case("sync_all", "host", pes=(2, 4))
+def _sync_all(w: Ishmem) -> Plan:
+    import ishmem
 
-        return Plan(f"ishmem.{call}", {"ishmem": ishmem})
+    return Plan("ishmem.sync_all()", {"ishmem": ishmem})
 
-    @of_ishmem.peer("mpi4py")
-    def _(w: Mpi) -> Plan:
-        return Plan(mpi, {"comm": w.comm})
 
-    @of_ishmem.peer("shmem4py")
-    def _(w: Shmem) -> Plan:
-        return Plan(shmem, {"shmem": w.shmem})
+@_sync_all.peer("mpi4py")
+def _(w: Mpi) -> Plan:
+    return Plan("comm.Barrier()", {"comm": w.comm})
+
+
+@_sync_all.peer("shmem4py")
+def _(w: Shmem) -> Plan:
+    return Plan("shmem.sync_all()", {"shmem": w.shmem})
 
 
 for _name, _routine in COLLECTIVES.items():
@@ -288,5 +289,3 @@ for _name, _routine in COLLECTIVES.items():
         _in_kernel(_name, _routine, group=False)
     if _routine.in_groups:
         _in_kernel(_name, _routine, group=True)
-_synchronisation("barrier_all", "barrier_all()", "comm.Barrier()", "shmem.barrier_all()")
-_synchronisation("sync_all", "sync_all()", "comm.Barrier()", "shmem.sync_all()")

@@ -35,6 +35,18 @@ class Figure(NamedTuple):
 
 
 HOST = "mpi4py"
+COLLECTIVE = (
+    ("sum_reduce", ((8, 0.5), (1 << 20, 0.9))),
+    ("alltoall", ((8, 0.4), (1 << 20, 0.95), (32 << 20, 0.95))),
+    ("broadcast", ((8, 0.5), (1 << 20, 0.95), (32 << 20, 0.95))),
+    ("fcollect", ((8, 0.5), (1 << 20, 0.95), (32 << 20, 0.95))),
+)
+COLLECTIVE_FIGURES = tuple(
+    Figure(f"host {name}", name, "host", HOST, most, (size,), pes)
+    for pes in (2, 4)
+    for name, targets in COLLECTIVE
+    for size, most in targets
+)
 FIGURES = (
     Figure("host put", "put", "host", HOST, 0.25, (8,)),
     Figure("host get", "get", "host", HOST, 0.25, (8,)),
@@ -56,8 +68,9 @@ FIGURES = (
     Figure("kernel: fence", "fence", "device", MACHINE, 2.0),
     Figure("on-queue put", "put", "queue", MACHINE, 1 / 0.95, (16 << 20,)),
     Figure("import, init, first barrier, exit", "start", "program", MACHINE, 1.3),
-    Figure("host barrier_all", "barrier_all", "host", HOST, 1.0),
+    Figure("host barrier_all", "barrier_all", "host", HOST, 0.25),
     Figure("host barrier_all", "barrier_all", "host", HOST, 1.0, (None,), 4),
+    *COLLECTIVE_FIGURES,
 )
 
 

@@ -88,6 +88,11 @@ class Case:
         """Name and side."""
         return f"{self.name}/{self.side}"
 
+    @property
+    def module(self) -> str:
+        """Name of the module that the case is in."""
+        return next(iter(self.bodies.values())).__module__.rpartition(".")[2]
+
     def peer(self, contender: str) -> Callable[[Body], Body]:
         """Register what users of another library write for the same."""
 
@@ -154,12 +159,16 @@ def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
 
 
 def select(names: tuple[str, ...], sides: tuple[str, ...]) -> list[Case]:
-    """Return the cases of these operations and sides; empty: all.
+    """Return the cases of these operations and sides; empty: all, but those of the modules in ``APART``.
+
+    The name of such a module stands for all its operations.
 
     Raises:
         ValueError: An operation or side that there is not, or no case left.
     """
-    known = list(dict.fromkeys(one.name for one in CASES.values()))
+    from ishmem.benchmarks import APART
+
+    known = [*dict.fromkeys(one.name for one in CASES.values()), *APART]
     for wanted, allowed, what in ((names, known, "operation"), (sides, list(SIDES), "side")):
         for word in wanted:
             if word not in allowed:
@@ -167,7 +176,10 @@ def select(names: tuple[str, ...], sides: tuple[str, ...]) -> list[Case]:
                 hint = f"did you mean {close[0]}? " if close else ""
                 raise ValueError(f"no such {what}: {word}; {hint}Allowed are {', '.join(allowed)}")
     found = [
-        one for one in CASES.values() if (not names or one.name in names) and (not sides or one.side in sides)
+        one
+        for one in CASES.values()
+        if (not sides or one.side in sides)
+        and (one.name in names or one.module in names or not (names or one.module in APART))
     ]
     if not found:
         raise ValueError(f"no case of {', '.join(names)} on the side {', '.join(sides)}")
