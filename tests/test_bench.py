@@ -19,13 +19,14 @@ import pytest
 from click.testing import CliRunner, Result
 from pes import Pool, run_command
 
-from ishmem.benchmarks import compare, figures, frame, plot, results, runner, show
+from ishmem.benchmarks import APART, compare, figures, frame, plot, results, runner, show
 from ishmem.benchmarks.command import command, parse_sizes
 from ishmem.benchmarks.frame import Wrong
 from ishmem.benchmarks.group import missing
 from ishmem.benchmarks.runner import MACHINE, Options, Row
 from ishmem.benchmarks.worker import Worker
 from ishmem.benchmarks.worlds import Ishmem
+from ishmem.table import COLLECTIVES
 
 BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]
@@ -34,10 +35,10 @@ NOTHING_TO_CHECK = {"barrier_all", "fence", "quiet"}
 CASES = frame.load()
 
 
-def points(n: int, *sides: str) -> list[tuple[str, dict[str, Any]]]:
+def points(n: int, *sides: str, ops: tuple[str, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
     """Each case at its smallest size, and at one that is not, with all values of the other axes."""
     found = []
-    for one in frame.select((), sides):
+    for one in frame.select(ops, sides):
         sizes = one.axes.get("size") or (8, 4096)
         assert isinstance(sizes, tuple)
         for point in one.points(n, (8, 4096), {}):
@@ -120,6 +121,33 @@ def test_every_check_fails_when_nothing_was_done(pes: Pool) -> None:
     checked = [(key, point) for key, point in cases if key.split("/")[0] not in NOTHING_TO_CHECK]
     noticed = pes.run(check_faults, checked)
     assert [each for each, *flags in zip(checked, *noticed) if not any(flags)] == []
+
+
+@pytest.mark.pes(2, 3)
+def test_every_collective_runs(pes: Pool) -> None:
+    pes.run(check_cases, points(pes.n, "host", "queue", ops=APART), False)
+
+
+@pytest.mark.pes(2)
+def test_collectives_in_kernels_run(pes: Pool) -> None:
+    some = ("broadcast", "alltoalls", "sum_reduce", "sum_inscan")
+    pes.run(check_cases, points(2, "device", "group", ops=some), False, timeout=120)
+
+
+@pytest.mark.pes(2)
+def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
+    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0 as before.
+    unseen = (("sync_all/host", {}), ("and_reduce/host", {"size": 8}))
+    cases = [each for each in points(2, "host", ops=APART) if each not in unseen]
+    noticed = pes.run(check_faults, cases)
+    assert [each for each, *flags in zip(cases, *noticed) if not any(flags)] == []
+
+
+def test_collectives_are_measured_when_they_are_named() -> None:
+    named = {one.name for one in frame.select(APART, ("host",))}
+    assert named == {*COLLECTIVES, "sync_all"}
+    assert named.isdisjoint(one.name for one in frame.select((), ()))
+    assert {one.name for one in frame.select(("collectives", "put"), ("host",))} == {*named, "put"}
 
 
 def test_what_is_measured() -> None:
@@ -230,7 +258,8 @@ def test_bad_options(words: list[str], said: str) -> None:
 
 def test_list() -> None:
     listed = {tuple(line.split()[:2]) for line in called("--list").output.splitlines()}
-    assert listed == {(one.name, one.side) for one in CASES.values()}
+    listed |= {tuple(line.split()[:2]) for line in called("--op", "collectives", "--list").output.splitlines()}
+    assert listed == {(one.name, one.side) for one in CASES.values() if not one.name.startswith("tune ")}
 
 
 @pytest.fixture(scope="module")
