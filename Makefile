@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test bench bench-collectives lint clean
 
 VENV := .venv
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
@@ -19,6 +19,7 @@ help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make bench   measure everything, and renew the figures and pictures of docs/performance.md (3 minutes)"
+	echo "make bench-collectives   the same for docs/collectives.md"
 	echo "make lint    ruff and mypy"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
@@ -33,6 +34,11 @@ bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json
 	$(VENV)/bin/ishmem bench plot docs/bench.json -o docs/bench.png
 	$(VENV)/bin/ishmem bench figures docs/bench.json --page docs/performance.md
+
+bench-collectives: $(VENV)/.installed
+	@$(VENV)/bin/ishmem bench --op collectives --side host --json docs/collectives.json
+	$(VENV)/bin/ishmem bench plot docs/collectives.json -o docs/collectives.png --picture latency
+	$(VENV)/bin/ishmem bench figures docs/collectives.json --page docs/collectives.md
 
 # mypy sees the package as it is installed: kernels/ and ipc/ inside ishmem/.
 lint: $(VENV)/.installed
