@@ -67,7 +67,7 @@ class MeetingSlot(NamedTuple):
 
     number: int
     call: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     share: int
     payload: int
 

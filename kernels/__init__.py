@@ -6,6 +6,8 @@ kernel compiles to the device form. A kernel author passes arrays and PE numbers
 
 from __future__ import annotations
 
+import numba_dpex  # noqa: F401  # first: at its end ishmem binds parts of this package, which must not be half made
+
 from . import (
     amo,
     cache,

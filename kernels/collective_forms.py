@@ -27,7 +27,8 @@ def register(
         options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.
         route: Who sends what to whom.
     """
-    routine, route = number(name), tuple(map(int, route))
+    routine = number(name)
+    flow: Any = tuple(map(int, route))  # numbers, for kernels
 
     def check(dest: Any, source: Any, team: Any, nelems: Any, **integers: Any) -> int:
         for argument, kind in (("dest", dest), ("source", source)):
@@ -43,42 +44,42 @@ def register(
     def plain(dest, source, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), route, None,
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, None,
             number_or(team, 0),
         )  # fmt: skip
 
     def plain_group(dest, source, group, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), route, group,
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, group,
             number_or(team, 0),
         )  # fmt: skip
 
     def rooted(dest, source, root, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), route, None,
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, None,
             number_or(team, 0),
         )  # fmt: skip
 
     def rooted_group(dest, source, root, group, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), route, group,
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, group,
             number_or(team, 0),
         )  # fmt: skip
 
     def strided(dest, source, dst, sst, nelems, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), route, None,
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, None,
             number_or(team, 0),
         )  # fmt: skip
 
     def strided_group(dest, source, dst, sst, nelems, group, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, group, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), route, group,
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, group,
             number_or(team, 0),
         )  # fmt: skip
 

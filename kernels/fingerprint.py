@@ -127,7 +127,7 @@ class _Walk:
     def _library(self, name: str, value: Any) -> str:
         """Return the full name of what is found under it in a library."""
         module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
-        path = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
+        path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
         root = module.split(".")[0]
         found: Any = sys.modules.get(module)
         for part in path.split("."):

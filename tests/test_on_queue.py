@@ -536,3 +536,17 @@ def test_an_exception_ends_a_pe_with_operations_outstanding() -> None:
     done = run_program(ABANDONED, 2, "raise", timeout=40)
     assert done.returncode in (1, 5), done.stderr  # whichever PE is first
     assert "SystemError: on purpose" in done.stderr and "SIGSEGV" not in done.stderr
+
+
+WITHOUT_KERNELS = """
+import ishmem
+with ishmem.init():
+    ishmem.barrier_all_on_queue().wait()
+    print("through")
+"""
+
+
+def test_a_program_that_imports_no_kernels() -> None:
+    done = run_program(WITHOUT_KERNELS, 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("through") == 2

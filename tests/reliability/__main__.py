@@ -4,6 +4,7 @@ Each command is a module of its own and works on jobs that it starts with ishmru
 """
 
 import click
+from calls import calls
 from jobs import jobs
 from kills import kills
 from soak import soak
@@ -11,10 +12,10 @@ from soak import soak
 
 @click.group()
 def main() -> None:
-    """Kill, soak and repeat jobs of ishmem, and tell what came of it."""
+    """Kill, soak and repeat jobs of ishmem, make bad calls, and tell what came of it."""
 
 
-for command in (kills, soak, jobs):
+for command in (kills, soak, jobs, calls):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Calls every public routine with random good and bad arguments, on every PE at once.
 
-    ishmrun -n 2 benchmarks/badcalls.py --calls 10000 --seed 1
+    ishmrun -n 2 tests/reliability/calls_pe.py --calls 10000 --seed 1
 
 What a call raises must be an exception that the documentation names; after each call a put and a get must work. On
 routines that are collective the PEs pass the same bad arguments, or each its own: then all must raise, or none.
@@ -56,7 +56,7 @@ class Pool:
     def __init__(self) -> None:
         self.symmetric = {name: ishmem.zeros(64, dtype=name) for name in DTYPES}
         self.locks = ishmem.zeros(4, dtype="int64")
-        self.static = ishmem.static("badcalls", 64, "int64")
+        self.static = ishmem.static("bad calls", 64, "int64")
         self.arrays = [*self._views(), *self._freed(), *_foreign_arrays(), *_buffers()]
         self.team = ishmem.TEAM_WORLD.split_strided(0, 1, ishmem.n_pes())
         destroyed = ishmem.TEAM_WORLD.split_strided(0, 1, ishmem.n_pes())
@@ -291,7 +291,7 @@ def _plain(name: str, n: int) -> list[Any]:
         "nelems": [0, 1, 5, None], "counts": [[1] * n, [0] * n, range(n)],
         "cmp": list(ishmem.constants.Cmp), "sig_op": [0, 1], "sycl_queue": [None], "depends": [None, []],
         "device": [None], "order": ["C", "F"], "dtype": list(DTYPES), "usm_type": ["device"], "timeout": [0],
-        "shape": [3, (2, 3), (), 0, [4]], "name": ["badcalls", "other"], "alignment": [1, 64, 4096],
+        "shape": [3, (2, 3), (), 0, [4]], "name": ["bad calls", "other"], "alignment": [1, 64, 4096],
         "nbytes": [0, 1, 1000], "size": [0, 1, 8, 100], "hints": [0, 1, 3], "cmp_values": [np.zeros(64, "i8")],
         "status": [None, np.zeros(64, "i4")], "indices": [np.zeros(64, "u8")], "requested": [0, 3], "team": [0],
         "options": [0, 1], "xrange": [1, 2], "start": [0], "stride": [1, -1, 0], "heap_size": [None, "8M"],
