@@ -1,3 +1,4 @@
+from .active_sets import active_set as active_set
 from .amo import (
     atomic_add as atomic_add,
     atomic_and as atomic_and,

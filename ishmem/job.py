@@ -14,6 +14,7 @@ from .layout import MAX_TEAMS, RECORD, TeamRecord
 from .shape import Shape
 
 if TYPE_CHECKING:
+    from .active_sets import ActiveSets
     from .board import Board
     from .engine import CopyEngine
     from .heap import SymmetricHeap
@@ -36,6 +37,7 @@ class Job:
     default_engine: CopyEngine
     lanes: Lanes
     statics: Statics
+    active_sets: ActiveSets
     board: Board
     waits: Waits
     processes: list[int]  # of all PEs

@@ -13,6 +13,7 @@ agree      two records per team                           read by peers' hosts
 rings      a line and two slots per team                  written by this host, read by peers' hosts
 turn       int64                                          used by this PE's kernels
 violation  what kernels found wrong                       written by this PE's kernels
+active     two lines per PE                               written by peers' hosts
 =========  =============================================  ====================================
 """
 
@@ -147,10 +148,14 @@ class Layout:
         """What this PE's kernels found wrong, a `Violation` of `ishmem.violations`."""
         return self.turn + LINE
 
+    def active_set(self, pe: int, number: int) -> int:
+        """Line of another PE for the call number ``number`` of active sets that both are in; two, used in turn."""
+        return self.violation + 2 * LINE + LINE * (2 * pe + number % 2)
+
     @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.violation + 2 * LINE, PAGE)
+        return _round_up(self.active_set(self.n_pes, 0), PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -49,7 +49,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
     ),
     "Ordering": ("shmem_fence", "shmem_quiet"),
     "Collectives": (
-        "shmem_barrier_all", "shmem_sync_all", "shmem_barrier", "shmem_alltoall", "shmem_alltoalls",
+        "shmem_barrier_all", "shmem_sync_all", "shmem_barrier", "shmem_sync", "shmem_alltoall", "shmem_alltoalls",
         "shmem_broadcast", "shmem_collect", "shmem_fcollect", "shmem_and_reduce", "shmem_or_reduce",
         "shmem_xor_reduce", "shmem_max_reduce", "shmem_min_reduce", "shmem_sum_reduce", "shmem_prod_reduce",
         "ishmem_sum_inscan", "ishmem_sum_exscan",
@@ -64,6 +64,8 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
 
 RENAMED = {
     "start_pes": "init",
+    "shmem_barrier": "active_set",
+    "shmem_sync": "active_set",
     "shmem_team_create_ctx": "ctx_create",
     "ishmemx_init_attr": "init",
     "ishmemx_query_initialized": "is_initialized",
@@ -72,7 +74,6 @@ RENAMED = {
 
 ABSENT = {
     "ishmemx_runtime_get_type": "there is one runtime: no choice to ask for",
-    "shmem_barrier": "deprecated active-set form; use team_sync after quiet",
     "shmem_pcontrol": "profiling interface of C; use the profilers of Python",
     "shmem_set_cache_inv": "deprecated, without effect on coherent hardware",
     "shmem_udcflush": "deprecated, without effect on coherent hardware",

@@ -181,6 +181,7 @@ def _board(place: Place, settings: Any) -> Board | None:
 
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
+    from .active_sets import ActiveSets
     from .engine import CopyEngine
     from .lanes import Lanes
     from .statics import Statics
@@ -190,6 +191,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     this.default_engine = CopyEngine(this.heap.context, this.heap.device)
     this.lanes = Lanes(this.heap)
     this.statics = Statics()
+    this.active_sets = ActiveSets()
     device_side.start(this)
 
 

@@ -139,7 +139,7 @@ class Team:
             return TEAM_INVALID
 
         def layers() -> list[list[Shape]]:
-            return [[_strided(self.shape, start, stride, size)]]
+            return [[strided(self.shape, start, stride, size)]]
 
         request = f"with start={start!r}, stride={stride!r}, size={size!r}, num_contexts={num_contexts!r}"
         return _split(self, "split_strided", request, layers, num_contexts)[0]
@@ -158,8 +158,8 @@ class Team:
 
         def layers() -> list[list[Shape]]:
             width, size = min(_at_least_one(xrange, "xrange"), self.shape.size), self.shape.size
-            rows = [_strided(self.shape, first, 1, min(width, size - first)) for first in range(0, size, width)]
-            columns = [_strided(self.shape, x, width, (size - x + width - 1) // width) for x in range(width)]
+            rows = [strided(self.shape, first, 1, min(width, size - first)) for first in range(0, size, width)]
+            columns = [strided(self.shape, x, width, (size - x + width - 1) // width) for x in range(width)]
             return [rows, columns]
 
         request = f"with xrange={xrange!r}, num_contexts={num_contexts!r}"
@@ -294,8 +294,13 @@ def _at_least_one(value: Any, name: str) -> int:
     return number
 
 
-def _strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
-    """Return the shape in the world of a part of a team."""
+def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
+    """Return the shape in the world of a part of a team.
+
+    Raises:
+        ValueError: PEs that the team does not have.
+        TypeError: Not integers.
+    """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
     if step == 0 and count > 1:
         raise ValueError(f"stride is 0 and size is {count}; a stride of 0 is for a team of one PE")
@@ -303,8 +308,7 @@ def _strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
     for pe in (first, last):
         if not 0 <= pe < parent.size:
             raise ValueError(
-                f"start={first}, stride={step}, size={count} reaches PE {pe}; the team that is split has the PEs 0 to "
-                f"{parent.size - 1}"
+                f"start={first}, stride={step}, size={count} reaches PE {pe}; there are the PEs 0 to {parent.size - 1}"
             )
     return Shape(parent.pe(first), step * parent.stride if count > 1 else 1, count)
 
@@ -318,8 +322,6 @@ def _split(
     that what all get. So all fail, or none.
     """
     this, shape = job.current(), parent.shape
-    limit = this.settings.teams_max
-    free = sum(1 << handle for handle in range(limit) if handle not in this.teams)
 
     def make() -> tuple[list[list[Shape]], TeamConfig]:
         contexts = check.integer(num_contexts, "num_contexts")
@@ -327,7 +329,7 @@ def _split(
             raise ValueError(f"num_contexts is {contexts}; it must not be negative")
         return layers(), TeamConfig(contexts)
 
-    note = f"{free} {this.highest_sequence}"
+    note = f"{free_handles()} {this.highest_sequence}"
     (wanted, config), notes = this.together(routine, make, lambda _made: request, parent.handle, note)
     known = {pe: [int(number) for number in note.split()] for pe, note in zip(shape, notes)}
     masks, sequence = {pe: numbers[0] for pe, numbers in known.items()}, max(numbers[1] for numbers in known.values())
@@ -335,7 +337,7 @@ def _split(
     for layer in wanted:
         own = TEAM_INVALID
         for part in layer:
-            handle = _take(part, masks, routine, limit)
+            handle = take(part, masks, routine)
             if part.index(this.pe) >= 0:
                 own = Team(handle, part, config)
         mine.append(own)
@@ -345,12 +347,28 @@ def _split(
     return mine
 
 
-def _take(part: Shape, masks: dict[int, int], routine: str, limit: int) -> int:
-    """Take the first handle that all members have free."""
+def free_handles() -> int:
+    """Return a bit mask of the handles that this PE has free."""
+    this = job.current()
+    return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in this.teams)
+
+
+def is_alive(team: Team) -> bool:
+    """Return whether a team that was made is not destroyed."""
+    return job.current().teams.get(team.handle) is team._shape
+
+
+def take(part: Shape, masks: dict[int, int], routine: str) -> int:
+    """Take the first handle that all members have free, from the masks of each.
+
+    Raises:
+        IshmemError: There is none.
+    """
     common = (1 << MAX_TEAMS) - 1
     for pe in part:
         common &= masks[pe]
     if not common:
+        limit = job.current().settings.teams_max
         raise IshmemError(
             f"{routine}: too many teams are alive; ISHMEM_TEAMS_MAX is {limit}, with the {len(job.PREDEFINED)} "
             "predefined ones, and the members of a new team must have one number free in common; destroy some"

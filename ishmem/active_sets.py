@@ -1,0 +1,180 @@
+"""Active sets of OpenSHMEM 1.0, every ``stride``-th PE from ``start`` on: a team, made at the first call and kept.
+
+Only the members call, so there is no parent to agree over. Each writes what it asks for into a line on every other
+member, and waits for theirs. The lines of two PEs count the calls of sets that both are in, which they make in the
+same order: so lines of the same number are of the same set, or the program is wrong and both see it. There are two,
+used in turn: a PE that has met another twice has been read once.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import NamedTuple
+
+from . import _core, job, teams, waits
+from .errors import SymmetryError
+from .shape import Shape
+from .teams import Team, TeamConfig
+
+__all__ = ["active_set"]
+
+_FORMAT = "<3qQ2q"
+
+
+class _Line(NamedTuple):
+    """What a PE tells another, after the number of the call, which is written last.
+
+    Attributes:
+        start, stride, size: The set.
+        free: Bit mask of the handles that are free.
+        sequence: Above all that the barriers of former teams have counted.
+        culprit: 0, or 1 plus the PE for which it gave up: itself, when that was in an earlier call.
+    """
+
+    start: int
+    stride: int
+    size: int
+    free: int
+    sequence: int
+    culprit: int
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.start, self.stride, self.size)
+
+
+class ActiveSets:
+    """The active sets of this PE."""
+
+    def __init__(self) -> None:
+        self._teams: dict[Shape, Team] = {}
+        self._calls: dict[int, int] = {}  # with each PE
+        self._broken = False
+
+    def get(self, shape: Shape) -> Team:
+        """Return the team of a set; collective over the set when it is new."""
+        this, known = job.current(), self._teams.get(shape)
+        if known and teams.is_alive(known):
+            return known
+        lines = self._meet(shape)
+        handle = teams.take(shape, {pe: line.free for pe, line in lines.items()}, "active_set")
+        this.set_team(handle, shape, max(line.sequence for line in lines.values()), TeamConfig())
+        self._teams[shape] = Team(handle, shape)
+        return self._teams[shape]
+
+    def _meet(self, shape: Shape) -> dict[int, _Line]:
+        """Tell the other members what this PE asks for; return what all do, which is the same set."""
+        this = job.current()
+        culprit = this.pe + 1 if self._broken else 0
+        mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, culprit)
+        numbers = {pe: self._calls.get(pe, 0) + 1 for pe in shape if pe != this.pe}
+        self._calls.update(numbers)
+        for pe, number in numbers.items():
+            _write(pe, number, mine)
+        try:
+            if self._broken:
+                raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
+            return {**self._await(shape, numbers), this.pe: mine}
+        except BaseException as error:
+            # The calls are not counted alike any more: members that still wait for others learn it from this PE.
+            self._broken = True
+            culprit = getattr(error, "culprit", this.pe) + 1
+            for pe, number in numbers.items():
+                _write(pe, number, mine._replace(culprit=culprit))
+            raise
+
+    def _await(self, shape: Shape, numbers: dict[int, int]) -> dict[int, _Line]:
+        this = job.current()
+        lines: dict[int, _Line] = {}
+
+        def missing() -> list[int]:
+            return [pe for pe in numbers if pe not in lines]
+
+        with waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
+            while True:
+                gone = this.links.lost or any(pe in this.gone for pe in missing())
+                lines = {pe: line for pe, number in numbers.items() if (line := _read(pe, number))}
+                for pe, line in lines.items():
+                    _compare(shape, pe, line)
+                if not missing():
+                    return lines
+                if gone:
+                    this.raise_lost("active_set")
+                look()
+                os.sched_yield()
+
+
+class _Disagreement(SymmetryError):
+    """As ``SymmetryError``; with the PE that asked for another set."""
+
+    def __init__(self, message: str, culprit: int) -> None:
+        super().__init__(message)
+        self.culprit = culprit
+
+
+def _compare(shape: Shape, pe: int, line: _Line) -> None:
+    """Refuse a call of another member that does not match this PE's."""
+    culprit = line.culprit - 1
+    if line.shape != shape:
+        raise _Disagreement(
+            f"active_set: the PEs disagree; PE {job.current().pe}: {_words(shape)}; PE {pe}: {_words(line.shape)}; "
+            "members call for the sets that they share in the same order",
+            pe,
+        )
+    if culprit == pe:
+        raise _Disagreement(f"active_set: PE {pe} has given up, in this call or in an earlier one that failed", pe)
+    if culprit >= 0:
+        raise _Disagreement(
+            f"active_set: the PEs disagree; PE {pe} asks for {_words(shape)}, PE {culprit} does not", pe
+        )
+
+
+def _words(shape: Shape) -> str:
+    return f"start={shape.start}, stride={shape.stride}, size={shape.size}"
+
+
+def _write(pe: int, number: int, line: _Line) -> None:
+    """Write a line of this PE on another."""
+    this = job.current()
+    place = this.heap.layout.active_set(this.pe, number)
+    _core.write(pe, place + 8, struct.pack(_FORMAT, *line))
+    _core.fence()
+    _core.write(pe, place, struct.pack("<q", number))
+
+
+def _read(pe: int, number: int) -> _Line | None:
+    """Read the line of another PE on this one; None while it has not come."""
+    this = job.current()
+    place = this.heap.layout.active_set(pe, number)
+    if struct.unpack("<q", _core.read(this.pe, place, 8))[0] < number:  # above: it has given up, again and again
+        return None
+    _core.fence()
+    return _Line(*struct.unpack(_FORMAT, _core.read(this.pe, place + 8, struct.calcsize(_FORMAT))))
+
+
+def active_set(start: int, stride: int, size: int) -> Team:
+    """Return the team of the PEs ``start``, ``start + stride``, ... of the world: an active set of OpenSHMEM 1.0.
+
+    Its members alone call, and all collectives take it as ``team=``. The first call of a set makes the team, collective
+    over the set and blocking; later ones return the same team at once. It lives to ``finalize``; after a ``destroy``,
+    which all members call, the next call makes it anew. Members call for the sets and split the teams that they share
+    in the same order. ``stride`` may be negative, and 0 when ``size`` is 1. The old ``shmem_barrier(start, log, size)``
+    is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
+
+    Raises:
+        ValueError: PEs that there are not, or this PE is not in the set; on this PE only.
+        TypeError: Not integers; on this PE only.
+        SymmetryError: Members ask for different sets; on those that wait for each other. After that there are no new
+            active sets with them.
+        IshmemError: Too many teams are alive; on every member. Destroying some makes room.
+        StateError: Not between ``init`` and ``finalize``.
+        PeerLost: A PE died, or a member finalised and will not call.
+
+    Source: OpenSHMEM 1.5, 9.9 (shmem_barrier, shmem_sync; the active sets of collectives).
+    """
+    this = job.current()
+    shape = teams.strided(this.teams[job.WORLD], start, stride, size)
+    if shape.index(this.pe) < 0:
+        raise ValueError(f"PE {this.pe} is not in the active set {_words(shape)}; only its PEs {list(shape)} call")
+    return this.active_sets.get(shape)

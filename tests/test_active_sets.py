@@ -1,0 +1,171 @@
+"""Active sets: numbers, order, use by collectives, limits and errors."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from common import same
+from pes import Pool, run_program
+
+import ishmem
+
+
+def sets(n: int) -> list[tuple[int, int, int]]:
+    """Give sets with gaps, backwards, of one PE and of all, that overlap."""
+    every = [(s, d, k) for s in range(n) for d in (-2, -1, 0, 1, 2) for k in range(1, n + 1)]
+    return [(s, d, k) for s, d, k in every if (d or k == 1) and 0 <= s + (k - 1) * d < n]
+
+
+def members(start: int, stride: int, size: int) -> list[int]:
+    return [start + stride * k for k in range(size)]
+
+
+def check_sets(rounds: int) -> None:
+    """Members call for sets that overlap, in one order, at different times; destroyed, they are made anew."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    for _ in range(rounds):
+        made: dict[tuple[int, ...], ishmem.Team] = {}
+        for wanted in sets(n):
+            pes = members(*wanted)
+            if me not in pes:
+                continue
+            team = ishmem.active_set(*wanted)
+            made.setdefault(tuple(pes), team)
+            assert team is made[tuple(pes)], wanted
+            assert (team.my_pe(), team.n_pes()) == (pes.index(me), len(pes))
+            assert [team.translate_pe(k, ishmem.TEAM_WORLD) for k in range(len(pes))] == pes
+            team.sync()
+        handles = [team.handle for team in made.values()]
+        assert len(set(handles)) == len(handles)
+        for pes, team in made.items():
+            assert ishmem.active_set(pes[0], pes[1] - pes[0] if len(pes) > 1 else 7, np.int64(len(pes))) is team
+            team.destroy()
+            with pytest.raises(ishmem.StateError, match="was destroyed"):
+                team.sync()
+
+
+def check_collectives() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    count, total = ishmem.array(np.full(3, me + 1)), ishmem.zeros(3, dtype="i8")
+    split = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)  # takes its handle between those of the sets
+    for wanted in ((0, 2, (n + 1) // 2), (n - 1, -1, n)):
+        pes = members(*wanted)
+        if me in pes:
+            ishmem.sum_reduce(total, count, team=ishmem.active_set(*wanted))
+            same(total, np.full(3, sum(pe + 1 for pe in pes)))
+            ishmem.broadcast(total, count, len(pes) - 1, team=ishmem.active_set(*wanted).handle)
+            same(total, np.full(3, pes[-1] + 1))
+            ishmem.team_sync(ishmem.active_set(*wanted))
+        later = ishmem.TEAM_WORLD.split_2d(2)
+        for team in later:
+            team.sync()
+            team.destroy()
+    for wanted in ((0, 2, (n + 1) // 2), (n - 1, -1, n)):
+        if me in members(*wanted):
+            ishmem.active_set(*wanted).destroy()
+    split.destroy()
+
+
+def check_refused() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    for arguments, error, words in (
+        ((0, 1, n + 1), ValueError, f"reaches PE {n}; there are the PEs 0 to {n - 1}"),
+        ((-1, 1, 1), ValueError, "reaches PE -1"),
+        ((0, -1, 2), ValueError, "reaches PE -1"),
+        ((0, 0, 2), ValueError, "stride is 0 and size is 2"),
+        ((0, 1, 0), ValueError, "size is 0"),
+        ((0, 1.5, 1), TypeError, "stride is an integer, got float"),
+        (((me + 1) % n, 1, 1), ValueError, rf"PE {me} is not in the active set .* only its PEs \[{(me + 1) % n}\]"),
+    ):
+        if n > 1 or "is not in" not in words:
+            with pytest.raises(error, match=words):
+                ishmem.active_set(*arguments)
+
+
+def check_full(limit: int) -> None:
+    """When numbers run out all members raise, and the next that fits works."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    teams = [ishmem.TEAM_WORLD.split_strided(0, 1, n) for _ in range(limit - 3)]
+    for _ in range(3):
+        with pytest.raises(ishmem.IshmemError, match="active_set: too many teams are alive; ISHMEM_TEAMS_MAX is"):
+            ishmem.active_set(0, 1, n)
+    teams.pop(0).destroy()
+    single = ishmem.active_set(0, 1, 1) if me == 0 else None
+    if n > 1:
+        with pytest.raises(ishmem.IshmemError, match="too many teams"):
+            ishmem.active_set(0, 1, n)  # PE 0 has none free
+    if single:
+        single.destroy()
+    whole = ishmem.active_set(0, 1, n)
+    whole.sync()
+    for team in (whole, *teams):
+        team.destroy()
+
+
+def test_active_sets(pes: Pool) -> None:
+    pes.run(check_sets, 3)
+    pes.run(check_collectives)
+    pes.run(check_refused)
+    pes.run(check_full, 64)
+
+
+DISSENT = """
+import sys, ishmem
+ishmem.init()
+me = ishmem.my_pe()
+first = ishmem.active_set(0, 1, 4)
+for attempt in range(5):
+    try:
+        # PE 2 asks only members that agree with it or never hear of it: it learns from PE 1.
+        ishmem.active_set(*[(0, 1, 2), (0, 1, 3), (0, 1, 3), (3, 1, 1)][me])
+        print("made")
+    except ishmem.SymmetryError as error:
+        print("refused:", error)
+first.sync()
+ishmem.finalize()
+"""
+
+DEATH = """
+import os, signal, ishmem
+ishmem.init()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
+if ishmem.my_pe() == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+try:
+    ishmem.active_set(0, 1, 2)
+except ishmem.PeerLost as error:
+    print("lost", error.pe, flush=True)
+    os._exit(3)
+"""
+
+EARLY = """
+import ishmem
+ishmem.init()
+if ishmem.my_pe() == 0:
+    try:
+        ishmem.active_set(0, 1, 2)
+    except ishmem.PeerLost as error:
+        print("lost", error.pe, flush=True)
+ishmem.finalize()  # a set that is alive is no leak
+"""
+
+
+def test_dissent() -> None:
+    done = run_program(DISSENT, 4, timeout=20)
+    assert done.returncode == 0, done
+    asked = {0: "start=0, stride=1, size=2", 1: "start=0, stride=1, size=3"}
+    for me, other in ((0, 1), (1, 0)):
+        assert f"PE {me}: {asked[me]}; PE {other}: {asked[other]}" in done.stdout, done
+    told = r"the PEs disagree; PE 1 asks for start=0, stride=1, size=3, PE 0 does not|PE 1 has given up"
+    assert re.search(rf"\[2\] refused: active_set: ({told})", done.stdout), done
+    assert done.stdout.count("an earlier call failed as the PEs disagreed") == 12, done
+    assert done.stdout.count("[3] made") == 5, done
+
+
+def test_missing() -> None:
+    assert "[0] lost 1" in run_program(DEATH, 2, timeout=20).stdout
+    done = run_program(EARLY, 2, timeout=20)
+    assert "[0] lost 1" in done.stdout, done
+    assert "Warning" not in done.stderr, done
