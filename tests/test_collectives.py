@@ -160,6 +160,20 @@ def test_movement_of_large_arrays(pes: Pool, routine: str) -> None:
     pes.run(check_forced, routine, (count,), "uint8")
 
 
+def check_past_caches(routine: str, count: int) -> None:
+    """Blocks so large that they are copied past the caches, from the start and from the end; nothing is aligned."""
+    dest, source = model.arrays(routine, "uint8", ishmem.n_pes(), count + 1)
+    for seed in range(2):
+        model.compare(routine, dest[1:], source[2:], WORLD, count, seed=seed)
+    ishmem.free(dest), ishmem.free(source)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("routine", ["alltoall", "fcollect"])
+def test_movement_past_caches(pes: Pool, routine: str) -> None:
+    pes.run(check_past_caches, routine, (16 << 20) + 21)
+
+
 def check_dtypes(routines: list[str]) -> None:
     """Every dtype of the table, at offsets that nothing is aligned to."""
     n = ishmem.n_pes()

@@ -1,4 +1,8 @@
 // How the collectives that move data move them: out of the members' slots, or between their arrays.
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +13,33 @@ namespace {
 
 void copy(char *to, const char *from, size_t bytes) {
     if (to != from && bytes) std::memcpy(to, from, bytes);
+}
+
+constexpr size_t PIECE = 64 << 10;   // what is copied in one go of a block that may be copied backwards
+constexpr size_t STREAM = 32 << 20;  // a destination that no cache keeps until it is read
+
+// Copies past the caches: stores that need not read the lines they fill.
+void stream(char *to, const char *from, size_t bytes) {
+#ifdef __SSE2__
+    const size_t head = std::min(-reinterpret_cast<uintptr_t>(to) % 64, bytes), whole = (bytes - head) / 64 * 64;
+    std::memcpy(to, from, head);
+    for (size_t at = head; at < head + whole; at += 16)
+        _mm_stream_si128(reinterpret_cast<__m128i *>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + at)));
+    std::memcpy(to + head + whole, from + head + whole, bytes - head - whole);
+    _mm_sfence();  // these stores are not ordered by the release of a flag
+#else
+    std::memcpy(to, from, bytes);
+#endif
+}
+
+// Copies a block piece by piece from its start or its end.
+void copy_pieces(char *to, const char *from, size_t bytes, bool backwards, bool past_caches) {
+    if (to == from) return;
+    for (size_t done = 0, piece; done < bytes; done += piece) {
+        piece = std::min(PIECE, bytes - done);
+        const size_t at = backwards ? bytes - done - piece : done;
+        past_caches ? stream(to + at, from + at, piece) : copy(to + at, from + at, piece);
+    }
 }
 
 // Block `index` of `bytes` bytes.
@@ -100,10 +131,13 @@ void move_mapped(const Call &call) {
             return copy(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
         default: break;
     }
+    // Every other call goes backwards: of arrays used again, the end that the last call touched is still in the cache.
+    const bool backwards = call.sequence % 2, past_caches = call.bytes * static_cast<size_t>(size) >= STREAM;
     for (int i = 0; i < size; ++i) {
-        const int j = (me + i) % size;  // so that not all read from one
-        if (call.routine == Fcollect) copy(dest + block(call, j), call.source_of(j), call.bytes);
-        else if (call.routine == Alltoall) copy(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes);
+        const int j = (me + (backwards ? size - 1 - i : i)) % size;  // so that not all read from one
+        if (call.routine == Fcollect) copy_pieces(dest + block(call, j), call.source_of(j), call.bytes, backwards, past_caches);
+        else if (call.routine == Alltoall)
+            copy_pieces(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes, backwards, past_caches);
         else copy(dest + call.dest_places[static_cast<size_t>(j)] * call.item, call.source_of(j), call.header(j)->extra * call.item);
     }
 }
