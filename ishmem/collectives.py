@@ -1,7 +1,7 @@
 """Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``; a call that some PEs
-make on the host and others in a kernel never completes.
+make on the host and others in a kernel never completes; with ``ISHMEM_CHECK`` it is an error on the host.
 
 All PEs of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
 objects, the same on every PE; blocks are in the order of the team's PE numbers, and ``root`` is such a number. A PE

@@ -48,6 +48,7 @@ class Job:
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
         self.highest_sequence = 0
+        self.first_sequences: dict[int, int] = {}  # what the counts of each team began with
         self.contexts: set[Any] = set()
         self._local = threading.local()
         self._sequences = [0] * MAX_TEAMS
@@ -102,7 +103,7 @@ class Job:
         """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held."""
         me = shape.index(self.pe)
         self.teams[handle], self.team_configs[handle] = shape, config
-        self._sequences[handle] = 0
+        self._sequences[handle], self.first_sequences[handle] = 0, sequence
         _core.set_team(handle, shape.start, shape.stride, shape.size, me, sequence, shape)
         self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
 

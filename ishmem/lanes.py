@@ -228,6 +228,11 @@ class Lanes:
                 self._anchor = dpctl.tensor.empty(1, dtype="int64", sycl_queue=queue)
             return self._anchor
 
+    @property
+    def used(self) -> bool:
+        """Whether there were on-queue operations."""
+        return bool(self._lanes)
+
     def of(self, queue: dpctl.SyclQueue | None) -> Lane:
         """Return the lane of a queue: by default, of the heap's.
 

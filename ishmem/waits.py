@@ -24,6 +24,7 @@ from .violations import origin
 
 if TYPE_CHECKING:
     from .job import Job
+    from .mixed import Mixed
 
 LONG = 0.02
 """Seconds after which a wait is told; the length of a slice in ``ishmem/core/polling.hpp``."""
@@ -47,18 +48,24 @@ class Waits:
         self._record = this.board[this.pe]
         self._waits: dict[int, _Wait] = {}
         self._closed = threading.Event()
+        self._mixed: Mixed | None = None
         self._interval = min(timeout / 4, 0.5) if timeout else 0.0
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
         """Note that ``init`` is over."""
         self._record.since, self._record.state = 0.0, State.JOINED
+        if self._this.settings.check:
+            from .mixed import Mixed
+
+            self._mixed = Mixed(self._this)
         if self._timeout:
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
     def close(self) -> None:
         """Tell nothing any more."""
         _core.on_wait(None)
+        self._mixed = None
         self._closed.set()
         self._record.beat = 0.0
 
@@ -85,6 +92,8 @@ class Waits:
             wait.told = now
             wait.text = places.describe(places.of_frame(sys._getframe(1)), details() if details else self._details())
             self._show()
+            if self._mixed:
+                self._mixed.look()
         self._look_for_loss()
         if self._timeout and now > wait.since + self._timeout and not self._board.head.hang:
             self._board.announce(self._timeout)
