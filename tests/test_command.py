@@ -69,7 +69,7 @@ def test_the_script_is_installed() -> None:
 
 
 def test_run_is_ishmrun() -> None:
-    done = ishmem_command("run", "-n", "2", "--no-prefix", sys.executable, "-c", "print('one', end=' ')")
+    done = ishmem_command("run", "-n", "2", "--no-prefix", sys.executable, "-c", "print('one ', end='')")
     assert (done.returncode, done.stdout.split()) == (0, ["one", "one"])
     done = ishmem_command("run", "-n", "2", sys.executable, "-c", "raise SystemExit(7)")
     assert done.returncode == 7
