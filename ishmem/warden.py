@@ -16,6 +16,7 @@ import signal
 import subprocess
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -36,6 +37,7 @@ GRACE_FORWARDED = 10.0
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PF_EXITING = 0x4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -194,15 +196,29 @@ class _Warden:
 
     def _reap(self) -> None:
         """Take note of the children that ended; the PEs' orphans are among them."""
+        ended = list(self._collect())
+        if any(code for _pe, code in ended):
+            # One that is being killed may take longer to go than those that fail because of it.
+            dying = [pid for pid in self._running if _is_dying(pid)]
+            ended += [self._take(pid, os.waitpid(pid, 0)[1]) for pid in dying]
+        board = self._job.board
+        for pe, code in sorted(ended, key=lambda one: board[one[0]].exiting):
+            self._ended(pe, code)
+
+    def _collect(self) -> Iterator[tuple[int, int]]:
+        """Give the PEs that have ended, each with its exit status or minus the signal."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, result = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
                 if pid in self._running:
-                    pe, process = self._running.pop(pid)
-                    process.returncode = os.waitstatus_to_exitcode(result)
-                    self._ended(pe, process.returncode)
+                    yield self._take(pid, result)
+
+    def _take(self, pid: int, result: int) -> tuple[int, int]:
+        pe, process = self._running.pop(pid)
+        process.returncode = os.waitstatus_to_exitcode(result)
+        return pe, process.returncode
 
     def _ended(self, pe: int, code: int) -> None:
         board, first = self._job.board, self._status is None
@@ -286,6 +302,14 @@ def hint(error: OSError) -> str:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return ""
     return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"
+
+
+def _is_dying(pid: int) -> bool:
+    """Whether the kernel is taking a process apart."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return bool(int(fields[6]) & _PF_EXITING)
+    return False
 
 
 def _end_children() -> None:
