@@ -240,7 +240,7 @@ class _Warden:
             self._end(status, PATIENCE if self._use_ishmem() else 0.0)
         elif first:
             self._status = status
-        if first:
+        if first and code >= 0:  # a signal is a cause of its own
             self._cause = self._find_cause(pe)
         elif pe == self._cause and code > 0:
             self._status = status
