@@ -48,6 +48,27 @@ from .collectives import (
     team_sync as team_sync,
     team_sync_work_group as team_sync_work_group,
 )
+from .collectives_on_queue import (
+    alltoall_on_queue as alltoall_on_queue,
+    alltoalls_on_queue as alltoalls_on_queue,
+    alltoallv_on_queue as alltoallv_on_queue,
+    and_reduce_on_queue as and_reduce_on_queue,
+    broadcast_on_queue as broadcast_on_queue,
+    collect_on_queue as collect_on_queue,
+    fcollect_on_queue as fcollect_on_queue,
+    gather_on_queue as gather_on_queue,
+    gatherv_on_queue as gatherv_on_queue,
+    max_reduce_on_queue as max_reduce_on_queue,
+    min_reduce_on_queue as min_reduce_on_queue,
+    or_reduce_on_queue as or_reduce_on_queue,
+    prod_reduce_on_queue as prod_reduce_on_queue,
+    scatter_on_queue as scatter_on_queue,
+    scatterv_on_queue as scatterv_on_queue,
+    sum_exscan_on_queue as sum_exscan_on_queue,
+    sum_inscan_on_queue as sum_inscan_on_queue,
+    sum_reduce_on_queue as sum_reduce_on_queue,
+    xor_reduce_on_queue as xor_reduce_on_queue,
+)
 from .constants import (
     CMP_EQ as CMP_EQ,
     CMP_GE as CMP_GE,

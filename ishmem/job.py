@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 from . import _core, violations
 from .errors import PeerLost, StateError, SymmetryError
 from .ipc import pyze
-from .layout import MAX_TEAMS, RECORD, TeamRecord
+from .layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
 from .shape import Shape
 
 if TYPE_CHECKING:
@@ -99,20 +99,33 @@ class Job:
         for handle in PREDEFINED:
             self.set_team(handle, Shape(0, 1, self.n_pes))
 
+    @property
+    def handles(self) -> list[int]:
+        """The handles of this PE's teams."""
+        return sorted(handle for handle in self.teams if handle < TWIN)
+
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
-        """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held."""
+        """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held.
+
+        Its twin is known to the host only.
+        """
         me = shape.index(self.pe)
-        self.teams[handle], self.team_configs[handle] = shape, config
-        self._sequences[handle], self.first_sequences[handle] = 0, sequence
-        _core.set_team(handle, shape.start, shape.stride, shape.size, me, sequence, shape)
+        self.first_sequences[handle] = sequence
+        for number in (handle, handle + TWIN):
+            self.teams[number], self.team_configs[number] = shape, config
+            self._sequences[number] = 0
+            _core.set_team(number, shape.start, shape.stride, shape.size, me, sequence, shape)
         self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
 
     def remove_team(self, handle: int) -> None:
         """Forget a team; a later one with its handle counts on from where its barriers have counted to."""
-        del self.teams[handle]
         record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
         self._write_team(handle, TeamRecord())
-        self.highest_sequence = max(self.highest_sequence, record.sequence, _core.remove_team(handle))
+        reached = [self.highest_sequence, record.sequence]
+        for number in (handle, handle + TWIN):
+            del self.teams[number]
+            reached.append(_core.remove_team(number))
+        self.highest_sequence = max(reached)
 
     def _write_team(self, handle: int, record: TeamRecord) -> None:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())

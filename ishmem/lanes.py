@@ -216,6 +216,8 @@ class Lanes:
         self._gates = _Gates(heap)
         self._lanes: dict[dpctl.SyclQueue, Lane] = {}
         self._lock = threading.Lock()
+        self._turns: dict[int, dpctl.SyclEvent] = {}
+        self._order = threading.Lock()
         self._anchor: dpctl.tensor.usm_ndarray | None = None
 
     @property

@@ -27,7 +27,8 @@ LINE = 64
 RECORD = 256
 MEETING_SLOT = 1024
 PAGE = 4096
-MAX_TEAMS = 64  # as in ishmem/core/heap.hpp
+MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
+TWIN = 64  # from the handle of a team to that of its twin, in which its on-queue collectives meet
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
@@ -115,7 +116,7 @@ class Layout:
     @property
     def farewell(self) -> int:
         """Barriers that this PE's host has begun, written when it leaves."""
-        return self.meeting(MAX_TEAMS)
+        return self.meeting(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
         """Record of this PE for the collective call number ``sequence`` of a team.

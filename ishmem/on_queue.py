@@ -463,7 +463,11 @@ def _result_view(ret: Any) -> check.View:
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     from .kernels.on_queue import launch
 
-    lane, events = _lane(queue), events_of(depends)
-    with lane.together():
-        ready = lane.nothing(events)
-        return lane.nothing([launch(name, team, job.current().lanes.anchor, ready)])
+    lanes, lane = job.current().lanes, _lane(queue)
+
+    def submit(before: Events) -> dpctl.SyclEvent:
+        with lane.together():
+            ready = lane.nothing(before)
+            return lane.nothing([launch(name, team, lanes.anchor, ready)])
+
+    return lanes.in_turn(team, events_of(depends), submit)

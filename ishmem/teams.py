@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import check, job, memory
 from .errors import IshmemError, StateError
-from .layout import MAX_TEAMS
+from .layout import TWIN
 from .shape import Shape
 
 if TYPE_CHECKING:
@@ -227,6 +227,16 @@ class Team:
 
         return ctx_create(self, options)
 
+    def twin(self) -> Team:
+        """Return the team of the same PEs in which on-queue collectives of this one meet.
+
+        Raises:
+            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            ValueError: This PE is not in the team.
+        """
+        _require_alive(self)
+        return Team(self.handle + TWIN, self._shape, self._config)
+
     def __bool__(self) -> bool:
         return self.handle != INVALID
 
@@ -242,6 +252,8 @@ class Team:
         name = _NAMES.get(self.handle)
         if name:
             return f"ishmem.{name}"
+        if self.handle >= TWIN:
+            return f"{Team(self.handle - TWIN, self._shape)!r} on-queue"
         return f"<team {self.handle}: {self._shape}>"
 
     def __enter__(self) -> Team:
@@ -278,7 +290,7 @@ def find(team: Team | int) -> Team:
         return _PREDEFINED[handle]
     shape = job.current().teams.get(handle)
     if shape is None:
-        raise ValueError(f"there is no team with handle {handle}; those of this PE are {sorted(job.current().teams)}")
+        raise ValueError(f"there is no team with handle {handle}; those of this PE are {job.current().handles}")
     return Team(handle, shape, job.current().team_configs[handle])
 
 
@@ -364,7 +376,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     Raises:
         IshmemError: There is none.
     """
-    common = (1 << MAX_TEAMS) - 1
+    common = (1 << TWIN) - 1
     for pe in part:
         common &= masks[pe]
     if not common:

@@ -84,7 +84,7 @@ def _words(this: Job, found: Violation) -> str:
 
     call = f"{NAMES[found.routine] if found.problem != MISMATCH else 'collective call'} in a kernel on PE {this.pe}"
     if found.problem == NO_TEAM:
-        return f"{call}: team is {found.pe}; those of this PE are {sorted(this.teams)}"
+        return f"{call}: team is {found.pe}; those of this PE are {this.handles}"
     if found.problem == NO_ROOT:
         return f"{call}: root is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
     if found.problem == STRIDE:

@@ -6,7 +6,7 @@ A handle that is no team of this PE, and one whose team was destroyed, has -1 fo
 from __future__ import annotations
 
 from ishmem import teams
-from ishmem.layout import LINE, MAX_TEAMS, TeamRecord
+from ishmem.layout import LINE, TWIN, TeamRecord
 
 from . import arguments, state
 from .intrinsics import address_of, at_address, atomic_load_word, device, heap_base, peer_delta
@@ -27,7 +27,7 @@ def _is_team(team):
     records = state.current().layout.team(0)
 
     def impl(team):
-        return 0 <= team < MAX_TEAMS and atomic_load_word(heap_base() + records + LINE * team + SIZE) > 0
+        return 0 <= team < TWIN and atomic_load_word(heap_base() + records + LINE * team + SIZE) > 0
 
     return impl
 
