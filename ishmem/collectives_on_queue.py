@@ -250,10 +250,10 @@ def _call(
     **arguments: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
     this, group, events = job.current(), teams.find(team), events_of(depends)
+    lane, twin = this.lanes.of(queue), group.twin()
     facts = {name: value for name, value in arguments.items() if name in ("root", "nelems", "dst", "sst")}
     collective_route.checked(routine, group, dest, source, **facts, lists=lists)
     host = getattr(collectives, routine, None) or getattr(reductions, routine)
-    lane, twin = this.lanes.of(queue), group.twin()
 
     def submit(before: Events) -> dpctl.SyclEvent:
         return lane.step(before, lambda: host(dest, source, **arguments, team=twin), keep=(dest, source))

@@ -257,6 +257,13 @@ class Lanes:
                 self._lanes[queue] = Lane(queue, self._gates)
             return self._lanes[queue]
 
+    def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
+        """Submit a collective operation of a team, to come after the one before it on whichever queue."""
+        with self._order:
+            before = self._turns.get(team)
+            self._turns[team] = submit(depends if before is None else [*depends, before])
+            return self._turns[team]
+
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
         links = job.current().links
