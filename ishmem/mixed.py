@@ -35,7 +35,7 @@ class Mixed:
             SymmetryError: A call is made both on the host and in kernels.
         """
         # What is known of a member's kernel must be older than what is known of its host.
-        found = [(handle, pe) for handle in self._this.teams for pe in self._in_kernel(handle)]
+        found = [(handle, pe) for handle in self._this.handles for pe in self._in_kernel(handle)]
         found = [(handle, pe) for handle, pe in found if pe in self._late(handle)]
         if not found or self._this.lanes.used:  # on-queue operations may be kernels that are yet to begin
             self._kernels = None
