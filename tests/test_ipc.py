@@ -148,7 +148,8 @@ def test_two_processes_share_heaps(mode):
 
 POOLED = """
 import ctypes, dpctl, dpctl.memory, numpy as np
-before = [dpctl.memory.MemoryUSMDevice(7 << 19, queue=dpctl.SyclQueue("level_zero:gpu")) for _ in range(3)]
+# As large as the heap with its internal part, so that SYCL's pool puts them side by side.
+before = [dpctl.memory.MemoryUSMDevice(9 << 19, queue=dpctl.SyclQueue("level_zero:gpu")) for _ in range(3)]
 import ishmem
 ishmem.init(heap_size="3M")
 export = ishmem.job.current().heap._export
