@@ -65,16 +65,15 @@ class ActiveSets:
 
     def _meet(self, shape: Shape) -> dict[int, _Line]:
         """Tell the other members what this PE asks for; return what all do, which is the same set."""
+        if self._broken:  # and says so in what it has written; more would go over what others still have to read
+            raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
         this = job.current()
-        culprit = this.pe + 1 if self._broken else 0
-        mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, culprit)
+        mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, 0)
         numbers = {pe: self._calls.get(pe, 0) + 1 for pe in shape if pe != this.pe}
         self._calls.update(numbers)
         for pe, number in numbers.items():
             _write(pe, number, mine)
         try:
-            if self._broken:
-                raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
             return {**self._await(shape, numbers), this.pe: mine}
         except BaseException as error:
             # The calls are not counted alike any more: members that still wait for others learn it from this PE.
@@ -82,6 +81,7 @@ class ActiveSets:
             culprit = getattr(error, "culprit", this.pe) + 1
             for pe, number in numbers.items():
                 _write(pe, number, mine._replace(culprit=culprit))
+            _core.write(this.pe, this.heap.layout.gave_up, struct.pack("<q", 1))
             raise
 
     def _await(self, shape: Shape, numbers: dict[int, int]) -> dict[int, _Line]:
@@ -94,11 +94,14 @@ class ActiveSets:
         with waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
             while True:
                 gone = this.links.lost or any(pe in this.gone for pe in missing())
+                silent = [pe for pe in missing() if _gave_up(pe)]
                 lines = {pe: line for pe, number in numbers.items() if (line := _read(pe, number))}
                 for pe, line in lines.items():
                     _compare(shape, pe, line)
                 if not missing():
                     return lines
+                for pe in set(silent) & set(missing()):
+                    raise _Disagreement(f"active_set: PE {pe} has given up, in an earlier call that failed", pe)
                 if gone:
                     this.raise_lost("active_set")
                 look()
@@ -130,6 +133,11 @@ def _compare(shape: Shape, pe: int, line: _Line) -> None:
         )
 
 
+def _gave_up(pe: int) -> bool:
+    """Whether a PE writes no more lines than it has."""
+    return _core.read(pe, job.current().heap.layout.gave_up, 8) != bytes(8)
+
+
 def _words(shape: Shape) -> str:
     return f"start={shape.start}, stride={shape.stride}, size={shape.size}"
 
@@ -147,7 +155,7 @@ def _read(pe: int, number: int) -> _Line | None:
     """Read the line of another PE on this one; None while it has not come."""
     this = job.current()
     place = this.heap.layout.active_set(pe, number)
-    if struct.unpack("<q", _core.read(this.pe, place, 8))[0] < number:  # above: it has given up, again and again
+    if struct.unpack("<q", _core.read(this.pe, place, 8))[0] != number:
         return None
     _core.fence()
     return _Line(*struct.unpack(_FORMAT, _core.read(this.pe, place + 8, struct.calcsize(_FORMAT))))

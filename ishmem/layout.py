@@ -13,7 +13,7 @@ agree      two records per team                           read by peers' hosts
 rings      a line and two slots per team                  written by this host, read by peers' hosts
 turn       int64                                          used by this PE's kernels
 violation  what kernels found wrong                       written by this PE's kernels
-active     two lines per PE                               written by peers' hosts
+active     two lines per PE, and whether this PE gave up  written by peers' hosts
 =========  =============================================  ====================================
 """
 
@@ -154,9 +154,14 @@ class Layout:
         return self.violation + 2 * LINE + LINE * (2 * pe + number % 2)
 
     @property
+    def gave_up(self) -> int:
+        """Whether this PE makes no active sets any more, an int64."""
+        return self.active_set(self.n_pes, 0)
+
+    @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.active_set(self.n_pes, 0), PAGE)
+        return _round_up(self.gave_up + LINE, PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:
