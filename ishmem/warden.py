@@ -222,6 +222,7 @@ class _Warden:
 
     def _ended(self, pe: int, code: int) -> None:
         board, first = self._job.board, self._status is None
+        cause = self._find_cause(pe)  # before the others are told, who then fail too
         deserted = board[pe].is_inside and not board.head.closing
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
@@ -241,7 +242,7 @@ class _Warden:
         elif first:
             self._status = status
         if first and code >= 0:  # a signal is a cause of its own
-            self._cause = self._find_cause(pe)
+            self._cause = cause
         elif pe == self._cause and code > 0:
             self._status = status
 

@@ -528,7 +528,7 @@ except ishmem.PeerLost as error:
 
 def test_a_dead_pe_ends_waits() -> None:
     done = run_program(ABANDONED, 2, "exit")
-    assert done.returncode == 5, done.stderr
+    assert done.returncode == 1, done.stderr  # that of the PE that left without finalize
     assert "told 1" in done.stdout
 
 

@@ -353,7 +353,7 @@ try:
     ishmem.init("8M")
     print("started", flush=True)
 except ishmem.IshmemError as error:
-    print("told", "PE 1 sent no heap" in str(error), flush=True)
+    print(f"told {'PE 1 sent no heap' in str(error)}\\n", end="", flush=True)
 os._exit(0)
 """
 

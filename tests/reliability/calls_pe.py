@@ -32,13 +32,14 @@ import dpnp
 import numpy as np
 
 import ishmem
-from ishmem import collectives
+from ishmem import collectives, collectives_on_queue
 
 DOCUMENTED = (ishmem.IshmemError, TypeError, ValueError, IndexError, MemoryError)
 PATIENCE = 30.0
 """Seconds that one call may take."""
 
-NEVER = {"finalize", "free_all", "lock"}  # would end the job, or what this program works with; a generator
+NEVER = {"finalize", "free_all", "lock", *collectives_on_queue.__all__}
+# Would end the job, or what this program works with; a generator; wait for PEs that refuse their own arguments.
 COLLECTIVE = {
     "align", "arange", "array", "barrier_all_on_queue", "calloc", "empty", "empty_like", "free", "full", "full_like",
     "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "static", "sync_all_on_queue", "team_destroy",
