@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +12,21 @@ from . import arguments
 from .guard import number
 from .intrinsics import both, device, number_or
 from .meeting import Route
+
+
+def _check(
+    name: str, routine: int, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
+) -> int:
+    """Check the types of a call while its kernel compiles; return the word that stands for the call."""
+    for argument, kind in (("dest", dest), ("source", source)):
+        arguments.array(name, argument, kind, types)
+    arguments.contiguous(name, dest=dest, source=source)
+    arguments.same_dtype(dest, source)
+    for argument, kind in {**integers, "team": team}.items():
+        arguments.integer(name, argument, kind)
+    if not arguments.absent(nelems):
+        arguments.integer(name, "nelems", nelems)
+    return call_word(routine, dest.dtype)
 
 
 def register(
@@ -30,57 +46,42 @@ def register(
     routine = number(name)
     flow: Any = tuple(map(int, route))  # numbers, for kernels
 
-    def check(dest: Any, source: Any, team: Any, nelems: Any, **integers: Any) -> int:
-        for argument, kind in (("dest", dest), ("source", source)):
-            arguments.array(name, argument, kind, types)
-        arguments.contiguous(name, dest=dest, source=source)
-        arguments.same_dtype(dest, source)
-        for argument, kind in {**integers, "team": team}.items():
-            arguments.integer(name, argument, kind)
-        if not arguments.absent(nelems):
-            arguments.integer(name, "nelems", nelems)
-        return call_word(routine, dest.dtype)
+    check = functools.partial(_check, name, routine, types)
 
     def plain(dest, source, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, None,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, None, number_or(team, 0)
         )  # fmt: skip
 
     def plain_group(dest, source, group, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, group,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flow, group, number_or(team, 0)
         )  # fmt: skip
 
     def rooted(dest, source, root, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, None,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, None, number_or(team, 0)
         )  # fmt: skip
 
     def rooted_group(dest, source, root, group, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, group,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flow, group, number_or(team, 0)
         )  # fmt: skip
 
     def strided(dest, source, dst, sst, nelems, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, None,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, None, number_or(team, 0)
         )  # fmt: skip
 
     def strided_group(dest, source, dst, sst, nelems, group, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, group, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, group,
-            number_or(team, 0),
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flow, group, number_or(team, 0)
         )  # fmt: skip
 
     single, grouped = ((plain, plain_group), (rooted, rooted_group), (strided, strided_group))[len(options)]
