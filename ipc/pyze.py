@@ -94,7 +94,7 @@ MODE_DEFAULT, MODE_SYNCHRONOUS, MODE_ASYNCHRONOUS = 0, 1, 2
 EVENT_POOL_HOST_VISIBLE, EVENT_POOL_TIMESTAMP = 1, 4
 SCOPE_HOST = 4
 MODULE_SPIRV = 0
-DRIVER, DEVICE, CONTEXT = 0, 1, 2  # kinds of handles
+DEVICE, CONTEXT = 1, 2  # kinds of handles
 
 
 class Tagged(Structure):
@@ -399,12 +399,16 @@ def _library() -> ctypes.CDLL:
         raise LevelZeroError(f"dlopen of {LIBRARY} ({error})", 0x78000001, result_name(0x78000001)) from None
 
 
+def _find(name: str) -> Any:
+    """Return a call of the loader or, as SYCL does, what is visible to all where an older loader lacks it; or None."""
+    return getattr(_library(), name, None) or getattr(ctypes.CDLL(None), name, None)
+
+
 @functools.cache
 def _bind(name: str) -> Callable[..., int]:
-    try:
-        function = getattr(_library(), name)
-    except AttributeError:  # an older loader
-        raise LevelZeroError(name, UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE)) from None
+    function = _find(name)
+    if not function:
+        raise LevelZeroError(name, UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
 
     def check(code: int, _function: Any, _arguments: Any) -> int:
         if code not in (SUCCESS, NOT_READY):
@@ -434,7 +438,7 @@ def extension(name: str) -> Callable[..., None] | None:
     for driver in drivers():
         address = c_void_p()
         try:
-            _bind("zeDriverGetExtensionFunctionAddress")(native(DRIVER, driver), name.encode(), byref(address))
+            _bind("zeDriverGetExtensionFunctionAddress")(driver, name.encode(), byref(address))
         except LevelZeroError:
             continue
         function = ctypes.CFUNCTYPE(c_int32, *EXTENSIONS[name])(address.value or 0)
@@ -458,12 +462,12 @@ def native(kind: int, handle: int) -> int:
 
 def address_of(name: str) -> int:
     """Return the address of a call, for compiled code."""
-    return ctypes.cast(getattr(_library(), name), c_void_p).value or 0
+    return ctypes.cast(_find(name), c_void_p).value or 0
 
 
 def available(name: str) -> bool:
     """Return whether the loaded library has a call: older loaders lack some."""
-    return hasattr(_library(), name)
+    return bool(_find(name))
 
 
 _T = TypeVar("_T", bound=Tagged)

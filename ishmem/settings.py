@@ -122,6 +122,11 @@ class Settings(BaseSettings):
     device: Annotated[Literal["auto", "gpu", "sim"], BeforeValidator(_lower)] = _setting(
         "auto", "auto, gpu or sim", "real GPUs or the simulator; auto: real ones where there are any"
     )
+    ze_loader: Optional[str] = _setting(
+        None,
+        "path of a libze_loader.so.1",
+        "the Level Zero loader; unset: the one that the system finds, and none for the simulator",
+    )
     host_atomics: Annotated[Literal["auto", "mapped", "kernel"], BeforeValidator(_lower)] = _setting(
         "auto",
         "auto, mapped or kernel",

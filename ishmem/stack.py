@@ -3,6 +3,9 @@
 The wheels of dpctl and dpnp do not find their own libraries, which lie in ``<prefix>/lib``. A child
 process is helped with `environment`, before it starts; the running process with `load`, which
 `load_when_needed` puts off until the first import that needs it. Whatever the user set stays.
+
+The simulator takes the place of the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real one: then it is that
+loader's driver.
 """
 
 from __future__ import annotations
@@ -94,7 +97,8 @@ def load() -> str:
     _check(folder)
     for name, value in variables(kind).items():
         os.environ.setdefault(name, value)
-    _open(str(simulator()) if kind == "sim" and not loaded_loader() else LOADER)
+    if not loaded_loader():
+        _open_loader(kind)
     _open_group(folder)
     _loaded = True
     return kind
@@ -125,17 +129,20 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
         devices: How many devices the simulator shows.
 
     Returns:
-        Those that differ from this process's environment; ``LD_LIBRARY_PATH`` is extended.
+        Those that differ from this process's environment; ``LD_LIBRARY_PATH`` and ``LD_PRELOAD`` are extended.
 
     Raises:
         ImportError: The libraries or the simulator are missing.
     """
     folders = [str(library_folder())]
-    if kind == "sim":
-        folders.insert(0, str(simulator().parent))
+    real = real_loader()
+    if real or kind == "sim":
+        folders.insert(0, str((real or simulator()).parent))
     before = os.environ.get("LD_LIBRARY_PATH", "")
     folders += [folder for folder in before.split(":") if folder and folder not in folders]
     result = {"LD_LIBRARY_PATH": ":".join(folders)}
+    if real and kind == "sim":  # as _open_loader does
+        result["LD_PRELOAD"] = ":".join(filter(None, [str(real), str(simulator()), os.environ.get("LD_PRELOAD")]))
     wanted = variables(kind)
     if kind == "sim":
         wanted["ISHMEM_SIM_DEVICES"] = str(devices)
@@ -149,6 +156,8 @@ def variables(kind: str) -> dict[str, str]:
     result = {"OCL_ICD_FILENAMES": opencl, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
     if kind == "sim":
         result["ISHMEM_SIM_OPENCL"] = opencl
+        if real_loader():
+            result["ZE_ENABLE_ALT_DRIVERS"] = str(simulator())
     return result
 
 
@@ -177,6 +186,18 @@ def simulator() -> Path:
     raise ImportError(f"the simulator {LOADER} is not in {folders[0]}: install ishmem anew", name="ishmem")
 
 
+def real_loader() -> Path | None:
+    """Give the path of ``ISHMEM_ZE_LOADER``, None where it is not set.
+
+    Raises:
+        ValueError: There is no such file.
+    """
+    asked = os.environ.get("ISHMEM_ZE_LOADER")
+    if asked and not Path(asked).is_file():
+        raise ValueError(f"ISHMEM_ZE_LOADER: got {asked!r}, which is no file, allowed: the path of a {LOADER}")
+    return Path(asked).absolute() if asked else None
+
+
 def loaded_loader() -> str | None:
     """Give the path of the Level Zero loader that this process has loaded, None where it has none."""
     try:
@@ -184,8 +205,9 @@ def loaded_loader() -> str | None:
     except OSError:
         return None
     with open("/proc/self/maps") as maps:
-        paths = (line.split(maxsplit=5)[-1].strip() for line in maps if "libze_loader.so" in line)
-        return next(paths, LOADER).removesuffix(" (deleted)")
+        paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libze_loader.so" in line}
+    # The simulator has the same name, and may be the driver of a real one.
+    return min(paths, key=is_simulator, default=LOADER).removesuffix(" (deleted)")
 
 
 def is_simulator(loader: str) -> bool:
@@ -197,7 +219,8 @@ def is_simulator(loader: str) -> bool:
 
 
 def _agree(asked: str, loader: str) -> str:
-    kind = "sim" if is_simulator(loader) else "gpu"
+    drivers = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "").split(",")
+    kind = "sim" if any(map(is_simulator, (loader, *drivers))) else "gpu"
     if asked not in ("auto", kind):
         raise IshmemError(
             f"ISHMEM_DEVICE={asked}, but this process has already loaded the Level Zero loader {loader}, "
@@ -210,7 +233,7 @@ def _missing_for_gpu() -> str | None:
     if not any(_vendor(device) == _INTEL for device in _DRM.glob("renderD*")):
         return "no Intel GPU is visible (/dev/dri/renderD*)"
     try:
-        ctypes.CDLL(LOADER)
+        ctypes.CDLL(str(real_loader() or LOADER))
     except OSError:
         return f"the Level Zero loader {LOADER} is not installed (package libze1 or level-zero)"
     path = loaded_loader()
@@ -255,9 +278,26 @@ def _is_loaded(library: str) -> bool:
     return True
 
 
-def _open(path: str) -> None:
+def _open_loader(kind: str) -> None:
+    """Load the Level Zero loader, or the simulator in its place.
+
+    A real loader finds its layers once they are loaded, wherever they are. SYCL finds in the simulator what a loader
+    lacks that is older than SYCL (1.8 of Debian 12): both are visible to all, the loader first.
+    """
+    real = real_loader()
+    if not real:
+        _open(str(simulator()) if kind == "sim" else LOADER)
+        return
+    _open(str(real), ctypes.RTLD_GLOBAL)
+    for layer in sorted(real.parent.glob("libze_*_layer.so.1")):
+        _open(str(layer))
+    if kind == "sim":
+        _open(str(simulator()), ctypes.RTLD_GLOBAL)
+
+
+def _open(path: str, mode: int = ctypes.RTLD_LOCAL) -> None:
     try:
-        ctypes.CDLL(path)
+        ctypes.CDLL(path, mode)
     except OSError as error:
         raise ImportError(f"the SYCL stack does not load: {error}", name="dpctl") from None
 

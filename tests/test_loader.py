@@ -1,0 +1,192 @@
+"""The simulator as a driver under the real Level Zero loader, with its validation layer on.
+
+The loader is the system's, or the one that ``.ci/loader`` puts into ``build/loader``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pes import run_command, run_program
+
+from ishmem import stack
+from ishmem.ipc import pyze
+
+ROOT = Path(__file__).parent.parent
+VALIDATION = {"ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1"}
+
+pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
+
+
+@pytest.fixture(scope="module")
+def under_loader():
+    """The variables of a process under the real loader."""
+    folders = [*Path("/usr/lib").glob("*-linux-gnu"), Path("/usr/lib64"), *ROOT.glob("build/loader/usr/lib/*")]
+    for folder in folders:
+        if (folder / stack.LOADER).exists() and (folder / "libze_validation_layer.so.1").exists():
+            return {"ISHMEM_ZE_LOADER": str(folder / stack.LOADER), **VALIDATION}
+    pytest.skip("no Level Zero loader with a validation layer: install libze1, or run .ci/loader")
+
+
+# ---- under the loader
+
+JOB = """
+import numpy as np, dpnp, numba_dpex as dpex
+import ishmem
+from ishmem import stack
+from ishmem.errors import LevelZeroError
+
+refused, plain = [], LevelZeroError.__init__
+def note(self, *arguments):
+    refused.append(arguments)
+    plain(self, *arguments)
+LevelZeroError.__init__ = note
+
+@dpex.kernel
+def work(item, array, total):
+    i, me, n = item.get_id(0), ishmem.my_pe(), ishmem.n_pes()
+    ishmem.p(array, 10 * i + me, (me + 1) % n, i)
+    ishmem.atomic_add(total, i, 0)
+
+ishmem.init(heap_size="16M")
+me, n = ishmem.my_pe(), ishmem.n_pes()
+before = (me - 1) % n
+array, total = ishmem.zeros(100_000, dtype="int64"), ishmem.zeros(1, dtype="int64")
+ishmem.barrier_all()
+dpex.call_kernel(work, dpex.Range(100), array, total)
+ishmem.barrier_all()
+assert array.asnumpy()[:100].tolist() == [10 * i + before for i in range(100)]
+assert me or total.asnumpy()[0] == n * 4950
+ishmem.atomic_add(total, 7, n - 1)                            # the host's, and copies by the copy engine
+ishmem.put(array, np.full(100_000, me), (me + 1) % n)
+ishmem.put_nbi(array[1000:], dpnp.full(99_000, me + 50), (me + 1) % n)
+ishmem.barrier_all()
+assert me < n - 1 or total.asnumpy()[0] == 7 * n
+assert array.asnumpy().tolist() == [before] * 1000 + [before + 50] * 99_000
+copy = np.zeros(100_000, dtype="int64")
+ishmem.get(copy, array, (me + 1) % n)
+assert copy[5000] == me + 50
+ishmem.sum_reduce(array, array)
+assert array.asnumpy()[0] == n * (n - 1) // 2
+ishmem.free(array)
+ishmem.free(total)
+ishmem.finalize()
+assert not refused, refused
+print("loader", stack.loaded_loader())
+"""
+
+
+def test_a_job(under_loader):
+    """No call of ishmem is refused, and all of SYCL's come through the layer: each side says what it has called."""
+    trace = {"UR_L0_DEBUG": "1", "ISHMEM_SIM_TRACE": "2"}
+    done = run_program(JOB, 2, env={**under_loader, **trace, "ISHMEM_COPY_CUTOVER": "1K"})
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert f"[1] loader {os.path.realpath(under_loader['ISHMEM_ZE_LOADER'])}" in said
+    calls = re.findall(r"ZE ---> (ze[A-Z]\w+)", said.replace("zeHostSynchronize(ZeEvent)", "zeEventHostSynchronize"))
+    arrived = re.findall(r"\[simulator \d+\] (ze\w+)", said)
+    assert "zeCommandListAppendLaunchKernel" in calls
+    assert Counter(calls) - Counter(arrived) == {}
+
+
+@pytest.mark.parametrize("intercept", ["0", "1"], ids=["direct", "intercepting"])
+def test_the_binding_and_ipc(under_loader, intercept):
+    """An intercepting loader, as with several drivers, gives handles of its own."""
+    tests = ["tests/test_pyze.py", "tests/test_ipc.py"] if intercept == "1" else ["tests/test_pyze.py"]
+    # After a failed build the loader forgets to wrap the log.
+    less = ["--deselect", "tests/test_pyze.py::test_a_module_that_does_not_build"] if intercept == "1" else []
+    env = {**under_loader, "ZE_ENABLE_LOADER_INTERCEPT": intercept}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *less]
+    done = run_command([*command, *(str(ROOT / test) for test in tests)], env=env, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_layer_is_on(under_loader):
+    """What the simulator lets pass and the layer does not."""
+    code = """
+import ishmem
+from ishmem.errors import LevelZeroError
+from ishmem.ipc import pyze
+pyze.drivers()
+try:
+    print(pyze.zeInit(1 << 10))
+except LevelZeroError as error:
+    print(error.result)
+"""
+    results = [
+        subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
+        for env in (under_loader, {})
+    ]
+    assert [done.stdout for done in results] == ["ZE_RESULT_ERROR_INVALID_ENUMERATION\n", "0\n"], results
+
+
+# ---- without it
+
+
+def test_a_loader_that_is_not_there():
+    env = {"ISHMEM_ZE_LOADER": "/nowhere/libze_loader.so.1"}
+    done = run_program("import ishmem; ishmem.init()", 1, env=env)
+    assert done.returncode == 2
+    assert "ISHMEM_ZE_LOADER: got '/nowhere/libze_loader.so.1', which is no file" in done.stderr
+
+
+# ---- the tables that it asks for
+
+DEVICE = """
+    Get GetSubDevices GetProperties GetComputeProperties GetModuleProperties GetCommandQueueGroupProperties
+    GetMemoryProperties GetMemoryAccessProperties GetCacheProperties GetImageProperties GetExternalMemoryProperties
+    GetP2PProperties CanAccessPeer GetStatus GetGlobalTimestamps ReserveCacheExt SetCacheAdviceExt PciGetPropertiesExt
+    GetRootDevice
+"""  # as in ze_ddi.h
+UNTOUCHED = 12345
+
+
+def simulator():
+    return ctypes.CDLL(str(stack.simulator()))
+
+
+def table(name, version=0x1000F):
+    """Return the addresses in a table of the driver."""
+    found = (ctypes.c_size_t * 64)(*[UNTOUCHED] * 64)
+    assert simulator()[f"zeGet{name}ProcAddrTable"](version, found) == pyze.SUCCESS
+    return list(found)
+
+
+def address(name):
+    function = getattr(simulator(), name, None)
+    return ctypes.cast(function, ctypes.c_void_p).value if function else 0
+
+
+@pytest.mark.parametrize(("version", "entries"), [(0x10000, 14), (0x10001, 15), (0x10004, 18), (0x10009, 19)])
+def test_a_table_is_as_long_as_the_loaders(version, entries):
+    wanted = [address("zeDevice" + name) for name in DEVICE.split()[:entries]]
+    assert table("Device", version) == wanted + [UNTOUCHED] * (64 - entries)
+    assert wanted[0] > 0 == wanted[10]  # one that the simulator has, one that it has not
+
+
+def test_a_table_of_experimental_functions():
+    assert table("KernelExp")[:2] == [address("zeKernelSetGlobalOffsetExp"), UNTOUCHED]
+    assert table("KernelExp", 0x10000)[0] == UNTOUCHED
+
+
+def test_a_table_of_another_kind_of_level_zero():
+    found = (ctypes.c_size_t * 64)()
+    assert simulator().zeGetDeviceProcAddrTable(0x20000, found) == 0x78000002
+    assert simulator().zeGetDeviceProcAddrTable(0x10000, None) == 0x78000007
+
+
+def test_every_function_is_in_a_table():
+    symbols = subprocess.check_output(["nm", "-D", "--defined-only", stack.simulator()], text=True)
+    exported = [line.split()[2] for line in symbols.splitlines()]
+    tables = [name[5:-13] for name in exported if name.startswith("zeGet") and name.endswith("ProcAddrTable")]
+    listed = {entry for name in tables for entry in table(name)}
+    functions = [name for name in exported if name.startswith("ze") and not name.startswith(("zel", "zes", "zet"))]
+    assert len(functions) > 100
+    assert [name for name in functions if not name.endswith("Table") and address(name) not in listed] == []
