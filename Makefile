@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench bench-collectives lint clean
+.PHONY: help demo test sanitize bench bench-collectives lint clean
 
 VENV := .venv
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
@@ -18,6 +18,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make sanitize   tests of the C++ parts, built with the address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make bench   measure everything, and renew the figures and pictures of docs/performance.md (3 minutes)"
 	echo "make bench-collectives   the same for docs/collectives.md"
 	echo "make lint    ruff and mypy"
@@ -29,6 +30,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	@$(VENV)/bin/python -m pytest $(ARGS)
+
+sanitize: $(VENV)/.installed
+	@$(VENV)/bin/python tests/sanitize
 
 bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json

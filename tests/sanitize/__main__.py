@@ -1,0 +1,162 @@
+"""Builds the C++ parts with sanitizers and runs tests on them: ``make sanitize``, or ``python tests/sanitize``.
+
+Both builds are installed into folders of their own, beside the editable installation. Python, SYCL and the OpenCL
+runtime are as they are; the sanitizer's library is loaded before them. Any report, and any failed test, is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build" / "sanitize"
+COMPILER = os.environ.get("CXX") or "c++"
+
+IPC = [
+    "test_ipc.py::test_two_processes_share_heaps[tiles]",
+    "test_ipc.py::test_a_heap_in_a_pool_of_sycl[pool]",
+    "test_simulator.py::test_ipc_handles[opaque-hello-hello]",
+    "test_simulator.py::test_memory",
+    "test_simulator.py::test_events_and_time_limits",
+]
+ATOMICS = [
+    "test_amo.py::test_host[2pes-int32]",
+    "test_amo.py::test_host[2pes-float64]",
+    "test_amo.py::test_contention[2pes-everyone]",
+    "test_threads.py::test_many_threads",
+    "test_threads.py::test_many_threads_on_shared_elements",
+    "test_threads.py::test_threads_beside_allocation",
+]
+READERS = ["test_simulator.py::test_reader_of_modules_never_crashes"]
+
+
+@dataclass
+class Sanitizer:
+    """A build, what runs on it, and how."""
+
+    name: str
+    kinds: str
+    library: str
+    options: str
+    tests: list[str]
+
+
+ADDRESS = Sanitizer(
+    "address",
+    "address,undefined",
+    "libasan.so",
+    # The interpreter keeps memory to its end. SYCL's kernels and the OpenCL runtime mix malloc and delete.
+    "detect_leaks=0:alloc_dealloc_mismatch=0:detect_stack_use_after_return=1",
+    [*IPC, *ATOMICS, *READERS],
+)
+THREAD = Sanitizer("thread", "thread", "libtsan.so", f"suppressions={HERE / 'thread.supp'}", [*IPC, *ATOMICS])
+
+
+def main() -> int:
+    """Run both at once, as each has parts that use one core only."""
+    with ThreadPoolExecutor() as pool:
+        return max(pool.map(check, [ADDRESS, THREAD]))
+
+
+def check(sanitizer: Sanitizer) -> int:
+    """Build, run and tell."""
+    problem = missing(sanitizer)
+    if problem:
+        print(f"SKIPPED: the {sanitizer.name} sanitizer: {problem}", flush=True)
+        return 0
+    for command, folder, environment in (build(sanitizer), uses(sanitizer), test(sanitizer)):
+        done = subprocess.run(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        if done.returncode:
+            break
+    reports = sorted(logs(sanitizer).glob("report.*"))
+    said = "".join(report.read_text(errors="replace") for report in reports)
+    wrong = bool(done.returncode or reports)
+    print(f"---- {sanitizer.name} sanitizer: {'FAILED' if wrong else 'nothing found'}", flush=True)
+    print(done.stdout + said if wrong else done.stdout.splitlines()[-1], flush=True)
+    return int(wrong)
+
+
+def missing(sanitizer: Sanitizer) -> str:
+    """Say why a sanitizer cannot be had here; nothing where it can."""
+    path = runtime(sanitizer)
+    if not os.path.isabs(path):
+        return f"{COMPILER} has no {sanitizer.library}"
+    done = subprocess.run(
+        [sys.executable, "-c", "pass"], env={**os.environ, "LD_PRELOAD": path}, capture_output=True, text=True
+    )
+    return f"Python does not start with it: {done.stderr.strip()}" if done.returncode else ""
+
+
+def runtime(sanitizer: Sanitizer) -> str:
+    """Return the path of the sanitizer's library, or, where the compiler has none, its bare name."""
+    done = subprocess.run([COMPILER, f"-print-file-name={sanitizer.library}"], capture_output=True, text=True)
+    return done.stdout.strip() or sanitizer.library
+
+
+def logs(sanitizer: Sanitizer) -> Path:
+    """Return the folder of a sanitizer's reports."""
+    return BUILD / f"{sanitizer.name}.reports"
+
+
+Step = tuple[list[str], Path, dict[str, str]]
+
+
+def build(sanitizer: Sanitizer) -> Step:
+    """Return command, folder and environment of the build."""
+    target = BUILD / sanitizer.name
+    shutil.rmtree(target, ignore_errors=True)
+    settings = {
+        "build-dir": f"{target}.cmake",
+        "cmake.build-type": "Debug",
+        "cmake.define.CMAKE_CXX_FLAGS_DEBUG": "-O1 -g1",
+        "cmake.define.ISHMEM_SANITIZE": sanitizer.kinds,
+    }
+    options = [word for name, value in settings.items() for word in ("-C", f"{name}={value}")]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"]
+    return [*pip, "--target", str(target), *options, str(ROOT)], ROOT, dict(os.environ)
+
+
+LOADED = """
+import sys
+import ishmem
+from ishmem import _core, stack
+used = [_core.__file__, str(stack.simulator())]
+sys.exit(0 if all(path.startswith(sys.argv[1]) for path in used) else f"not built with the sanitizer: {used}")
+"""
+
+
+def uses(sanitizer: Sanitizer) -> Step:
+    """Return command, folder and environment of a program that looks which libraries the tests will use."""
+    _command, folder, environment = test(sanitizer)
+    return [sys.executable, "-c", LOADED, str(BUILD / sanitizer.name)], folder, environment
+
+
+def test(sanitizer: Sanitizer) -> Step:
+    """Return command, folder and environment of the tests; the folder is not the one with the package's source."""
+    reports = logs(sanitizer)
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    options = f"log_path={reports / 'report'}:{sanitizer.options}"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{HERE}:{BUILD / sanitizer.name}",
+        "LD_PRELOAD": runtime(sanitizer),
+        "ASAN_OPTIONS": options,
+        "TSAN_OPTIONS": options,
+        "UBSAN_OPTIONS": f"log_path={reports / 'report'}:print_stacktrace=1",
+    }
+    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pes", "2", *sanitizer.tests]
+    return pytest, HERE.parent, environment
+
+
+if __name__ == "__main__":
+    sys.exit(main())
