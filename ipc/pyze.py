@@ -9,6 +9,7 @@ can choose the driver before.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 from collections.abc import Sequence
@@ -758,8 +759,10 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
     try:
         _bind("zeModuleCreate")(context, device, byref(desc), byref(module), byref(log))
     except LevelZeroError as error:
-        if log.value:
-            error.args = (f"{error.args[0]}\n{build_log(log.value)}",)
+        # A loader that wraps handles leaves this one bare, and would crash on it; a validation layer refuses it.
+        with contextlib.suppress(LevelZeroError):
+            if log.value and native(DEVICE, device) == device:
+                error.args = (f"{error.args[0]}\n{build_log(log.value)}",)
         raise
     if log.value:
         _bind("zeModuleBuildLogDestroy")(log)
