@@ -204,10 +204,14 @@ def loaded_loader() -> str | None:
         ctypes.CDLL(LOADER, os.RTLD_NOLOAD)
     except OSError:
         return None
+    # The simulator has the same name, and may be the driver of a real one.
+    return min(_loaded_paths(), key=is_simulator, default=LOADER)
+
+
+def _loaded_paths() -> set[str]:
     with open("/proc/self/maps") as maps:
         paths = {line.split(maxsplit=5)[-1].strip() for line in maps if "libze_loader.so" in line}
-    # The simulator has the same name, and may be the driver of a real one.
-    return min(paths, key=is_simulator, default=LOADER).removesuffix(" (deleted)")
+    return {path.removesuffix(" (deleted)") for path in paths}
 
 
 def is_simulator(loader: str) -> bool:
@@ -220,7 +224,7 @@ def is_simulator(loader: str) -> bool:
 
 def _agree(asked: str, loader: str) -> str:
     drivers = os.environ.get("ZE_ENABLE_ALT_DRIVERS", "").split(",")
-    kind = "sim" if any(map(is_simulator, (loader, *drivers))) else "gpu"
+    kind = "sim" if any(map(is_simulator, (loader, *_loaded_paths(), *drivers))) else "gpu"
     if asked not in ("auto", kind):
         raise IshmemError(
             f"ISHMEM_DEVICE={asked}, but this process has already loaded the Level Zero loader {loader}, "
