@@ -12,6 +12,7 @@ An entry is an algorithm and, after a colon, the size of a block from which on i
 from __future__ import annotations
 
 import configparser
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ def read(path: Path) -> dict[str, Table]:
     try:
         parser.read_string(path.read_text("utf-8"), str(path))
         return {name: _table(parser[name]) for name in parser.sections()}
-    except (configparser.Error, UnicodeDecodeError, ValueError) as error:
+    except (configparser.Error, OSError, ValueError) as error:
         raise ValueError(f"{path}: {error}; write it anew with `ishmem tune`, or delete it") from None
 
 
@@ -72,16 +73,22 @@ def find(settings: Settings, device: str, n_pes: int) -> Table:
     Raises:
         ValueError: The profile is damaged, or ISHMEM_PROFILE names a file that is not there.
     """
-    path = Path(settings.profile).expanduser() if settings.profile else default_path()
-    if not path.is_file():
+    path = _file(settings.profile)
+    if path is None:
         if settings.profile:
             raise ValueError(f"ISHMEM_PROFILE: got {settings.profile!r}, allowed: a file that `ishmem tune` wrote")
         return {}
-    start = section(device, 0)[: -len("0 PEs")]
-    counts = {
-        int(name[len(start) : -len(" PEs")]): table for name, table in read(path).items() if name.startswith(start)
-    }
+    wanted = re.compile(rf"{re.escape(device)}, ([0-9]{{1,9}}) PEs")
+    counts = {int(match[1]): table for name, table in read(path).items() if (match := wanted.fullmatch(name))}
     return counts[min(counts, key=lambda n: (abs(n - n_pes), n))] if counts else {}
+
+
+def _file(asked: str | None) -> Path | None:
+    try:
+        path = Path(asked).expanduser() if asked else default_path()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # too long; the home of no user
+        return None
 
 
 def entries_text(entries: list[tuple[int, str]]) -> str:

@@ -85,7 +85,10 @@ def _folder(value: Any) -> str:
         return "off"
     if "/" not in text:
         raise ValueError(f"not a folder: {value!r}")
-    return str(Path(text).expanduser().absolute())
+    try:
+        return str(Path(text).expanduser().absolute())
+    except RuntimeError:
+        raise ValueError(f"the folder of no user: {value!r}") from None
 
 
 def _algorithms(text: str) -> str:

@@ -1,5 +1,7 @@
 #include "settings.hpp"
 
+#include <cctype>
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -9,23 +11,28 @@
 
 namespace simulator {
 
+static const uint64_t mostDevices = 1024;
+
 static std::string text(const char *name, const char *otherwise) {
   const char *value = getenv(name);
   return value && *value ? value : otherwise;
 }
 
-static uint64_t number(const char *name, uint64_t otherwise) {
+static uint64_t number(const char *name, uint64_t otherwise, uint64_t most = UINT64_MAX) {
   std::string value = text(name, "");
   if (value.empty()) return otherwise;
   char *end = nullptr;
+  int shift = 0;
+  errno = 0;
   uint64_t result = strtoull(value.c_str(), &end, 0);
   switch (*end) {
-    case 'K': case 'k': result <<= 10, ++end; break;
-    case 'M': case 'm': result <<= 20, ++end; break;
-    case 'G': case 'g': result <<= 30, ++end; break;
+    case 'K': case 'k': shift = 10, ++end; break;
+    case 'M': case 'm': shift = 20, ++end; break;
+    case 'G': case 'g': shift = 30, ++end; break;
   }
-  if (*end == 0 && end != value.c_str() && value[0] != '-') return result;
-  complain("%s=%s is not a number; %llu is used", name, value.c_str(), (unsigned long long)otherwise);
+  if (isdigit((unsigned char)value[0]) && *end == 0 && errno == 0 && result <= most >> shift) return result << shift;
+  complain("%s=%s is not a number up to %llu; %llu is used", name, value.c_str(), (unsigned long long)most,
+           (unsigned long long)otherwise);
   return otherwise;
 }
 
@@ -55,7 +62,7 @@ static IpcMode ipcMode() {
 
 static Settings read() {
   Settings s;
-  s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1));
+  s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
   s.ipc = ipcMode();
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);

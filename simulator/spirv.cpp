@@ -30,6 +30,7 @@ enum : uint32_t {
   magicNumber = 0x07230203,
   headerWords = 5,
   largestBound = 1 << 22,
+  largestConstant = 8,  // bytes, of which the application gives a pointer
   lastAddressingModel = 2,
   memoryModelOpenCl = 2,
   executionModelKernel = 6,
@@ -168,7 +169,9 @@ std::string Reader::collect(ModuleInfo &info) const {
   for (auto &constant : constants_) {
     auto specId = specIds_.find(constant.first);
     auto size = sizes_.find(constant.second);
-    if (specId != specIds_.end() && size != sizes_.end()) info.constantSizes[specId->second] = size->second;
+    if (specId == specIds_.end() || size == sizes_.end()) continue;
+    if (size->second > largestConstant) return "a specialisation constant is too wide";
+    info.constantSizes[specId->second] = size->second;
   }
   return "";
 }
