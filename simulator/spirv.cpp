@@ -97,9 +97,10 @@ class Reader {
 };
 
 std::string Reader::read(const std::string &bytes) {
+  if (bytes.size() % 4 || bytes.size() < 4 * headerWords) return "not a SPIR-V module";
   std::vector<uint32_t> words(bytes.size() / 4);
-  memcpy(words.data(), bytes.data(), words.size() * 4);
-  if (bytes.size() % 4 || words.size() < headerWords || words[0] != magicNumber) return "not a SPIR-V module";
+  memcpy(words.data(), bytes.data(), bytes.size());
+  if (words[0] != magicNumber) return "not a SPIR-V module";
   uint32_t bound = words[3];
   if (words[4] != 0) return "the schema of instructions is unknown";
   if (bound == 0 || bound > largestBound) return "the bound of ids is out of range";
