@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -209,6 +210,14 @@ def test_threads_beside_allocation(pes: Pool) -> None:
 @pytest.mark.parametrize("route", ["heap", "static"])
 def test_many_threads_on_shared_elements(pes: Pool, route: str) -> None:
     pes.run(check_shared, route)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_random_calls_of_many_threads(n: int) -> None:
+    program = Path(__file__).with_name("reliability") / "threads_pe.py"
+    done = run_program(program, n, "0.5", "11", options=["--no-prefix"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(count > 100 for count in json.loads(done.stdout.splitlines()[-1])["done"].values())
 
 
 EXIT = """

@@ -8,14 +8,15 @@ from calls import calls
 from jobs import jobs
 from kills import kills
 from soak import soak
+from threads import threads
 
 
 @click.group()
 def main() -> None:
-    """Kill, soak and repeat jobs of ishmem, make bad calls, and tell what came of it."""
+    """Kill, soak and repeat jobs of ishmem, make bad calls, and calls of many threads, and tell what came of it."""
 
 
-for command in (kills, soak, jobs, calls):
+for command in (kills, soak, jobs, calls, threads):
     main.add_command(command)
 
 if __name__ == "__main__":
