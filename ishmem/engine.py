@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
 from . import _core
+from .errors import LevelZeroError
 from .ipc import pyze
 
 
@@ -52,6 +54,7 @@ class CopyEngine:
         self.outstanding = outstanding
 
     def close(self) -> None:
-        """Complete everything and release the list."""
-        self.quiet()
+        """Complete everything, unless the device is lost, and release the list."""
+        with contextlib.suppress(LevelZeroError):
+            self.quiet()
         pyze.zeCommandListDestroy(self._list)

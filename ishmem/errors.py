@@ -35,8 +35,11 @@ class WaitTimeout(IshmemError, TimeoutError):
     """A host wait whose ``timeout`` is over: PE, element, value seen and value wanted."""
 
 
+_LOST = 0x70000001
+
+
 class LevelZeroError(IshmemError):
-    """A Level Zero call that failed.
+    """A Level Zero call that failed; with ``ZE_RESULT_ERROR_DEVICE_LOST`` all later ones on the device do, too.
 
     Attributes:
         call: Name of the call, such as ``zeMemOpenIpcHandle``.
@@ -45,7 +48,8 @@ class LevelZeroError(IshmemError):
     """
 
     def __init__(self, call: str, code: int, result: str) -> None:
-        super().__init__(f"{call} failed: {result} ({code:#x})")
+        lost = "; a kernel or copy has failed, and this process can use the device no more" if code == _LOST else ""
+        super().__init__(f"{call} failed: {result} ({code:#x}){lost}")
         self.call = call
         self.code = code
         self.result = result

@@ -72,7 +72,7 @@ class SymmetricHeap:
         self.size = self.layout.size + user_size
         _check_fits(queue.sycl_device, self.size)
         self.context, self.device = native.context(queue.sycl_context), native.device(queue.sycl_device)
-        self.memory = dpctl.memory.MemoryUSMDevice(self.size, alignment=4096, queue=queue)
+        self.memory = _allocate(self.size, user_size, queue)
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.peers: list[int] = []
@@ -86,7 +86,9 @@ class SymmetricHeap:
     def _check_map(self) -> None:
         """Refuse a host mapping that is not of the heap: a driver may lay out its handles in a way not known here."""
         told = os.urandom(16)
+        _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         self.memory.copy_from_host(told)
+        pyze.zeDeviceGetStatus(self.device)  # raises when the copy has failed
         if (seen := ctypes.string_at(self._own.address, len(told))) != told:
             raise IshmemError(
                 f"the host's mapping of the heap on {self.queue.sycl_device.name} shows other memory ({seen.hex()} "
@@ -117,7 +119,6 @@ class SymmetricHeap:
         measured = profile.find(settings, self.queue.sycl_device.name, len(exports))
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
-        _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _core.watch_violations(settings.check)
         masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
         _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
@@ -173,6 +174,17 @@ def _check_fits(device: dpctl.SyclDevice, size: int) -> None:
             f"a symmetric heap of {size} bytes does not fit {device.name}, which allows {limit} bytes "
             "in one allocation; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
         )
+
+
+def _allocate(size: int, user_size: int, queue: dpctl.SyclQueue) -> dpctl.memory.MemoryUSMDevice:
+    try:
+        return dpctl.memory.MemoryUSMDevice(size, alignment=4096, queue=queue)
+    except Exception as error:
+        raise IshmemError(
+            f"the symmetric heap, {size} bytes ({user_size} and {size - user_size} of ishmem's own), cannot be allocated "
+            f"on {queue.sycl_device.name}, which has {queue.sycl_device.global_mem_size} bytes for all processes: "
+            f"{error}; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+        ) from error
 
 
 def host_routes(

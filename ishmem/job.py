@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
 
 from . import _core, violations
@@ -87,10 +89,24 @@ class Job:
 
         numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
         """
-        if _core.device_status():
-            pyze.zeDeviceGetStatus(self.heap.device)  # raises
+        self.raise_lost_device()
         if self.settings.check:
             violations.raise_violation(self)
+
+    def raise_lost_device(self) -> None:
+        """Raise ``LevelZeroError`` when the device is lost to this process."""
+        if _core.device_status():
+            pyze.zeDeviceGetStatus(self.heap.device)  # raises
+
+    @contextlib.contextmanager
+    def naming_loss(self) -> Iterator[None]:
+        """Turn what SYCL, dpctl and dpnp raise, or do not, when the device is lost into ``LevelZeroError``."""
+        try:
+            yield
+        except Exception:
+            self.raise_lost_device()
+            raise
+        self.raise_lost_device()
 
     def start_teams(self) -> None:
         """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""
@@ -164,7 +180,8 @@ class Job:
         """
         notes: list[str] = []
         try:
-            request = make()
+            with self.naming_loss():
+                request = make()
             text, problem = words(request), None
         except Exception as error:
             text, problem = f"refused: {type(error).__name__}: {error}", error

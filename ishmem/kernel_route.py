@@ -12,7 +12,7 @@ import dpnp
 import numba_dpex as dpex
 from numba_dpex import kernel_api as kapi
 
-from . import amo
+from . import amo, job
 from .table import Atomic
 
 
@@ -41,5 +41,7 @@ def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands:
         given[place] = operand[0]
     old = dpnp.empty(1, dtype=target.dtype, sycl_queue=queue)
     kernel = _kernel(atomic.fetching, len(atomic.operands))
-    dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
-    return old.asnumpy()[0].item()
+    with job.current().naming_loss():
+        dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
+        result = old.asnumpy()[0].item()
+    return result

@@ -21,7 +21,7 @@ import dpctl
 import dpctl.memory
 import dpctl.tensor
 
-from . import job
+from . import _core, job
 from .errors import WaitTimeout
 from .ipc import native, pyze
 
@@ -93,7 +93,7 @@ class Lane:
     def __init__(self, queue: dpctl.SyclQueue, gates: _Gates) -> None:
         self.queue = queue if queue.is_in_order else dpctl.SyclQueue(queue.sycl_context, queue.sycl_device)
         self.problem: Exception | None = None
-        self._gates = gates
+        self._gates, self._job = gates, job.current()
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
         self._last: dpctl.SyclEvent | None = None
@@ -108,7 +108,7 @@ class Lane:
 
     def submit(self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any) -> dpctl.SyclEvent:
         """Submit commands that start after ``depends`` and after the operation before."""
-        with self._lock:
+        with self._lock, job.current().naming_loss():
             self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
@@ -120,7 +120,7 @@ class Lane:
         ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied; ``keep``
         is held until all is done.
         """
-        with self._lock:
+        with self._lock, job.current().naming_loss():
             self._raise_problem()
             before = self._before(depends)
             if self.queue.is_in_order:  # what the user has submitted comes before, too
@@ -183,6 +183,7 @@ class Lane:
             while event.execution_status != _COMPLETE:
                 if self.closing.is_set():
                     return False
+                self._job.raise_lost_device()
                 time.sleep(POLL)
         return not self.closing.is_set()
 
@@ -268,7 +269,7 @@ class Lanes:
         """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
         links = job.current().links
         for lane in list(self._lanes.values()):
-            lane.drain(lambda: bool(links.lost), look)
+            lane.drain(lambda: bool(links.lost or _core.device_status()), look)
 
     def close(self) -> None:
         """End all lanes."""

@@ -190,8 +190,8 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
 
     memory = _memory("calloc", _together("calloc", request, str))
     if memory is not None:
-        memory.memset(0)
-        job.current().barrier("calloc")
+        cleared = memory
+        _together("calloc", lambda: cleared.memset(0), lambda _: "cleared")
     return memory
 
 
@@ -264,6 +264,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
     if moved:
         _move(old, moved, is_array)
     this.engine.quiet()
+    this.raise_lost_device()
     _forget(old)
     this.barrier("realloc")
     if is_array and moved:

@@ -26,6 +26,8 @@ SIMULATOR = {
     "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
     "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
+    "SIM_FAIL": ("", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, or several with commas; `@PE`", "from the N-th on they fail"),
+    "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
 """Variables that the simulator reads: default, what is allowed, meaning. See docs/simulator.md."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 from . import _core, check, constants, device_side, farewell, job, places, stack, waits
 from .board import Board, State
-from .errors import IshmemError, PeerLost, StateError
+from .errors import IshmemError, LevelZeroError, PeerLost, StateError
 
 if TYPE_CHECKING:
     import dpctl
@@ -159,7 +159,7 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
-            board[place.pe].state = State.ABSENT
+            board[place.pe].state = State.ABANDONED
         for opened in (getattr(this, name, None) for name in ("waits", "links")):
             if opened:
                 opened.close()
@@ -237,7 +237,8 @@ def finalize() -> None:
     Raises:
         StateError: Not initialised, or finalised before.
         PeerLost: A PE died before it finalised; this PE is finalised all the same.
-        LevelZeroError, IndexError, SymmetryError: As for ``quiet``; likewise.
+        LevelZeroError: The device is lost; likewise, and the other PEs are told that this one is lost.
+        IndexError, SymmetryError: As for ``quiet``; likewise.
 
     Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
@@ -248,8 +249,12 @@ def finalize() -> None:
             this.lanes.drain(look)
         this.default_engine.quiet()
         this.raise_problems()
+    except LevelZeroError:
+        abandon()  # what others wait for may never come
+        raise
     finally:
-        _leave(this)
+        if job.running():
+            _leave(this)
     if this.links.lost:
         pe, how = next(iter(this.links.lost.items()))
         raise PeerLost(f"finalize on PE {this.pe}: PE {pe} is gone ({how})", pe)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "faults.hpp"
 #include "memory.hpp"
 
 namespace simulator {
@@ -11,6 +12,7 @@ void run(const Command &command) {
   uint64_t start = nanoseconds();
   if (command.work && !lost) {
     DeviceWork accessible;
+    slowDown();
     if (!command.work()) lost = true;
   }
   if (command.signal) signal(command.signal, start, nanoseconds());

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "command_list.hpp"
+#include "faults.hpp"
 #include "opencl.hpp"
 
 namespace simulator {
@@ -14,6 +15,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, 
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (size > 0 && anyNull(to, from)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   auto copy = [to, from, size] {
+    if (fails(Fault::copy)) return false;
     if (size > 0) memmove(to, from, size);
     return true;
   };
@@ -41,6 +43,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t list, 
   if (!powerOfTwo || patternSize > maxFillPattern) return ZE_RESULT_ERROR_INVALID_SIZE;
   std::vector<char> bytes((const char *)pattern, (const char *)pattern + patternSize);
   auto work = [to, bytes = std::move(bytes), size] {
+    if (fails(Fault::copy)) return false;
     fill((char *)to, bytes, size);
     return true;
   };
@@ -73,6 +76,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopyRegion(
   Surface destination = {(char *)to, *toRegion, toPitch, toSlicePitch};
   Surface source = {(char *)from, *fromRegion, fromPitch, fromSlicePitch};
   auto work = [destination, source] {
+    if (fails(Fault::copy)) return false;
     copyRegion(destination, source);
     return true;
   };

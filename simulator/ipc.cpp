@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "faults.hpp"
 #include "memory.hpp"
 
 namespace simulator {
@@ -89,6 +90,7 @@ static ze_result_t getHandles(const void *address, uint32_t *count, ze_ipc_mem_h
 
 static ze_result_t openHandles(ze_device_handle_t device, uint32_t count, const ze_ipc_mem_handle_t *handles,
                                void **address) {
+  if (fails(Fault::ipcOpen)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   std::vector<Part> parts(count, Part{-1, 0, 0});
   ze_result_t result = ZE_RESULT_SUCCESS;
   uint8_t type = 0;

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "command_list.hpp"
+#include "faults.hpp"
 #include "kernel.hpp"
 #include "yielding.hpp"
 
@@ -74,7 +75,7 @@ ZE_API ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list
   if (empty) return append(list, nullptr, signal, waitCount, waits);
   auto launch = std::make_shared<const Launch>(
       Launch{kernel->code, kernel->arguments, global, local, kernel->offset});
-  return append(list, [launch] { return launch->run(); }, signal, waitCount, waits);
+  return append(list, [launch] { return !fails(Fault::launch) && launch->run(); }, signal, waitCount, waits);
 }
 
 }  // namespace simulator

@@ -60,14 +60,65 @@ static IpcMode ipcMode() {
   return IpcMode::fd;
 }
 
+const char *const faultNames[faultCount] = {"alloc", "ipc-open", "launch", "copy"};
+
+// Cuts "@pe" off the end of a value; whether the rest is meant for this process.
+static bool isForThisPe(std::string &value) {
+  size_t at = value.find('@');
+  if (at == std::string::npos) return true;
+  std::string pe = value.substr(at + 1);
+  value.resize(at);
+  return pe == text("ISHMEM_PE", "0");
+}
+
+// A number above 0, or 0 when the text is none.
+static uint64_t positive(const std::string &value) {
+  char *end = nullptr;
+  uint64_t result = strtoull(value.c_str(), &end, 10);
+  return !value.empty() && isdigit((unsigned char)value[0]) && *end == 0 ? result : 0;
+}
+
+// Entries such as launch:5@1.
+static void readFaults(uint64_t (&failAt)[faultCount]) {
+  std::istringstream entries(text("ISHMEM_SIM_FAIL", ""));
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    std::string given = entry;
+    bool mine = isForThisPe(entry);
+    size_t colon = entry.find(':');
+    std::string name = entry.substr(0, colon);
+    uint64_t at = colon == std::string::npos ? 0 : positive(entry.substr(colon + 1));
+    int kind = 0;
+    while (kind < faultCount && name != faultNames[kind]) ++kind;
+    if (at == 0 || kind == faultCount)
+      complain("ISHMEM_SIM_FAIL=%s is none of alloc:N, ipc-open:N, launch:N, copy:N, each with or without @PE; ignored",
+               given.c_str());
+    else if (mine)
+      failAt[kind] = at;
+  }
+}
+
+static uint32_t slowness() {
+  const uint64_t hour = 3600000000;
+  std::string given = text("ISHMEM_SIM_SLOW", "0"), value = given;
+  bool mine = isForThisPe(value);
+  uint64_t result = positive(value);
+  if (value != "0" && (result == 0 || result > hour)) {
+    complain("ISHMEM_SIM_SLOW=%s is not a number of microseconds, with or without @PE; ignored", given.c_str());
+    return 0;
+  }
+  return mine ? (uint32_t)result : 0;
+}
+
 static Settings read() {
-  Settings s;
+  Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
   s.ipc = ipcMode();
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);
   s.strict = number("ISHMEM_SIM_STRICT", 0);
+  readFaults(s.failAt);
+  s.slow = slowness();
   s.trace = (int)number("ISHMEM_SIM_TRACE", 0);
   s.opencl = text("ISHMEM_SIM_OPENCL", "libintelocl.so");
   return s;

@@ -9,11 +9,17 @@ namespace simulator {
 
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
 
+enum class Fault { alloc, ipcOpen, launch, copy };
+const int faultCount = 4;
+extern const char *const faultNames[faultCount];
+
 struct Settings {
   std::vector<uint32_t> devices;  // indices left after ZE_AFFINITY_MASK
   uint64_t memory;                // bytes per device
   IpcMode ipc;
   bool hostAtomics, inlineWork, strict;
+  uint64_t failAt[faultCount];  // from which number on a kind of call fails; 0: never
+  uint32_t slow;                // microseconds that each command takes longer
   int trace;
   std::string opencl;  // path of the OpenCL CPU runtime
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unistd.h>
 
+#include "faults.hpp"
+
 namespace simulator {
 
 static bool reserveOn(Device *device, size_t size) {
@@ -51,6 +53,7 @@ ZE_API ze_result_t zeMemAllocDevice(ze_context_handle_t context, const ze_device
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (fails(Fault::alloc)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   return allocate(ZE_MEMORY_TYPE_DEVICE, device, size, alignment, address);
 }
 

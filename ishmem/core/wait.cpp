@@ -1,4 +1,8 @@
 // Waiting on one variable of this PE, and the barrier.
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
 #include "polling.hpp"
 
 namespace ishmem {
@@ -60,9 +64,25 @@ bool quiet() {
     return device_status() == 0;
 }
 
+namespace {
+
+int (*exit_status_call)(void *);
+void *exit_device;
+
+// SYCL's destructors abort when they find the device lost, and the program's exit status would be gone.
+void end_without_destructors(int status, void *) {
+    if (!exit_status_call(exit_device)) return;
+    fflush(nullptr);
+    _exit(status);
+}
+
+}  // namespace
+
 void watch_device(uintptr_t status_call, uintptr_t device) {
-    heap().status_call = reinterpret_cast<int (*)(void *)>(status_call);
-    heap().device = reinterpret_cast<void *>(device);
+    heap().status_call = exit_status_call = reinterpret_cast<int (*)(void *)>(status_call);
+    heap().device = exit_device = reinterpret_cast<void *>(device);
+    static const int registered = on_exit(end_without_destructors, nullptr);
+    (void)registered;
 }
 
 int device_status() { return heap().status_call ? heap().status_call(heap().device) : 0; }
