@@ -87,6 +87,7 @@ class SymmetricHeap:
         """Refuse a host mapping that is not of the heap: a driver may lay out its handles in a way not known here."""
         told = os.urandom(16)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.queue))  # its end aborts when the device is lost
         self.memory.copy_from_host(told)
         pyze.zeDeviceGetStatus(self.device)  # raises when the copy has failed
         if (seen := ctypes.string_at(self._own.address, len(told))) != told:
@@ -156,9 +157,12 @@ class SymmetricHeap:
         """Return bytes of a PE's heap as the host's own loads and stores reach them."""
         return memoryview((ctypes.c_char * nbytes).from_address(self._maps[pe].address + offset)).cast("B")
 
-    def close(self) -> None:
+    def close(self, unmap: bool = True) -> None:
         """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
         _core.reset()
+        if not unmap:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+            return
         for mapping in self._mappings:
             mapping.close()
         for host_map in (*self._maps, self._own):

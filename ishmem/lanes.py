@@ -271,15 +271,17 @@ class Lanes:
         for lane in list(self._lanes.values()):
             lane.drain(lambda: bool(links.lost or _core.device_status()), look)
 
-    def close(self) -> None:
-        """End all lanes."""
+    def close(self) -> bool:
+        """End all lanes; return whether everything has completed."""
         for lane in self._lanes.values():
             lane.close()
             if not lane.drained:  # its queue holds commands that never start, and its end would wait for them
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(lane))
-        if all(lane.drained for lane in self._lanes.values()):
+        drained = all(lane.drained for lane in self._lanes.values())
+        if drained:
             self._gates.close()
         self._lanes.clear()
+        return drained
 
 
 def in_slices(lane: Lane, wait: Callable[[float], Any]) -> Any:

@@ -279,13 +279,13 @@ def _close(this: job.Job, state: State) -> None:
     atexit.unregister(_at_exit)
     this.waits.close()
     this.board[this.pe].state = state
-    this.lanes.close()
+    drained = this.lanes.close()
     for context in list(this.contexts):
         context.close()
     job.finish()
     device_side.stop()
     this.default_engine.close()
-    this.heap.close()
+    this.heap.close(unmap=drained)  # commands that still run use what it would unmap
     this.links.close()
 
 

@@ -444,6 +444,8 @@ def test_devices_memory_and_mask():
         ISHMEM_SIM_HOST_ATOMICS="0",
         ZE_AFFINITY_MASK="1,3,7",
         ISHMEM_SIM_IPC="nonsense",
+        ISHMEM_SIM_FAIL="alloc,launch:0,copy:x@1,nothing:3",
+        ISHMEM_SIM_SLOW="fast",
     )
     assert out.splitlines() == [
         "2 {4194304}",
@@ -452,7 +454,8 @@ def test_devices_memory_and_mask():
         "3",
         "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
     ]
-    assert "ISHMEM_SIM_IPC=nonsense" in err
+    wrong = ("IPC=nonsense", "FAIL=alloc ", "FAIL=launch:0", "FAIL=copy:x@1", "FAIL=nothing:3", "SLOW=fast")
+    assert all(f"ISHMEM_SIM_{setting}" in err for setting in wrong)
 
 
 def test_trace():

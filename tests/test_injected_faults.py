@@ -1,0 +1,229 @@
+"""Faults that the simulator injects: what is raised where, on the PE that has them and on the other, and what stays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from pes import run_program
+
+sys.path.insert(0, str(Path(__file__).with_name("reliability")))
+
+import frame
+
+SMALL = {"ISHMEM_SYMMETRIC_SIZE": "4M"}
+LOST = "ZE_RESULT_ERROR_DEVICE_LOST"
+
+HEAD = """
+import os, time
+import numpy as np
+import ishmem
+
+me = int(os.environ["ISHMEM_PE"])
+big = np.arange(100_000, dtype="u1")
+
+def told(call, times=1):
+    try:
+        for _ in range(times):
+            call()
+    except Exception as error:
+        print("told", type(error).__module__, type(error).__name__, str(error).replace("\\n", "|"), flush=True)
+        raise SystemExit(5 + me)
+    raise SystemExit(9)
+"""
+
+INIT = """
+ishmem.init()
+a = ishmem.array(np.zeros(100_000, "u1"))
+n = ishmem.array(np.zeros(4, "i8"))
+ishmem.barrier_all()
+"""
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch):
+    """A `frame.Trial`: fails the test when its jobs leave anything behind."""
+    with frame.trial() as found:
+        monkeypatch.setenv(frame.MARK, found.mark)
+        yield found
+        assert not found.left(), found.left()
+
+
+def run(victim: str, other: str, head: str = INIT, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a job of two PEs, of which PE 1 has the faults."""
+    cases = f"if me == 1:\n{textwrap.indent(victim, '    ')}\nelse:\n{textwrap.indent(other, '    ')}\n"
+    return run_program(HEAD + head + "\n" + cases, 2, env={**SMALL, **env})
+
+
+def check(done: subprocess.CompletedProcess[str], victim: str, other: str) -> None:
+    """Both PEs were told these patterns; the job has the status of one of them, and no traceback is left."""
+    lines = sorted(line for line in done.stdout.splitlines() if "told" in line)
+    assert len(lines) == 2, done
+    for pe, (line, pattern) in enumerate(zip(lines, (other, victim))):
+        assert re.match(rf"\[{pe}\] told {pattern}", line), done
+    assert done.returncode in (5, 6), done
+    assert "Traceback" not in done.stderr and "terminate" not in done.stderr, done
+
+
+BOTH_IN_INIT = {
+    "alloc": (
+        r"ishmem.errors IshmemError the symmetric heap, \d+ bytes \(4194304 and \d+ of ishmem's own\), cannot be "
+        r"allocated on .*USM allocation failed; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+    ),
+    "ipc-open": (
+        "ishmem.errors IshmemError PE 0 sent no heap that can be opened: zeMemOpenIpcHandle failed: "
+        r"ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY \(0x70000003\)"
+    ),
+    "copy": rf"ishmem.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy has failed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BOTH_IN_INIT)
+def test_init(place: frame.Trial, fault: str) -> None:
+    """The PE raises what it is, the other one that it was that PE, in the same words."""
+    words = BOTH_IN_INIT[fault]
+    done = run("told(ishmem.init)", "told(ishmem.init)", head="", ISHMEM_SIM_FAIL=f"{fault}:1@1")
+    name, rest = words.split()[1], " ".join(words.split()[2:])
+    check(done, words, rf"ishmem.errors IshmemError init failed; PE 1: {name}: {rest}")
+
+
+def test_allocation_by_the_user(place: frame.Trial) -> None:
+    """SYCL's own exception where it is asked for memory; ishmem and the other PE go on."""
+    program = """
+import dpctl.memory
+kept, raised = [], ""
+try:
+    for _ in range(20):
+        kept.append(dpctl.memory.MemoryUSMDevice(16 << 20))
+except Exception as error:
+    raised = type(error).__name__
+ishmem.put(a, big, 1 - me)
+ishmem.barrier_all()
+print(raised, (a.asnumpy() == big).all())
+ishmem.free_all()
+ishmem.finalize()
+"""
+    done = run_program(HEAD + INIT + program, 2, env={**SMALL, "ISHMEM_SIM_FAIL": "alloc:12@1"})
+    assert sorted(done.stdout.splitlines()) == ["[0]  True", "[1] USMAllocationError True"], done
+    assert done.returncode == 0, done
+
+
+LOSS = rf"ishmem.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\); a kernel or copy has failed"
+PEER_LOST = r"ishmem.errors PeerLost \w+ on PE 0: PE 1 is gone \((exited with status 6|it left after an error)\)"
+
+KERNEL = """
+import numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+
+@dpex.kernel
+def touch(item: kapi.Item, n):
+    n[0] = 1
+
+def launch():
+    for _ in range(20):
+        dpex.call_kernel(touch, kapi.Range(1), n)
+"""
+
+
+@pytest.mark.parametrize("where", ["quiet", "barrier_all", "finalize"])
+def test_launch(place: frame.Trial, where: str) -> None:
+    """A kernel that fails looks like one that did nothing; the next of these calls raises."""
+    others = "ishmem.barrier_all()" if where == "barrier_all" else ""
+    others += "\ntold(ishmem.barrier_all)" if where != "finalize" else "\ntold(ishmem.finalize)"
+    done = run(
+        f"launch(); told(ishmem.{where})", others, head=KERNEL + INIT + "a = n = ishmem.array(np.zeros(1, 'i8'))",
+        ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_LEAKS="ignore",
+    )  # fmt: skip
+    check(done, LOSS, PEER_LOST)
+
+
+def test_launch_of_ishmems_own_kernels(place: frame.Trial) -> None:
+    """The result of an atomic that the host does by a kernel is never made up."""
+    call = "told(lambda: ishmem.atomic_fetch_add(n, 1, 0), 20)"
+    done = run(call, "told(ishmem.barrier_all)", ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_HOST_ATOMICS="kernel")
+    check(done, LOSS, PEER_LOST)
+
+
+WAIT = "told(lambda: ishmem.wait_until(n, ishmem.CMP_EQ, 9))"
+COPIES = {
+    "put": "told(lambda: ishmem.put(a, big, 0), 30)",
+    "get": "told(lambda: ishmem.get(big, a, 0), 30)",
+    "put_nbi": "told(lambda: (ishmem.put_nbi(a, big, 0), ishmem.quiet()), 30)",
+    "ctx": "c = ishmem.ctx_create(); told(lambda: (c.put_nbi(a, big, 0), c.quiet()), 30)",
+    "put_on_queue": "told(lambda: ishmem.put_on_queue(a, big, 0).wait(), 30)",
+    "wait_until_on_queue": "told(lambda: ishmem.wait_until_on_queue(n, ishmem.CMP_EQ, 0).wait(), 30)",
+    "put_on_queue, finalize": "told(lambda: ([ishmem.put_on_queue(a, a, 0) for _ in range(9)], ishmem.finalize()))",
+}
+
+
+@pytest.mark.parametrize("call", COPIES)
+def test_copy(place: frame.Trial, call: str) -> None:
+    """The operation whose copy fails raises, and what waits for the PE."""
+    n = 4 if "finalize" in call else 20
+    done = run(COPIES[call], WAIT, ISHMEM_SIM_FAIL=f"copy:{n}@1", ISHMEM_COPY_CUTOVER="1", ISHMEM_LEAKS="ignore")
+    check(done, LOSS, PEER_LOST)
+
+
+ALLOCATIONS = {
+    "zeros": "ishmem.zeros(50)",
+    "calloc": "ishmem.calloc(50, 8)",
+    "realloc": "ishmem.realloc(ishmem.malloc(50), 100)",
+}
+
+
+@pytest.mark.parametrize("call", ALLOCATIONS)
+def test_collective_allocation(place: frame.Trial, call: str) -> None:
+    """What is to be written into new memory is, or both PEs raise."""
+    step = f"told(lambda: {ALLOCATIONS[call]}, 50)"
+    done = run(step, step, ISHMEM_SIM_FAIL="copy:20@1,launch:20@1")
+    refused = rf"ishmem.errors SymmetryError {call}: the PEs disagree; .* PE 1: {call} refused: LevelZeroError: .*{LOST}"
+    check(done, LOSS, PEER_LOST if call == "realloc" else refused)
+
+
+BARRIER_ON_QUEUE = "told(lambda: ([ishmem.barrier_all_on_queue() for _ in range(20)], ishmem.finalize()))"
+
+
+def test_barrier_on_queue(place: frame.Trial) -> None:
+    """PE 0 has a kernel that waits for one of PE 1 that has never run."""
+    done = run(BARRIER_ON_QUEUE, BARRIER_ON_QUEUE, ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_LEAKS="ignore")
+    check(done, LOSS, r"ishmem.errors PeerLost finalize on PE 0: PE 1 is gone")
+
+
+SLOW = KERNEL + INIT + """
+b, signal = ishmem.array(np.zeros(100_000, "u1")), ishmem.static("signal", 1, "u8")
+for i in range(3):
+    dpex.call_kernel(touch, kapi.Range(1), n)
+    ishmem.put(a, big, 1 - me)
+    ishmem.quiet()
+    ishmem.barrier_all()
+    ishmem.put_on_queue(b, a, 1 - me)
+    ishmem.put_signal_on_queue(b, a, signal, 1, ishmem.SIGNAL_SET, 1 - me)
+    ishmem.barrier_all_on_queue().wait()
+    back = np.empty_like(big)
+    ishmem.get(back, b, 1 - me)
+    assert (back == big).all() and (b.asnumpy() == big).all() and n.asnumpy()[0] == 1
+    ishmem.barrier_all()
+ishmem.free_all()
+ishmem.finalize()
+print("right")
+"""  # fmt: skip
+
+
+def test_slow_device(place: frame.Trial) -> None:
+    done = run_program(HEAD + SLOW, 2, env={**SMALL, "ISHMEM_SIM_SLOW": "20000@1", "ISHMEM_COPY_CUTOVER": "1"})
+    assert sorted(done.stdout.splitlines()) == ["[0] right", "[1] right"], done
+    assert (done.returncode, done.stderr) == (0, ""), done
+
+
+def test_device_that_is_too_slow(place: frame.Trial) -> None:
+    """ISHMEM_TIMEOUT says which PE is still at work, and in which line."""
+    done = run(
+        "for _ in range(9): ishmem.put(a, big, 0)", "told(ishmem.barrier_all)",
+        ISHMEM_SIM_SLOW="300000@1", ISHMEM_TIMEOUT="1", ISHMEM_COPY_CUTOVER="1",
+    )  # fmt: skip
+    (line,) = [line for line in done.stdout.splitlines() if "told" in line]
+    assert "WaitTimeout" in line and re.search(r"PE 1: put, \S+program.py:\d+", line), done
