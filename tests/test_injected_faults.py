@@ -220,10 +220,10 @@ def test_slow_device(place: frame.Trial) -> None:
 
 
 def test_device_that_is_too_slow(place: frame.Trial) -> None:
-    """ISHMEM_TIMEOUT says which PE is still at work, and in which line."""
+    """ISHMEM_TIMEOUT says which PE is still at work, and in which line unless the machine is too busy to find out."""
     done = run(
         "for _ in range(9): ishmem.put(a, big, 0)", "told(ishmem.barrier_all)",
         ISHMEM_SIM_SLOW="300000@1", ISHMEM_TIMEOUT="1", ISHMEM_COPY_CUTOVER="1",
     )  # fmt: skip
     (line,) = [line for line in done.stdout.splitlines() if "told" in line]
-    assert "WaitTimeout" in line and re.search(r"PE 1: put, \S+program.py:\d+", line), done
+    assert "WaitTimeout" in line and re.search(r"PE 1: (put, \S+program.py:\d+|does not answer)", line), done
