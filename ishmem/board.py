@@ -37,6 +37,8 @@ class State(enum.IntEnum):
     ABANDONED = 3
     """It has ended its part after an error, without waiting for the others."""
     LEFT = 4
+    FAILED = 5
+    """Its ``init`` failed; it may try again."""
 
 
 class _Text(ctypes.Structure):
@@ -204,7 +206,7 @@ class Board:
         if record.since and record.is_inside:
             return self.where(pe, now) + end
         if end or not record.is_inside:
-            words = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised")
+            words = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
             return words[record.state] + end
         still = now - record.beat
         held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""

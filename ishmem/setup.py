@@ -159,7 +159,7 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
-            board[place.pe].state = State.ABANDONED
+            board[place.pe].state = State.FAILED
         for opened in (getattr(this, name, None) for name in ("waits", "links")):
             if opened:
                 opened.close()
