@@ -41,6 +41,9 @@ class State(enum.IntEnum):
     """Its ``init`` failed; it may try again."""
 
 
+_WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
+
+
 class _Text(ctypes.Structure):
     """Some words."""
 
@@ -206,8 +209,7 @@ class Board:
         if record.since and record.is_inside:
             return self.where(pe, now) + end
         if end or not record.is_inside:
-            words = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
-            return words[record.state] + end
+            return _WORDS[record.state] + end
         still = now - record.beat
         held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""
         return f"{answer}{held}" if answer else "does not answer"

@@ -26,7 +26,7 @@ SIMULATOR = {
     "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
     "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
-    "SIM_FAIL": ("", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, or several with commas; `@PE`", "from the N-th on they fail"),
+    "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }

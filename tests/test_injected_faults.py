@@ -180,7 +180,8 @@ def test_collective_allocation(place: frame.Trial, call: str) -> None:
     """What is to be written into new memory is, or both PEs raise."""
     step = f"told(lambda: {ALLOCATIONS[call]}, 50)"
     done = run(step, step, ISHMEM_SIM_FAIL="copy:20@1,launch:20@1")
-    refused = rf"ishmem.errors SymmetryError {call}: the PEs disagree; .* PE 1: {call} refused: LevelZeroError: .*{LOST}"
+    why = rf"the PEs disagree; .* PE 1: {call} refused: LevelZeroError: .*{LOST}"
+    refused = rf"ishmem.errors SymmetryError {call}: {why}"
     check(done, LOSS, PEER_LOST if call == "realloc" else refused)
 
 
