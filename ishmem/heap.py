@@ -186,8 +186,8 @@ def _allocate(size: int, user_size: int, queue: dpctl.SyclQueue) -> dpctl.memory
     except Exception as error:
         raise IshmemError(
             f"the symmetric heap, {size} bytes ({user_size} and {size - user_size} of ishmem's own), cannot be "
-            f"allocated on {queue.sycl_device.name}, which has {queue.sycl_device.global_mem_size} bytes for all processes: "
-            f"{error}; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+            f"allocated on {queue.sycl_device.name}, which has {queue.sycl_device.global_mem_size} bytes for all "
+            f"processes: {error}; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
         ) from error
 
 

@@ -43,5 +43,4 @@ def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands:
     kernel = _kernel(atomic.fetching, len(atomic.operands))
     with job.current().naming_loss():
         dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
-        result = old.asnumpy()[0].item()
-    return result
+        return old.asnumpy()[0].item()
