@@ -123,7 +123,8 @@ def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
     in_heap = all(place < _HEAP for request in requests for place in (request.dest, request.source))
-    by_kernel = in_heap and requests[0].algorithm == algorithms.ALGORITHMS.index("kernel")
+    reached = in_heap and not job.current().heap.far
+    by_kernel = reached and requests[0].algorithm == algorithms.ALGORITHMS.index("kernel")
     combine = _combine_on_device if by_kernel else _combine_on_host
     total, address = combine(call, sources, last - first, engine)
     engine.copy_all([(dest, address, (last - first) * item) for dest in dests])

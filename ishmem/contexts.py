@@ -194,7 +194,7 @@ def ctx_create(team: Team | int = TEAM_WORLD, options: int = 0) -> Ctx:
     group.n_pes()  # raises when the team was destroyed
     if len(this.contexts) >= MAX_CONTEXTS:
         raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the most; destroy some")
-    context = Ctx(group, CtxOption(flags), CopyEngine(this.heap.context, this.heap.device))
+    context = Ctx(group, CtxOption(flags), CopyEngine(this.heap.context, this.heap.device, this.heap.far))
     this.contexts.add(context)
     return context
 

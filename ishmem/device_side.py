@@ -55,6 +55,6 @@ def _bind(this: Job) -> None:
     from .kernels import cache, state
 
     heap, settings = this.heap, this.settings
-    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check)
+    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check, heap.proxy is not None)
     state.bind(facts, state.Process(heap.base, this.pe))
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

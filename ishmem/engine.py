@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core
 from .errors import LevelZeroError
 from .ipc import pyze
+
+PIECE = 1 << 20
 
 
 class CopyEngine:
@@ -18,15 +22,20 @@ class CopyEngine:
         outstanding: Whether a copy may not have completed.
     """
 
-    def __init__(self, context: int, device: int) -> None:
+    def __init__(self, context: int, device: int, far: Sequence[range] = ()) -> None:
+        """Make one; ``far`` is memory that the host has mapped and the device does not reach."""
+        self._far = far
         self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
         self._kept: list[Any] = []
         self._lock = threading.Lock()
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
-        """Start a copy; not blocking. ``keep`` is held until it has completed."""
+        """Start a copy; not blocking, unless an end is far. ``keep`` is held until it has completed."""
         if not nbytes:
+            return
+        if any(dest in memory or source in memory for memory in self._far):
+            self._copy_far(dest, source, nbytes)
             return
         with self._lock:
             pyze.append_copy(self._list, dest, source, nbytes)
@@ -37,6 +46,21 @@ class CopyEngine:
         """Start copies, each of destination, source and size, whose memory the caller keeps; not blocking."""
         for dest, source, nbytes in copies:
             self.copy(dest, source, nbytes, None)
+
+    def _copy_far(self, dest: int, source: int, nbytes: int) -> None:
+        """Copy in pieces through a buffer of the host, which does the far end."""
+        buffer = (ctypes.c_char * min(nbytes, PIECE))()
+        place = ctypes.addressof(buffer)
+        for done in range(0, nbytes, PIECE):
+            piece, from_far = min(PIECE, nbytes - done), any(source in memory for memory in self._far)
+            if from_far:
+                ctypes.memmove(place, source + done, piece)
+            with self._lock:
+                to, origin = (dest + done, place) if from_far else (place, source + done)
+                pyze.append_copy(self._list, to, origin, piece)
+                pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
+            if not from_far:
+                ctypes.memmove(dest + done, place, piece)
 
     def quiet(self) -> None:
         """Wait until every copy has completed."""

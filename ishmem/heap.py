@@ -21,7 +21,8 @@ from . import _core, algorithms, profile
 from .allocator import Allocator
 from .errors import IshmemError
 from .ipc import handles, native, pyze, wire
-from .layout import Layout
+from .layout import LINE, Layout
+from .routes import UUID_SIZE, Place, Route, between, uuid_of
 from .table import COLLECTIVES
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import dpnp
 
     from .ipc.exchange import Links
+    from .proxy import Proxy
     from .settings import Settings
 
 DISCRETE_CUTOVER = 16 << 10
@@ -62,7 +64,13 @@ class SymmetricHeap:
         layout: Where the internal part ends.
         allocator: Bookkeeping of the part that users allocate from.
         base: Device address of this PE's heap.
-        peers: Device address of every PE's heap, as seen from this PE.
+        peers: Address of every PE's heap, as seen from this PE: a device address, or of the host's mapping of a heap
+            that this PE's device does not reach.
+        places: The devices of the PEs.
+        routes: How kernels of this PE reach each PE.
+        atomics_by_host: Whether all atomics on a PE's memory are done by hosts, one at a time.
+        locks: What keeps these apart, in memory of each PE's host.
+        proxy: What serves kernels where that is not direct, None when no pair needs it.
     """
 
     def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
@@ -76,6 +84,11 @@ class SymmetricHeap:
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.peers: list[int] = []
+        self.places: list[Place] = []
+        self.routes: list[Route] = []
+        self.atomics_by_host: list[bool] = []
+        self.locks: list[handles.HostMap] = []
+        self.proxy: Proxy | None = None
         self._mappings: list[handles.Mapping] = []
         self._maps: list[handles.HostMap] = []
         self._export = handles.export(self.context, self.base)
@@ -98,7 +111,29 @@ class SymmetricHeap:
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
         """Swap exports with all PEs; collective."""
-        return links.allgather(self._export.pack(), self._export.fds, what="init")
+        place = Place(uuid_of(self.device))
+        lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(lock, LINE)
+            parts = links.allgather(place.uuid + self._export.pack(), [lock, *self._export.fds], what="init")
+        finally:
+            os.close(lock)
+        self.places = [Place(packed[:UUID_SIZE]) for packed, _fds in parts]
+        self.routes = [between(self.device, place.device()) for place in self.places]
+        self._find_atomics(links)
+        return parts
+
+    def _find_atomics(self, links: Links) -> None:
+        """Tell all PEs how this one reaches them, and learn on whose memory atomics are left to the hosts."""
+        coherent = shares_atomics(self.device)
+        told = [part for part, _fds in links.allgather(bytes([coherent, *self.routes]), what="init")]
+        self.atomics_by_host = [
+            not part[0] and any(other[1 + pe] != Route.DIRECT for other in told) for pe, part in enumerate(told)
+        ]
+
+    def kernel_routes(self) -> list[Route]:
+        """Return the routes as kernels take them: no atomics either, where they are left to the hosts."""
+        return [max(route, Route.STORES) if left else route for route, left in zip(self.routes, self.atomics_by_host)]
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.
@@ -114,10 +149,13 @@ class SymmetricHeap:
         finally:
             for _packed, fds in exports:  # those that no call below has taken over
                 wire.close_fds(fds)
-        for peer in self.peers:
-            handles.make_resident(self.context, self.device, peer, self.size)
+        self._configure(settings)
+        self._write_table()
+
+    def _configure(self, settings: Settings) -> None:
+        """Hand the maps and what was measured to the host core."""
         addresses = [each.address for each in self._maps]
-        measured = profile.find(settings, self.queue.sycl_device.name, len(exports))
+        measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         _core.watch_violations(settings.check)
@@ -125,19 +163,45 @@ class SymmetricHeap:
         _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
-        table = struct.pack(f"<{len(self.peers)}q", *(peer - self.base for peer in self.peers))
-        _core.write(self.pe, self.layout.table, table)
+        _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
+
+    def _write_table(self) -> None:
+        """Tell kernels where the heaps are, and start the proxy where they cannot do all by themselves."""
+        # A peer that is not reached has distance 0, this PE's own heap, so that nothing ever goes to a wild address.
+        distances = [self.peers[pe] - self.base if self.reaches(pe) else 0 for pe in range(len(self.peers))]
+        _core.write(self.pe, self.layout.table, struct.pack(f"<{len(distances)}q", *distances))
+        if any(route is not Route.DIRECT for route in self.kernel_routes()):
+            from .proxy import Proxy
+
+            self.proxy = Proxy(self)
 
     def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
+        """Map a PE's heap for the host, and open it for the device where that reaches it."""
+        self.locks.append(handles.map_host(fds[:1], LINE))
         if pe == self.pe:
             self._maps.append(self._own)
             self.peers.append(self.base)
-            return
-        export = handles.Export.unpack(packed)
-        self._maps.append(handles.map_host(fds, self.size, export.place))
-        taken, fds[:] = list(fds), []
+        else:
+            export = handles.Export.unpack(packed[UUID_SIZE:])
+            self._maps.append(handles.map_host(fds[1:], self.size, export.place))
+            self.peers.append(self._open_export(export, fds) if self.reaches(pe) else self._maps[-1].address)
+        if self.reaches(pe):
+            handles.make_resident(self.context, self.device, self.peers[pe], self.size)
+
+    def _open_export(self, export: handles.Export, fds: list[int]) -> int:
+        """Return the device address of a heap; takes over its descriptors."""
+        taken, fds[1:] = fds[1:], []
         self._mappings.append(handles.open_export(self.context, self.device, export, taken))
-        self.peers.append(self._mappings[-1].pointer)
+        return self._mappings[-1].pointer
+
+    def reaches(self, pe: int) -> bool:
+        """Return whether this PE's device loads from and stores to the heap of a PE."""
+        return self.routes[pe] is not Route.STAGED
+
+    @property
+    def far(self) -> list[range]:
+        """The host's mappings of heaps that this PE's device does not reach."""
+        return [range(base, base + self.size) for pe, base in enumerate(self.peers) if not self.reaches(pe)]
 
     def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
         """Return a dpnp array at ``offset`` of this PE's heap."""
@@ -159,13 +223,15 @@ class SymmetricHeap:
 
     def close(self, unmap: bool = True) -> None:
         """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
+        if self.proxy:
+            self.proxy.close()
         _core.reset()
         if not unmap:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
             return
         for mapping in self._mappings:
             mapping.close()
-        for host_map in (*self._maps, self._own):
+        for host_map in (*self._maps, *self.locks, self._own):
             host_map.close()
         self._mappings.clear()
         self._maps.clear()

@@ -145,11 +145,11 @@ def _routes(handles: list[int], pes: int) -> list[list[str]]:
 
 def _route(device: int, peer: int, cutover: int, mapped_atomics: bool) -> str:
     from ishmem.heap import NEVER
+    from ishmem.routes import between
 
     copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {settings_module.format_size(cutover)}"
     atomics = "mapped" if mapped_atomics else "by a kernel"
-    kernels = "none" if _link(device, peer) == "none" else "direct"
-    return f"copies {copies}; atomics {atomics}; kernels {kernels}"
+    return f"copies {copies}; atomics {atomics}; kernels {between(device, peer).words}"
 
 
 def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:

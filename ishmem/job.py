@@ -13,6 +13,7 @@ from . import _core, violations
 from .errors import PeerLost, StateError, SymmetryError
 from .ipc import pyze
 from .layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
+from .proxy import raise_problem as raise_proxy_problem
 from .shape import Shape
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ class Job:
         numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
         """
         self.raise_lost_device()
-        if self.settings.check:
-            violations.raise_violation(self)
+        if self.heap.proxy:
+            raise_proxy_problem()
+        violations.raise_violation(self)
 
     def raise_lost_device(self) -> None:
         """Raise ``LevelZeroError`` when the device is lost to this process."""

@@ -14,6 +14,9 @@ rings      a line and two slots per team                  written by this host, 
 turn       int64                                          used by this PE's kernels
 violation  what kernels found wrong                       written by this PE's kernels
 active     two lines per PE, and whether this PE gave up  written by peers' hosts
+proxy      int64: address of the ring of requests         read by this PE's kernels
+tickets    int64: requests that kernels have begun        used by this PE's kernels, read by this host
+routes     int64 per PE: a `Route`                        read by this PE's kernels
 =========  =============================================  ====================================
 """
 
@@ -27,6 +30,7 @@ LINE = 64
 RECORD = 256
 MEETING_SLOT = 1024
 PAGE = 4096
+RING_SLOTS = 256  # requests of kernels that wait for the proxy
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # from the handle of a team to that of its twin, in which its on-queue collectives meet
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
@@ -159,9 +163,24 @@ class Layout:
         return self.active_set(self.n_pes, 0)
 
     @property
+    def proxy(self) -> int:
+        """Address of the ring in which this PE's kernels post requests to the host."""
+        return self.gave_up + LINE
+
+    @property
+    def tickets(self) -> int:
+        """Number of requests that this PE's kernels have begun."""
+        return self.proxy + LINE
+
+    @property
+    def routes(self) -> int:
+        """The `Route` of this PE's kernels to each PE."""
+        return self.tickets + LINE
+
+    @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.gave_up + LINE, PAGE)
+        return _round_up(self.routes + 8 * self.n_pes, PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

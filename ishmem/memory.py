@@ -330,6 +330,8 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
         check.symmetric(described)
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
     this = job.current()
+    if not this.heap.reaches(number):
+        return None
     return a if number == this.pe else this.heap.peer_array(number, *extent, described.address - this.heap.base, a)
 
 

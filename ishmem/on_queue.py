@@ -326,6 +326,9 @@ def _transfer(
     address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
     if not nbytes:
         return lane.nothing(events)
+    if not job.current().heap.reaches(number):
+        move = rma.put if is_put else rma.get
+        return lane.step(events, lambda: move(dest, source, number, nelems), keep=(dest, source))
     target = _bytes_at(lane, address if is_put else to.address, nbytes, to.device)
     start = _bytes_at(lane, origin.address if is_put else address, nbytes, origin.device)
     return lane.submit(events, lambda before: lane.queue.memcpy_async(target, start, nbytes, before), (dest, source))
@@ -350,6 +353,8 @@ def _strided(routine: str, arguments: tuple[Any, ...], is_put: bool, lane: Lane,
     if not to.device and plan.to_step != plan.nbytes and plan.count > 1:
         raise ValueError(f"{routine}: dest is in host memory, where on-queue forms leave no gaps; dst must be the size "
                          "of a block, or dest an array on the device")  # fmt: skip
+    if not job.current().heap.reaches(check.pe(arguments[-1])):
+        return lane.step(events, lambda: strided.run(routine, *(*arguments, is_put)), keep=(dest, source))
     kept: list[Any] = [dest, source]
     return lane.submit(events, lambda before: _Blocks(lane, plan, to.dtype, kept).copy(to, origin, before), kept)
 

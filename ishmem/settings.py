@@ -25,9 +25,13 @@ SIMULATOR = {
     "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
     "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
     "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
+    "SIM_PEERS": ("atomics", "atomics, access or none", "what a simulated GPU may do with the memory of another card"),
+    "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
+    "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
     "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
+    "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
 """Variables that the simulator reads: default, what is allowed, meaning. See docs/simulator.md."""

@@ -188,7 +188,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
     this.heap.attach(exports, this.settings)
     this.start_teams()
-    this.default_engine = CopyEngine(this.heap.context, this.heap.device)
+    this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
     this.lanes = Lanes(this.heap)
     this.statics = Statics()
     this.active_sets = ActiveSets()

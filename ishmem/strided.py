@@ -37,7 +37,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
 
     Source: OpenSHMEM 1.5, 9.6.1.3 (shmem_iput); ishmem_iput.
     """
-    _put("iput", dest, source, dst, sst, 1, nelems, pe)
+    run("iput", dest, source, dst, sst, 1, nelems, pe, True)
 
 
 def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
@@ -48,7 +48,7 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 
     Source: OpenSHMEM 1.5, 9.6.1.6 (shmem_iget); ishmem_iget.
     """
-    _get("iget", dest, source, dst, sst, 1, nelems, pe)
+    run("iget", dest, source, dst, sst, 1, nelems, pe, False)
 
 
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
@@ -58,7 +58,7 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
 
     Source: ishmemx_ibput.
     """
-    _put("ibput", dest, source, dst, sst, bsize, nblocks, pe)
+    run("ibput", dest, source, dst, sst, bsize, nblocks, pe, True)
 
 
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
@@ -68,7 +68,7 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
 
     Source: ishmemx_ibget.
     """
-    _get("ibget", dest, source, dst, sst, bsize, nblocks, pe)
+    run("ibget", dest, source, dst, sst, bsize, nblocks, pe, False)
 
 
 @kernel_only
@@ -109,15 +109,12 @@ def ibget_work_group(
     """
 
 
-def _put(routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any) -> None:
-    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, True):
-        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=True)
-        job.current().engine.quiet()
-
-
-def _get(routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any) -> None:
-    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, False):
-        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=False)
+def run(
+    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
+) -> None:
+    """Do a strided operation; returns when ``source`` may be reused, or the data are in ``dest``."""
+    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
+        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=is_put)
         job.current().engine.quiet()
 
 

@@ -1,4 +1,7 @@
-"""What kernels found wrong with their arguments, when ``ISHMEM_CHECK`` is set: read and raised on the host."""
+"""What kernels found wrong with their arguments: read and raised on the host.
+
+They look for it when ``ISHMEM_CHECK`` is set, and always for a ``ptr`` that cannot be.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import _core
-from .errors import SymmetryError
+from .errors import IshmemError, SymmetryError
 from .table import RMA_TYPES
 
 if TYPE_CHECKING:
     from .job import Job
 
-NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH = range(1, 8)
+NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
 
 
 _NO_DTYPE = len(RMA_TYPES)
@@ -56,7 +59,8 @@ class Violation(NamedTuple):
         return 8 * len(cls._fields)
 
 
-_ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError}
+_ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
+           UNREACHABLE: IshmemError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -67,8 +71,9 @@ def raise_violation(this: Job) -> None:
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
         ValueError: A team that does not exist, or strides that are not allowed.
+        IshmemError: ``ptr`` of a PE that kernels do not reach.
     """
-    if not this.settings.check:
+    if not this.settings.check and this.heap.proxy is None:
         return
     place = this.heap.layout.violation
     found = Violation(*struct.unpack(_FORMAT, _core.read(this.pe, place, Violation.nbytes())))
@@ -97,6 +102,8 @@ def _words(this: Job, found: Violation) -> str:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {this.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
         return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
+    if found.problem == UNREACHABLE:
+        return f"{call}, for {array}: kernels do not reach PE {found.pe}; on the host ptr returns None for it"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 

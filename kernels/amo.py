@@ -8,6 +8,7 @@ from ishmem import amo
 from ishmem.table import ATOMICS, Atomic, Rmw
 
 from . import arguments
+from .far import atomic_far, has_atomics
 from .guard import allowed, number
 from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
 
@@ -34,7 +35,7 @@ def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, ind
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
     """Register a routine that returns the old value."""
-    run, this = INSTRUCTIONS[routine.rmw], number(routine.name)
+    run, this, rmw = INSTRUCTIONS[routine.rmw], number(routine.name), int(routine.rmw)
 
     def fetch(source, pe, index=0):
         _check(routine, source, (), pe, index)
@@ -42,7 +43,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(source, pe, index=0):
             if allowed(this, source, pe, index, 1):
-                return run(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+                place = address_of(source) + index * source.itemsize
+                if has_atomics(pe):
+                    return run(place + peer_delta(pe), source)
+                return atomic_far(rmw, source, pe, place, 0, 0)
             return zero
 
         return impl
@@ -53,7 +57,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, 1)
+                place = address_of(dest) + index * dest.itemsize
+                if has_atomics(pe):
+                    return run(place + peer_delta(pe), dest, 1)
+                return atomic_far(rmw, dest, pe, place, 1, 0)
             return zero
 
         return impl
@@ -64,7 +71,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value)
+                place = address_of(dest) + index * dest.itemsize
+                if has_atomics(pe):
+                    return run(place + peer_delta(pe), dest, value)
+                return atomic_far(rmw, dest, pe, place, value, 0)
             return zero
 
         return impl
@@ -75,7 +85,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, cond, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                return run(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value, cond)
+                place = address_of(dest) + index * dest.itemsize
+                if has_atomics(pe):
+                    return run(place + peer_delta(pe), dest, value, cond)
+                return atomic_far(rmw, dest, pe, place, value, cond)
             return zero
 
         return impl

@@ -13,8 +13,9 @@ from ishmem.violations import call_word
 from . import arguments, state
 from .collective_forms import register
 from .copy import copy_bytes
+from .far import complete
 from .guard import holds, number
-from .intrinsics import compiled, device, fence, load_word, nothing_of, peer_delta, rank_in, size_of, this_pe
+from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of, this_pe
 from .meeting import (
     PAYLOAD,
     ROOM,
@@ -29,7 +30,7 @@ from .meeting import (
     rally,
     slots_of,
 )  # fmt: skip
-from .strided import copy_steps
+from .strided import copy_steps, move_steps
 from .teams import is_team, team_facts
 
 # ---- synchronisation
@@ -102,7 +103,7 @@ def _sync_work_group(group):
 
 def _barrier():
     def impl():
-        fence()
+        complete()
         collectives.sync_all()
 
     return impl
@@ -175,15 +176,15 @@ def move(facts, arrays, count, steps, route, group):
     from_root, to_root, source_blocks, dest_blocks, _vary = route
     rank, width = rank_in(group), size_of(group)
     if from_root:  # all fetch, at once
-        origin += peer_delta(start + root * stride) + source_blocks * me * count * from_step * item
-        copy_steps(to, origin, to_step, from_step, item, count, rank, width)
+        origin += source_blocks * me * count * from_step * item
+        move_steps(0, start + root * stride, to, origin, to_step, from_step, item, count, rank, width)
         return
     to += dest_blocks * me * count * to_step * item
     for step in range(size):  # each begins with itself, so that no PE is written to by all at once
         member = me + step if me + step < size else me + step - size
         if not to_root or member == root:
-            there, block = to + peer_delta(start + member * stride), source_blocks * member * count * from_step
-            copy_steps(there, origin + block * item, to_step, from_step, item, count, rank, width)
+            block = origin + source_blocks * member * count * from_step * item
+            move_steps(1, start + member * stride, to, block, to_step, from_step, item, count, rank, width)
 
 
 @compiled
@@ -192,12 +193,12 @@ def spread(facts, arrays, count, root, group):
     start, stride, size, me = facts
     first, end = part_of(count, arrays[4], facts)
     to, nbytes = arrays[0] + first * arrays[4], (end - first) * arrays[4]
-    origin = arrays[2] + first * arrays[4] + peer_delta(start + root * stride)
-    copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
+    origin, rank, width = arrays[2] + first * arrays[4], rank_in(group), size_of(group)
+    move_steps(0, start + root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
     rally(group)
     for step in range(1, size):
         member = me + step if me + step < size else me + step - size
-        copy_bytes(to + peer_delta(start + member * stride), to, nbytes, rank_in(group), size_of(group))
+        move_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
 def concatenate(sample, word, arrays, nelems, steps, route, group, team):
@@ -228,8 +229,7 @@ def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
                 copy_bytes(to + place * item, slots + member * MEETING_SLOT + PAYLOAD, share * item, rank, width)
             elif member == me:
                 for other in range(size):
-                    there = to + place * item + peer_delta(start + other * stride)
-                    copy_bytes(there, origin, share * item, rank, width)
+                    move_steps(1, start + other * stride, to + place * item, origin, 1, 1, item, share, rank, width)
             place += share
         if large:
             leave(group, team)

@@ -134,7 +134,10 @@ def nothing_of(_context, array):
 
 @device_intrinsic
 def peer_delta(_context: Any, pe: Any) -> Any:
-    """Return the distance from this PE's heap to that of ``pe``: one load from a table at a constant address."""
+    """Return the distance from this PE's heap to that of ``pe``, which it reaches: see ``reachable`` in far.py.
+
+    One load from a table at a constant address.
+    """
     heap, table = state.process().heap, state.current().layout.table
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -292,6 +295,7 @@ def _word(name: str, mask: int) -> Any:
 atomic_load_word = _word("AtomicLoad", ACQUIRE)
 atomic_store_word = _word("AtomicStore", RELEASE)
 atomic_exchange_word = _word("AtomicExchange", SEQ_CST)
+atomic_add_word = _word("AtomicIAdd", SEQ_CST)
 atomic_load = atomic("AtomicLoad", ACQUIRE, operands=0)
 
 

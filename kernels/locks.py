@@ -11,6 +11,7 @@ from ishmem import amo, locks
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import arguments, state
+from .far import complete
 from .intrinsics import address_of, device, fence, heap_base, this_pe
 
 
@@ -71,7 +72,7 @@ def _clear_lock(lock, index=0):
         me, home = this_pe(), home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
         if word & HOLDERS == me + 1:
-            fence()
+            complete()
             give = (1 << SERVING) - (me + 1)
             if (word >> SERVING) & TICKETS == TICKETS:  # must not carry into the next ticket
                 give -= 1 << NEXT

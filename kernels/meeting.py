@@ -20,10 +20,10 @@ from ishmem.layout import LINE, MEETING_SLOT, MeetingSlot, TeamRecord
 from ishmem.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import arguments, state
+from .far import complete, settle, store_at, store_flag
 from .guard import holds, report
 from .intrinsics import (
     atomic_load_word,
-    atomic_store_word,
     compiled,
     device,
     fence,
@@ -31,11 +31,10 @@ from .intrinsics import (
     group_sum,
     heap_base,
     load_word,
-    peer_delta,
     rank_in,
     store_word,
 )  # fmt: skip
-from .strided import copy_steps, extent
+from .strided import extent, move_steps
 from .teams import is_team, team_facts
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (MeetingSlot.at(field) for field in MeetingSlot._fields)
@@ -158,11 +157,12 @@ def _meet(facts, slots, number, call, count, share):
         start, stride, size, me = facts
         for step in range(1, size + 1):
             member = me + step if me + step < size else me + step - size
-            there = slots + me * MEETING_SLOT + peer_delta(start + member * stride)
-            store_word(there + CALL, call)
-            store_word(there + COUNT, count)
-            store_word(there + SHARE, share)
-            atomic_store_word(there, number)
+            pe, there = start + member * stride, slots + me * MEETING_SLOT
+            store_at(pe, there + CALL, number, call)
+            store_at(pe, there + COUNT, number, count)
+            store_at(pe, there + SHARE, number, share)
+            settle()
+            store_flag(pe, there, number)
         for member in range(size):
             while atomic_load_word(slots + member * MEETING_SLOT) < number:
                 pass
@@ -194,7 +194,7 @@ def _disseminate(team, facts):
         number, line, distance = begin(team), heap_base() + lines + apart * team, 1
         while distance < size:
             member = me + distance if me + distance < size else me + distance - size
-            atomic_store_word(line + peer_delta(start + member * stride), number)
+            store_flag(start + member * stride, line, number)
             while atomic_load_word(line) < number:
                 pass
             distance *= 2
@@ -213,8 +213,9 @@ def post(facts, slots, origin, item, count, steps, route):
         return
     for member in range(size):
         if not to_root or member == root:
-            to = slots + me * MEETING_SLOT + PAYLOAD + peer_delta(start + member * stride)
-            copy_steps(to, origin + source_blocks * member * count * step * item, 1, step, item, count, 0, 1)
+            block = origin + source_blocks * member * count * step * item
+            to = slots + me * MEETING_SLOT + PAYLOAD
+            move_steps(1, start + member * stride, to, block, 1, step, item, count, 0, 1)
 
 
 @compiled
@@ -278,6 +279,6 @@ def leave(group, team):
     """End a collective call that has read or written the memory of other members."""
     rally(group)
     if rank_in(group) == 0:
-        fence()
+        complete()
         disseminate(team, team_facts(team))
     rally(group)

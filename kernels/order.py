@@ -1,7 +1,7 @@
 """Memory ordering inside kernels: the device forms of ``ishmem.order``.
 
-A kernel's stores and atomics go straight to the peer's memory, so nothing is ever outstanding that a
-memory fence for all devices does not order and complete.
+A kernel's stores and atomics go straight to the memory of peers that it reaches, so nothing is outstanding that a
+memory fence for all devices does not order and complete. What the proxy does for others is waited for, if there is any.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from numba_dpex import kernel_api as kapi
 
 from ishmem import order
 
-from .intrinsics import device, fence
+from .far import complete
+from .intrinsics import device
 
 
 def _fence():
-    return lambda: fence()
+    return lambda: complete()
 
 
 def _fence_work_group(group):
     def impl(group):
         kapi.group_barrier(group)
-        fence()
+        complete()
         kapi.group_barrier(group)
 
     return impl

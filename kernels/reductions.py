@@ -14,7 +14,8 @@ from ishmem.layout import MEETING_SLOT
 from ishmem.table import REDUCTIONS
 
 from .collective_forms import register
-from .intrinsics import compiled, device, load, peer_delta, rank_in, size_of, store, zero_of
+from .far import load_at, store_at
+from .intrinsics import compiled, device, load, rank_in, size_of, zero_of
 from .meeting import PAYLOAD, ROOM, Route, enter, leave, part_of, rally
 from .teams import team_facts
 
@@ -58,11 +59,11 @@ def _make(work: Any) -> Any:
 
 
 @compiled
-def origin_of(slots, source, member, facts):
-    """Return where the data of a member are: in its slot, or where there are no slots, in its array."""
+def value_of(slots, source, place, member, facts, sample):
+    """Return what a member has at a place: in its slot, or where there are no slots, in its array."""
     if slots:
-        return slots + member * MEETING_SLOT + PAYLOAD
-    return source + peer_delta(facts[0] + member * facts[1])
+        return load(slots + member * MEETING_SLOT + PAYLOAD + place, sample)
+    return load_at(facts[0] + member * facts[1], source + place, sample)
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
@@ -74,11 +75,11 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
         start, stride, size, me = facts
         low, high = (me, me + 1) if slots else (0, size)
         for i in range(first, end, width):
-            total = load(origin_of(slots, source, 0, facts) + i * item, sample)
+            total = value_of(slots, source, i * item, 0, facts, sample)
             for member in range(1, size):
-                total = combine(total, load(origin_of(slots, source, member, facts) + i * item, sample))
+                total = combine(total, value_of(slots, source, i * item, member, facts, sample))
             for member in range(low, high):
-                store(dest + peer_delta(start + member * stride) + i * item, sample, total)
+                store_at(start + member * stride, dest + i * item, sample, total)
 
     return _make(work)
 
@@ -91,10 +92,9 @@ def _make_scan(inclusive: bool) -> Any:
         for i in range(first, end, width):
             before = sample
             for member in range(size):
-                after = before + load(origin_of(slots, source, member, facts) + i * item, sample)
+                after = before + value_of(slots, source, i * item, member, facts, sample)
                 if not slots or member == me:
-                    to = dest + peer_delta(start + member * stride) + i * item
-                    store(to, sample, after if inclusive else before)
+                    store_at(start + member * stride, dest + i * item, sample, after if inclusive else before)
                 before = after
 
     return _make(work)

@@ -1,6 +1,7 @@
 """Remote memory access inside kernels: the device forms of ``ishmem.rma``.
 
-To a reachable peer each of them is one load from the table of peers, one add, and the loads and stores.
+To a reachable peer each of them is one load from the table of peers, one add, and the loads and stores; for others
+the host does it, see ``ishmem.kernels.far``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from typing import Any
 from numba_dpex import kernel_api as kapi
 
 from ishmem import memory, rma
+from ishmem.violations import UNREACHABLE
 
 from . import arguments
 from .copy import copy_elements
-from .guard import allowed, fits, number
+from .far import GET as FAR_GET, PUT as FAR_PUT, await_ticket, copy_far, load_far, reachable, store_far
+from .guard import allowed, fits, number, report
 from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
 
 PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
@@ -33,7 +36,10 @@ def _put(dest, source, pe, nelems=None):
     def impl(dest, source, pe, nelems=None):
         count = source.size if whole else nelems
         if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
-            copy_elements(dest, address_of(dest) + peer_delta(pe), address_of(source), count, 0, 1)
+            if reachable(pe):
+                copy_elements(dest, address_of(dest) + peer_delta(pe), address_of(source), count, 0, 1)
+            else:
+                await_ticket(copy_far(FAR_PUT, pe, address_of(dest), address_of(source), count * dest.itemsize))
 
     return impl
 
@@ -46,7 +52,10 @@ def _get(dest, source, pe, nelems=None):
     def impl(dest, source, pe, nelems=None):
         count = dest.size if whole else nelems
         if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
-            copy_elements(dest, address_of(dest), address_of(source) + peer_delta(pe), count, 0, 1)
+            if reachable(pe):
+                copy_elements(dest, address_of(dest), address_of(source) + peer_delta(pe), count, 0, 1)
+            else:
+                await_ticket(copy_far(FAR_GET, pe, address_of(source), address_of(dest), count * dest.itemsize))
 
     return impl
 
@@ -60,8 +69,11 @@ def _put_work_group(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
         count = source.size if whole else nelems
         if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
-            to, origin = address_of(dest) + peer_delta(pe), address_of(source)
-            copy_elements(dest, to, origin, count, group_rank(), group_size())
+            to, origin = address_of(dest), address_of(source)
+            if reachable(pe):
+                copy_elements(dest, to + peer_delta(pe), origin, count, group_rank(), group_size())
+            elif group_rank() == 0:
+                await_ticket(copy_far(FAR_PUT, pe, to, origin, count * dest.itemsize))
         kapi.group_barrier(group)
 
     return impl
@@ -76,8 +88,11 @@ def _get_work_group(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
         count = dest.size if whole else nelems
         if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
-            to, origin = address_of(dest), address_of(source) + peer_delta(pe)
-            copy_elements(dest, to, origin, count, group_rank(), group_size())
+            to, origin = address_of(dest), address_of(source)
+            if reachable(pe):
+                copy_elements(dest, to, origin + peer_delta(pe), count, group_rank(), group_size())
+            elif group_rank() == 0:
+                await_ticket(copy_far(FAR_GET, pe, origin, to, count * dest.itemsize))
         kapi.group_barrier(group)
 
     return impl
@@ -99,7 +114,11 @@ def _p(dest, value, pe, index=0):
 
     def impl(dest, value, pe, index=0):
         if allowed(P, dest, pe, index, 1):
-            store(address_of(dest) + peer_delta(pe) + index * dest.itemsize, dest, value)
+            place = address_of(dest) + index * dest.itemsize
+            if reachable(pe):
+                store(place + peer_delta(pe), dest, value)
+            else:
+                store_far(dest, value, pe, place)
 
     return impl
 
@@ -113,7 +132,10 @@ def _g(source, pe, index=0):
 
     def impl(source, pe, index=0):
         if allowed(G, source, pe, index, 1):
-            return load(address_of(source) + peer_delta(pe) + index * source.itemsize, source)
+            place = address_of(source) + index * source.itemsize
+            if reachable(pe):
+                return load(place + peer_delta(pe), source)
+            return load_far(source, pe, place)
         return zero
 
     return impl
@@ -126,7 +148,10 @@ def _ptr(a, pe):
 
     def impl(a, pe):
         if allowed(PTR, a, pe, 0, 0):
-            return at_address(a, address_of(a) + peer_delta(pe))
+            if reachable(pe):
+                return at_address(a, address_of(a) + peer_delta(pe))
+            # A kernel has no None; the host raises, and this PE's own memory is at least there.
+            report(PTR, UNREACHABLE, pe, address_of(a), 0, 0, a.size)
         return a
 
     return impl

@@ -18,12 +18,14 @@ class State:
     Attributes:
         size: Bytes of the heap.
         check: Whether operations check their arguments.
+        proxied: Whether some peers are reached through the proxy, see `ishmem.proxy`.
     """
 
     size: int
     layout: Layout
     n_pes: int
     check: bool = False
+    proxied: bool = False
 
 
 class Process(NamedTuple):

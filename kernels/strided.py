@@ -8,8 +8,9 @@ from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import strided
 
-from . import arguments
+from . import arguments, state
 from .copy import copy_bytes, copy_elements
+from .far import move_far, reachable
 from .guard import allowed, fits, number
 from .intrinsics import address_of, compiled, device, group_rank, group_size, peer_delta
 
@@ -48,6 +49,46 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
             i += size
 
 
+def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+    """Put or get blocks of elements, given the addresses on this PE of both ends; in kernels only."""
+
+
+@device(move_blocks)
+def _move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+    def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+        if reachable(pe):
+            delta = peer_delta(pe)
+            to, origin = to + put * delta, origin + (1 - put) * delta
+            copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
+        else:
+            item = like.itemsize
+            move_far(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
+
+    return impl
+
+
+def move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+    """Do `copy_steps` to or from a PE, given the addresses on this PE of both ends; in kernels only."""
+
+
+@device(move_steps)
+def _move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+    def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+        delta = peer_delta(pe)
+        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
+
+    def either(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+        if reachable(pe):
+            delta = peer_delta(pe)
+            copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
+        elif to_step == 1 and from_step == 1:
+            move_far(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
+        else:
+            move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
+
+    return either if state.current().proxied else near
+
+
 @device_func
 def extent(stride, bsize, nblocks):
     """Return how many elements of an array are reached, the gaps included."""
@@ -55,12 +96,12 @@ def extent(stride, bsize, nblocks):
 
 
 @device_func
-def _put_reachable(dest, source, pe, to_count, from_count):
+def _put_fits(dest, source, pe, to_count, from_count):
     return allowed(PUT, dest, pe, 0, to_count) and fits(PUT, source, from_count)
 
 
 @device_func
-def _get_reachable(dest, source, pe, to_count, from_count):
+def _get_fits(dest, source, pe, to_count, from_count):
     return allowed(GET, source, pe, 0, from_count) and fits(GET, dest, to_count)
 
 
@@ -73,10 +114,9 @@ def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
 
 def _register(name: str, put: int) -> None:
     """Register the routine for blocks ``ib<name>``, that for elements ``i<name>``, and those of groups."""
-    get = 1 - put  # at which end the peer's memory is
     blocks, elements = getattr(strided, f"ib{name}"), getattr(strided, f"i{name}")
     group_blocks = getattr(strided, f"ib{name}_work_group")
-    reachable = (_get_reachable, _put_reachable)[put]
+    fitting = (_get_fits, _put_fits)[put]
 
     @device(blocks)
     def _blocks(dest, source, dst, sst, bsize, nblocks, pe):
@@ -84,10 +124,8 @@ def _register(name: str, put: int) -> None:
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-            if reachable(dest, source, pe, to_count, from_count):
-                delta = peer_delta(pe)
-                to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
-                copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, 0, 1)
+            if fitting(dest, source, pe, to_count, from_count):
+                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
 
         return impl
 
@@ -103,10 +141,9 @@ def _register(name: str, put: int) -> None:
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
             kapi.group_barrier(group)
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-            if reachable(dest, source, pe, to_count, from_count):
-                delta = peer_delta(pe)
-                to, origin = address_of(dest) + put * delta, address_of(source) + get * delta
-                copy_blocks(dest, to, origin, dst, sst, bsize, nblocks, group_rank(), group_size())
+            if fitting(dest, source, pe, to_count, from_count):
+                rank, size = group_rank(), group_size()
+                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
             kapi.group_barrier(group)
 
         return impl

@@ -5,11 +5,11 @@ A handle that is no team of this PE, and one whose team was destroyed, has -1 fo
 
 from __future__ import annotations
 
-from ishmem import teams
+from ishmem import memory, teams
 from ishmem.layout import LINE, TWIN, TeamRecord
 
 from . import arguments, state
-from .intrinsics import address_of, at_address, atomic_load_word, device, heap_base, peer_delta
+from .intrinsics import atomic_load_word, device, heap_base
 
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
@@ -83,6 +83,6 @@ def _team_ptr(team, a, pe):
 
     def impl(team, a, pe):
         start, stride, _size, _me = team_facts(team)
-        return at_address(a, address_of(a) + peer_delta(start + pe * stride))
+        return memory.ptr(a, start + pe * stride)
 
     return impl

@@ -119,7 +119,7 @@ ZE_API ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t dev
     group.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     if (i == 0) group.flags |= ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
     group.maxMemoryFillPatternSize = maxFillPattern;
-    group.numQueues = i == 2 ? 7 : 1;
+    group.numQueues = i == 0 ? settings().engines : i == 1 ? 1 : 7;
   });
 }
 

@@ -58,12 +58,21 @@ ZE_API ze_result_t zeDeviceGetImageProperties(ze_device_handle_t device, ze_devi
   return ZE_RESULT_SUCCESS;
 }
 
+// Tiles of a card reach each other over its own links, as Xe Link does; cards as the setting says.
+static Peers reach(uint32_t device, uint32_t peer) {
+  return device / settings().card == peer / settings().card ? Peers::atomics : settings().peers;
+}
+
+bool canAccess(uint32_t device, uint32_t peer) { return reach(device, peer) != Peers::none; }
+
 ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
                                             ze_device_p2p_properties_t *p) {
   trace(__func__);
   if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  p->flags = ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
+  const Peers found = reach(device->index, peer->index);
+  p->flags = found == Peers::none ? 0 : ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
+  if (found == Peers::atomics) p->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -71,7 +80,7 @@ ZE_API ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_ha
   trace(__func__);
   if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!answer) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *answer = true;
+  *answer = canAccess(device->index, peer->index);
   return ZE_RESULT_SUCCESS;
 }
 

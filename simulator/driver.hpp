@@ -26,6 +26,9 @@ struct Context {
 
 Driver *driver();
 
+// Whether a device may access the memory of another.
+bool canAccess(uint32_t device, uint32_t peer);
+
 // A kernel failed: every later submission and wait answers DEVICE_LOST, or wrong results would pass.
 extern std::atomic<bool> lost;
 

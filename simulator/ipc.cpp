@@ -65,13 +65,14 @@ static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
 }
 
 // Gives the part that a handle stands for; the descriptor is the caller's even when there is no such part.
-static bool openPart(const ze_ipc_mem_handle_t &handle, Part &part, uint8_t *type) {
+static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Part &part, uint8_t *type) {
   size_t held;
+  int owner;
   memcpy(&part.offset, handle.data + offsetof(HandleData, poolOffset), sizeof part.offset);
   part.fd = openDescriptor(handle, type);
-  if (part.fd < 0 || !isMemfd(part.fd, &held) || part.offset >= held || part.offset % pageSize) return false;
+  if (part.fd < 0 || !isMemfd(part.fd, &held, &owner) || part.offset >= held || part.offset % pageSize) return false;
   part.size = held - part.offset;
-  return true;
+  return owner < 0 || canAccess(device->index, (uint32_t)owner);
 }
 
 // As Intel's driver: the handles of all parts; zeMemGetIpcHandle knows only the first.
@@ -96,7 +97,7 @@ static ze_result_t openHandles(ze_device_handle_t device, uint32_t count, const 
   uint8_t type = 0;
   size_t size = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    if (!openPart(handles[i], parts[i], &type)) result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (!openPart(handles[i], device, parts[i], &type)) result = ZE_RESULT_ERROR_INVALID_ARGUMENT;
     size += parts[i].size;
   }
   ze_memory_type_t kind = type == 1 ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE;

@@ -3,34 +3,37 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace simulator {
 
-static const char memfdName[] = "ze_simulator";
+static const char memfdName[] = "ze_simulator %d";
 
 Memory &memory() {
   static Memory *only = new Memory;  // never destroyed: worker threads may outlive main
   return *only;
 }
 
-int createMemfd(size_t size) {
-  int fd = memfd_create(memfdName, MFD_CLOEXEC);
+int createMemfd(size_t size, int device) {
+  char name[64];
+  snprintf(name, sizeof name, memfdName, device);
+  int fd = memfd_create(name, MFD_CLOEXEC);
   if (fd >= 0 && ftruncate(fd, (off_t)size) == 0) return fd;
   if (fd >= 0) close(fd);
   return -1;
 }
 
-bool isMemfd(int fd, size_t *size) {
-  char path[64], target[PATH_MAX] = "", expected[64];
+bool isMemfd(int fd, size_t *size, int *device) {
+  char path[64], target[PATH_MAX] = "";
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  snprintf(expected, sizeof expected, "/memfd:%s", memfdName);
   struct stat status;
   if (readlink(path, target, sizeof target - 1) < 0 || fstat(fd, &status)) return false;
   *size = (size_t)status.st_size;
-  return strncmp(target, expected, strlen(expected)) == 0;
+  const std::string expected = std::string("/memfd:") + memfdName;
+  return sscanf(target, expected.c_str(), device) == 1;
 }
 
 // Reserves more than needed, and gives back what lies outside the aligned part.

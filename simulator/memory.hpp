@@ -67,7 +67,8 @@ struct DeviceWork {
 
 inline size_t wholePages(size_t size) { return (size + pageSize - 1) & ~(pageSize - 1); }
 
-int createMemfd(size_t size);
-bool isMemfd(int fd, size_t *size);
+// A memfd's name says which device it is memory of; -1 for none.
+int createMemfd(size_t size, int device);
+bool isMemfd(int fd, size_t *size, int *device);
 
 }  // namespace simulator

@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdarg>
@@ -109,11 +110,23 @@ static uint32_t slowness() {
   return mine ? (uint32_t)result : 0;
 }
 
+static Peers peers() {
+  std::string mode = text("ISHMEM_SIM_PEERS", "atomics");
+  if (mode == "none") return Peers::none;
+  if (mode == "access") return Peers::access;
+  if (mode != "atomics") complain("ISHMEM_SIM_PEERS=%s is unknown; atomics is used", mode.c_str());
+  return Peers::atomics;
+}
+
 static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
+  s.vectorise = number("ISHMEM_SIM_VECTORISE", 64 << 10);
   s.ipc = ipcMode();
+  s.peers = peers();
+  s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);
+  s.engines = (uint32_t)number("ISHMEM_SIM_ENGINES", 64);
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);
   s.strict = number("ISHMEM_SIM_STRICT", 0);

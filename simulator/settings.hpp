@@ -8,6 +8,7 @@
 namespace simulator {
 
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
+enum class Peers { none, access, atomics };  // what a device may do with the memory of another card
 
 enum class Fault { alloc, ipcOpen, launch, copy };
 const int faultCount = 4;
@@ -16,6 +17,9 @@ extern const char *const faultNames[faultCount];
 struct Settings {
   std::vector<uint32_t> devices;  // indices left after ZE_AFFINITY_MASK
   uint64_t memory;                // bytes per device
+  uint64_t vectorise;             // bytes of the largest module whose kernels are vectorised
+  Peers peers;
+  uint32_t card, engines;  // devices of a card; kernels that a device runs at a time
   IpcMode ipc;
   bool hostAtomics, inlineWork, strict;
   uint64_t failAt[faultCount];  // from which number on a kind of call fails; 0: never

@@ -19,14 +19,14 @@ static bool reserveOn(Device *device, size_t size) {
 
 // Device memory as the drivers lay it out whose format of IPC handles is simulated: at an offset of a pool, or
 // spread over two tiles.
-static bool createParts(ze_memory_type_t type, size_t size, std::vector<Part> &parts) {
+static bool createParts(ze_memory_type_t type, const Device *owner, size_t size, std::vector<Part> &parts) {
   const IpcMode mode = settings().ipc;
   const bool device = type == ZE_MEMORY_TYPE_DEVICE;
   const size_t offset = device && mode != IpcMode::fd && mode != IpcMode::tiles ? poolOffset : 0;
   const size_t first = device && mode == IpcMode::tiles && size > pageSize ? wholePages(size / 2) : size;
   for (size_t done = 0; done < size; done += first) {
     const size_t part = std::min(first, size - done);
-    const int fd = createMemfd(offset + part);
+    const int fd = createMemfd(offset + part, device ? (int)owner->index : -1);
     if (fd < 0) return false;
     parts.push_back({fd, offset, part});
   }
@@ -40,7 +40,7 @@ static ze_result_t allocate(ze_memory_type_t type, Device *device, size_t size, 
   if (device && !reserveOn(device, size)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   ze_result_t result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   std::vector<Part> parts;
-  if (type == ZE_MEMORY_TYPE_SHARED || createParts(type, wholePages(size), parts))
+  if (type == ZE_MEMORY_TYPE_SHARED || createParts(type, device, wholePages(size), parts))
     result = memory().map({size, type, device, false, parts}, alignment, address);
   if (result == ZE_RESULT_SUCCESS) return result;
   for (const Part &part : parts) close(part.fd);

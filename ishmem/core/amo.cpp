@@ -31,6 +31,11 @@ PyObject *run(int rmw, char *at, Type type, PyObject *value, PyObject *cond) {
 
 }  // namespace
 
+uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond) {
+    if (item == 8) return apply(rmw, reinterpret_cast<uint64_t *>(at), value, cond);
+    return apply(rmw, reinterpret_cast<uint32_t *>(at), static_cast<uint32_t>(value), static_cast<uint32_t>(cond));
+}
+
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
     const int rmw = static_cast<int>(code & 0xff);
     const long types = code >> 8;

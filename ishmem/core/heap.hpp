@@ -38,6 +38,7 @@ struct Heap {
     size_t size = 0;
     std::vector<char *> mapped;     // host address of each PE's heap
     size_t cutover = 0;             // from this many bytes on the copy engine copies
+    std::vector<bool> unreachable;  // PEs whose memory this device does not reach: only the host does
     bool host_atomics = false;      // host atomics on mapped memory are atomic for kernels too
     size_t sync_offset = 0;         // of the lines that barrier() writes
     size_t sync_bytes = 0;          // of those of one team
@@ -55,6 +56,11 @@ struct Heap {
 
     // Offset of a symmetric address range that lies in one live allocation, or -1.
     ptrdiff_t offset_of(const char *address, size_t bytes) const;
+
+    size_t cutover_to(Py_ssize_t pe) const {
+        const bool far = pe >= 0 && static_cast<size_t>(pe) < unreachable.size() && unreachable[static_cast<size_t>(pe)];
+        return far ? SIZE_MAX : cutover;
+    }
 
     // Address on `pe` of a range in a static host object of this PE; null when it is not in one.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;

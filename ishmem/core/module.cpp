@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "fastcall.hpp"
+#include "proxy.hpp"
 
 namespace nb = nanobind;
 
@@ -57,6 +58,7 @@ void reset() {
     h.base = nullptr;
     h.size = 0;
     h.mapped.clear();
+    h.unreachable.clear();
     h.clear_live();
     h.violations_watched = false;
     h.busy_engines = 0;
@@ -158,7 +160,24 @@ NB_MODULE(_core, m) {
     m.def("wait_set", [](nb::handle ivars, Py_ssize_t step, nb::handle compare, nb::handle values, nb::handle ignored, nb::handle found, int mode, bool once, double timeout) {
         return steal(wait_set(ivars.ptr(), step, compare.ptr(), values.ptr(), ignored.ptr(), found.ptr(), mode, once, timeout));
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
-    m.def("fence", &fence);
+    m.def("fence", [] {
+        fence();
+        if (drain_proxy() == Interrupted) throw nb::python_error();
+    });
+    m.def("set_unreachable", [](const std::vector<int> &pes) {
+        heap().unreachable.assign(static_cast<size_t>(heap().n_pes), false);
+        for (int pe : pes) heap().unreachable.at(static_cast<size_t>(pe)) = true;
+    });
+    m.def("start_proxy", [](uintptr_t ring, size_t slots, size_t tickets, uintptr_t append_copy, uintptr_t list, uintptr_t staging, size_t room, const std::vector<uintptr_t> &locks) {
+        std::vector<int64_t *> words;
+        for (uintptr_t lock : locks) words.push_back(reinterpret_cast<int64_t *>(lock));
+        const ProxyDevice device = {reinterpret_cast<decltype(ProxyDevice::append_copy)>(append_copy), reinterpret_cast<void *>(list),
+                                    reinterpret_cast<char *>(staging), room};
+        start_proxy(reinterpret_cast<char *>(ring), slots, tickets, device, words);
+    });
+    m.def("stop_proxy", &stop_proxy);
+    m.def("proxy_served", &proxy_served);
+    m.def("proxy_problem", &proxy_problem);
     if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
     bind_collectives(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);

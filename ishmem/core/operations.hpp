@@ -67,6 +67,12 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject
 void on_wait(PyObject *call);
 bool tell_wait(bool goes_on);
 
+// One element in one store.
+void store_element(char *to, const void *from, size_t item);
+
+// An atomic operation on an element of 4 or 8 bytes; returns the old value.
+uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond);
+
 void fence();
 
 // A fence, when that is all there is to do: false when copies may be outstanding or something has gone wrong.

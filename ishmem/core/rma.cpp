@@ -47,6 +47,8 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
 
 }  // namespace
 
+void store_element(char *to, const void *from, size_t item) { move_element(to, static_cast<const char *>(from), item); }
+
 bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
     Py_ssize_t pe;
@@ -54,7 +56,7 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
     if (to.type != from.type || to.type == Other || !(to.order & from.order) || !to.writable) return false;
     if (!count_of(nelems, to, from, count)) return false;
-    if ((to.device || from.device) && count * to.item >= heap().cutover) return false;
+    if ((to.device || from.device) && count * to.item >= heap().cutover_to(pe)) return false;
     copy.bytes = count * to.item;
     copy.item = to.item;
     copy.to = is_put ? heap().remote(to, copy.bytes, pe) : heap().local(to, copy.bytes);
@@ -108,7 +110,7 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return false;
     if (reach_to > to.count || reach_from > from.count) return false;
     const size_t item = to.item, bytes = static_cast<size_t>(blocks.size) * item;
-    if ((to.device || from.device) && bytes >= heap().cutover) return false;
+    if ((to.device || from.device) && bytes >= heap().cutover_to(pe)) return false;
     char *target = is_put ? heap().remote(to, reach_to * item, pe) : heap().local(to, reach_to * item);
     const char *origin = is_put ? heap().local(from, reach_from * item) : heap().remote(from, reach_from * item, pe);
     if (!target || !origin) return false;

@@ -1,0 +1,412 @@
+"""Requests to the proxy, for peers that this PE's kernels cannot reach, or not by atomics: see ``ishmem.proxy``.
+
+A job in which every pair of PEs has loads, stores and atomics compiles none of this: ``reachable`` and ``has_atomics``
+are the constant true there, and the compiler removes the branches.
+
+A request takes a ticket, and the ticket says its slot in the ring and its lap. The ring is in host memory, where a
+device may have no atomics: only plain loads and stores go there, with fences.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba_dpex import device_func
+
+from ishmem.layout import LINE, RING_SLOTS
+from ishmem.routes import Route
+
+from . import state
+from .intrinsics import (
+    GLOBAL,
+    I64,
+    atomic_add_word,
+    atomic_store_word,
+    device,
+    device_intrinsic,
+    fence,
+    heap_base,
+    load,
+    peer_delta,
+    store,
+)
+
+PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
+SLOT, SLOTS = LINE, RING_SLOTS
+TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)
+
+
+def element(like: Any) -> Any:
+    """Return the type of the elements of an array, or of a number itself."""
+    return getattr(like, "dtype", like)
+
+
+def itemsize(array: Any) -> int:
+    """Return the bytes of an element of an array's type, or of a number's."""
+    return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
+
+
+class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
+    def descr(self, buf: list[str]) -> None:
+        super().descr(buf)
+        buf[-1] = buf[-1].replace("load ", "load volatile ", 1)
+
+
+class _VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
+    def descr(self, buf: list[str]) -> None:
+        super().descr(buf)
+        buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
+
+
+def _pointer(builder: Any, address: Any) -> Any:
+    return builder.inttoptr(address, I64.as_pointer(GLOBAL))
+
+
+@device_intrinsic
+def peek(_context, address):
+    """Return the int64 at an address, read at this moment."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        loaded = _VolatileLoad(builder.block, _pointer(builder, arguments[0]))
+        loaded.align = 8
+        builder._insert(loaded)
+        return loaded
+
+    return types.int64(types.int64), code
+
+
+@device_intrinsic
+def poke(_context, address, value):
+    """Write an int64 to an address at this moment."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        stored = _VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
+        stored.align = 8
+        builder._insert(stored)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), code
+
+
+def reachable(pe):
+    """Return whether kernels of this PE load and store at a PE; in kernels only, as all that follow."""
+
+
+def has_atomics(pe):
+    """Return whether kernels of this PE have atomics on the memory of a PE."""
+
+
+def copy_far(kind, pe, remote, local, nbytes):
+    """Let the proxy copy to (``PUT``) or from (``GET``) a PE; returns a ticket to `await_ticket`.
+
+    ``remote`` is this PE's own address of the symmetric memory, ``local`` any device address.
+    """
+
+
+def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
+
+
+def load_at(pe, address, like):
+    """Return the element at a PE, of the dtype of ``like``; ``address`` is this PE's own of the symmetric memory."""
+
+
+def store_at(pe, address, like, value):
+    """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
+
+
+def await_ticket(ticket):
+    """Wait until the proxy has served a request and all before it."""
+
+
+def store_far(dest, value, pe, remote):
+    """Let the proxy store an element of the dtype of ``dest``; does not wait."""
+
+
+def load_far(source, pe, remote):
+    """Let the proxy fetch an element of the dtype of ``source``."""
+
+
+def atomic_far(rmw, dest, pe, remote, value, cond):
+    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
+
+
+def complete():
+    """Complete all operations of this PE's kernels."""
+
+
+def settle():
+    """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
+
+
+def store_flag(pe, address, value):
+    """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
+
+
+def _register_route(host: Any, worst: Route) -> None:
+    """Register the question whether the route to a PE is at least as good as ``worst``."""
+
+    @device(host)
+    def _route(pe):
+        here = state.current()
+        if not here.proxied:
+            return lambda pe: True
+        routes = here.layout.routes
+        return lambda pe: peek(heap_base() + routes + 8 * pe) <= worst
+
+
+_register_route(reachable, Route.STORES)
+_register_route(has_atomics, Route.DIRECT)
+
+
+@device_func
+def _completed(ring):
+    return peek(ring)
+
+
+@device_func
+def _slot(ring, ticket):
+    return ring + SLOT + SLOT * (ticket % SLOTS)
+
+
+@device_func
+def _free(slot, ticket):
+    return peek(slot + TURN) == ticket // SLOTS
+
+
+@device_func
+def _post(slot, ticket, what, pe, offset):
+    poke(slot + WHAT, what)
+    poke(slot + PE, pe)
+    poke(slot + OFFSET, offset)
+    fence()
+    poke(slot + POSTED, ticket // SLOTS + 1)
+
+
+def ring_address():
+    """Return the address of the ring; in kernels only."""
+
+
+def take_ticket():
+    """Return the next ticket; in kernels only."""
+
+
+@device(ring_address)
+def _ring_address():
+    offset = state.current().layout.proxy
+    return lambda: peek(heap_base() + offset)
+
+
+@device(take_ticket)
+def _take_ticket():
+    offset = state.current().layout.tickets
+    return lambda: atomic_add_word(heap_base() + offset, 1)
+
+
+def claim():
+    """Take the next ticket and wait until its slot is free; in kernels only."""
+
+
+@device(claim)
+def _claim():
+    def impl():
+        ticket = take_ticket()
+        slot = _slot(ring_address(), ticket)
+        while not _free(slot, ticket):
+            pass
+        return ticket, slot
+
+    return impl
+
+
+@device(copy_far)
+def _copy_far(kind, pe, remote, local, nbytes):
+    if not state.current().proxied:
+        return lambda kind, pe, remote, local, nbytes: 0
+
+    def impl(kind, pe, remote, local, nbytes):
+        ticket, slot = claim()
+        poke(slot + OPERAND, local)
+        poke(slot + OTHER, nbytes)
+        _post(slot, ticket, kind, pe, remote - heap_base())
+        return ticket
+
+    return impl
+
+
+@device(move_far)
+def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    if not state.current().proxied:
+        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
+
+    def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+        ticket = -1
+        for block in range(rank, count, size):
+            end, start = to + block * to_step, origin + block * from_step
+            ticket = copy_far(PUT, pe, end, start, nbytes) if put else copy_far(GET, pe, start, end, nbytes)
+        if ticket >= 0:
+            await_ticket(ticket)
+
+    return impl
+
+
+@device(await_ticket)
+def _await_ticket(ticket):
+    if not state.current().proxied:
+        return lambda ticket: None
+
+    def impl(ticket):
+        ring = ring_address()
+        while _completed(ring) <= ticket:
+            pass
+        fence()
+
+    return impl
+
+
+@device(store_far)
+def _store_far(dest, value, pe, remote):
+    if not state.current().proxied:
+        return lambda dest, value, pe, remote: None
+    what = STORE | itemsize(dest) << 16
+
+    def impl(dest, value, pe, remote):
+        ticket, slot = claim()
+        store(slot + OPERAND, dest, value)
+        _post(slot, ticket, what, pe, remote - heap_base())
+
+    return impl
+
+
+@device(load_far)
+def _load_far(source, pe, remote):
+    zero, what = element(source)(0), LOAD | itemsize(source) << 16
+    return lambda source, pe, remote: ask(what, source, pe, remote, zero, zero)
+
+
+@device(load_at)
+def _load_at(pe, address, like):
+    if not state.current().proxied:
+        return lambda pe, address, like: load(address + peer_delta(pe), like)
+    return lambda pe, address, like: (
+        load(address + peer_delta(pe), like) if reachable(pe) else load_far(like, pe, address)
+    )
+
+
+@device(store_at)
+def _store_at(pe, address, like, value):
+    if not state.current().proxied:
+        return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
+
+    def impl(pe, address, like, value):
+        if reachable(pe):
+            store(address + peer_delta(pe), like, value)
+        else:
+            store_far(like, value, pe, address)
+
+    return impl
+
+
+@device(atomic_far)
+def _atomic_far(rmw, dest, pe, remote, value, cond):
+    what = ATOMIC | itemsize(dest) << 16
+
+    def impl(rmw, dest, pe, remote, value, cond):
+        if reachable(pe):
+            flush(pe)  # what was stored before must be there before
+        return ask(what | rmw << 8, dest, pe, remote, value, cond)
+
+    return impl
+
+
+def ask(what, like, pe, remote, value, cond):
+    """Post a request that has a result, an element of the dtype of ``like``, and wait for that; in kernels only."""
+
+
+@device(ask)
+def _ask(what, like, pe, remote, value, cond):
+    zero = element(like)(0)
+    if not state.current().proxied:
+        return lambda what, like, pe, remote, value, cond: zero
+
+    def impl(what, like, pe, remote, value, cond):
+        fence()
+        ticket, ring = take_ticket(), ring_address()
+        slot = _slot(ring, ticket)
+        posted, done, result = False, False, zero
+        # In one loop: a work-item that waits for its slot must not hold up one beside it that has to give it up.
+        while not done:
+            if not posted:
+                if _free(slot, ticket):
+                    store(slot + OPERAND, like, value)
+                    store(slot + OPERAND + 8, like, cond)
+                    _post(slot, ticket, what, pe, remote - heap_base())
+                    posted = True
+            elif _completed(ring) > ticket:
+                fence()
+                result = load(slot + OPERAND, like)
+                fence()
+                poke(slot + TURN, ticket // SLOTS + 1)
+                done = True
+        return result
+
+    return impl
+
+
+def flush(pe):
+    """Wait until this PE's stores have arrived at a PE that it reaches: a load does not overtake them."""
+
+
+@device(flush)
+def _flush(pe):
+    def impl(pe):
+        peek(heap_base() + peer_delta(pe))
+        fence()
+
+    return impl
+
+
+@device(complete)
+def _complete():
+    here = state.current()
+    if not here.proxied:
+        return lambda: fence()
+    n_pes, tickets = here.n_pes, here.layout.tickets
+
+    def impl():
+        fence()
+        for pe in range(n_pes):
+            if reachable(pe) and not has_atomics(pe):
+                flush(pe)
+        ring, wanted = ring_address(), peek(heap_base() + tickets)
+        while _completed(ring) < wanted:
+            pass
+        fence()
+
+    return impl
+
+
+@device(settle)
+def _settle():
+    if not state.current().proxied:
+        return lambda: None
+    return lambda: complete()
+
+
+@device(store_flag)
+def _store_flag(pe, address, value):
+    if not state.current().proxied:
+        return lambda pe, address, value: atomic_store_word(address + peer_delta(pe), value)
+    what = STORE | 8 << 16
+
+    def impl(pe, address, value):
+        if has_atomics(pe):
+            atomic_store_word(address + peer_delta(pe), value)
+            return
+        ticket, slot = claim()
+        poke(slot + OPERAND, value)
+        _post(slot, ticket, what, pe, address - heap_base())
+
+    return impl

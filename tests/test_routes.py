@@ -1,0 +1,277 @@
+"""Jobs whose devices do not reach each other, or not by atomics: the same operations with the same results.
+
+The simulator takes the part of such machines. What is checked is what the tests of the operations check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import test_amo
+import test_contexts
+import test_kernels_collectives
+import test_kernels_reductions
+import test_locks
+import test_on_queue
+import test_order
+import test_rma
+import test_signals
+import test_strided
+from common import SAMPLE, dpex, dpnp, kapi
+from pes import Pool, run_program
+
+import ishmem
+from ishmem import _core, job
+from ishmem.errors import IshmemError
+from ishmem.routes import Route
+
+MODES = {
+    "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},
+    "none": {"ISHMEM_SIM_PEERS": "none"},
+    "none, discrete": {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_STRICT": "1"},
+}
+"""Cards on PCIe; cards that do not reach each other; the same with memory that the host reaches by its mapping only."""
+
+ATOMICS: list[tuple[Any, ...]] = [
+    (test_signals.check_payload, "int32"),
+    (test_amo.check_kernel, "float64"),
+    (test_signals.check_kernel, "float64", 5),
+    (test_locks.check_kernel, 4, 0, False),
+    (test_order.check_order, "kernel", "kernel", 10),
+]
+COLLECTIVES: list[tuple[Any, ...]] = [
+    (test_kernels_collectives.check_all, "int32", "group", (1, 300)),
+    (test_kernels_reductions.check_all, "float64", "reals", (3, 150)),
+]
+HOST: list[tuple[Any, ...]] = [
+    (test_rma.check_host_cases, "float16", SAMPLE[::3]),
+    (test_rma.check_elements, "complex128"),
+    (test_rma.check_large, "uint8"),
+    (test_rma.check_off_heap, "float64"),
+    (test_rma.check_shapes,),
+    (test_strided.check_host, "int16"),
+    (test_strided.check_not_symmetric, "float64"),
+    (test_contexts.check_operations,),
+    (test_on_queue.check_copies, "int16"),
+    (test_on_queue.check_strided, "int32"),
+]
+KERNELS: list[tuple[Any, ...]] = [
+    (test_rma.check_kernel_cases, "complex128", SAMPLE[::3]),
+    (test_rma.check_group_cases, "float32", SAMPLE[::3], (7,)),
+    (test_rma.check_kernel_large, "uint8", (3 << 20) + 5),
+    (test_rma.check_many_items,),
+    (test_rma.check_kernel_off_heap,),
+    (test_signals.check_group, 3, (7,)),
+    (test_strided.check_kernel, "int16", (7,)),
+    (test_on_queue.check_collectives,),
+]
+CHECKS = {
+    "PCIe": [*ATOMICS, *COLLECTIVES],
+    "none": [*COLLECTIVES, (test_amo.check_kernel, "uint32"), *KERNELS],
+    "none, discrete": [*HOST, (test_rma.check_kernel_off_heap,)],
+}
+
+
+@pytest.fixture(scope="module")
+def far(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    pool = Pool(2, MODES[request.param])
+    yield pool
+    pool.stop()
+
+
+def on(*modes: str) -> Any:
+    """Run a test in these modes."""
+    return pytest.mark.parametrize("far", modes, indirect=True)
+
+
+def check_routes(wanted: int) -> None:
+    heap, me, n = job.current().heap, ishmem.my_pe(), ishmem.n_pes()
+    assert heap.routes == [Route.DIRECT if pe == me else wanted for pe in range(n)]
+    assert heap.proxy is not None
+    a = ishmem.arange(10)
+    for pe in range(n):
+        assert ishmem.pe_accessible(pe)
+        assert (ishmem.ptr(a, pe) is None) == (heap.routes[pe] == Route.STAGED)
+    assert (ishmem.team_ptr(ishmem.TEAM_WORLD, a, 1 - me) is None) == (wanted == Route.STAGED)
+
+
+@pytest.mark.parametrize(
+    ("far", "wanted"),
+    [("PCIe", Route.STORES), ("none", Route.STAGED), ("none, discrete", Route.STAGED)],
+    indirect=["far"],
+)
+def test_routes(far: Pool, wanted: Route) -> None:
+    far.run(check_routes, wanted)
+
+
+@pytest.mark.parametrize(
+    ("far", "check", "arguments"),
+    [
+        pytest.param(mode, function, arguments, id=f"{mode}-{function.__module__}.{function.__name__}")
+        for mode, checks in CHECKS.items()
+        for function, *arguments in checks
+    ],
+    indirect=["far"],
+)
+def test_operation(far: Pool, check: Callable[..., None], arguments: list[Any]) -> None:
+    far.run(check, *arguments)
+
+
+@on("PCIe", "none")
+def test_contention(far: Pool) -> None:
+    """Atomics of hosts and kernels, of owners and peers, on the same elements: none is lost."""
+    test_amo.check_tickets(far.run(test_amo.everyone))
+
+
+@on("PCIe")
+def test_views(far: Pool) -> None:
+    far.run(test_rma.check_views, "float64")
+    far.run(test_rma.check_ptr_in_kernel)
+
+
+@dpex.kernel
+def use_ptr(item: kapi.Item, a, pe, seen):
+    view = ishmem.ptr(a, pe)
+    seen[0] = view[1]
+
+
+def check_ptr_in_kernel() -> None:
+    a, me = ishmem.array(np.arange(3) + 10 * ishmem.my_pe()), ishmem.my_pe()
+    seen = dpnp.zeros(1, dtype=a.dtype)
+    dpex.call_kernel(use_ptr, kapi.Range(1), a, me, seen)
+    ishmem.quiet()
+    assert int(seen[0]) == 10 * me + 1
+    dpex.call_kernel(use_ptr, kapi.Range(1), a, 1 - me, seen)
+    assert int(seen[0]) == 10 * me + 1, "this PE's own: nothing else is reached"
+    with pytest.raises(IshmemError, match=rf"kernels do not reach PE {1 - me}.*ptr returns None"):
+        ishmem.quiet()
+    ishmem.barrier_all()
+
+
+@on("none", "none, discrete")
+def test_no_ptr_in_kernels(far: Pool) -> None:
+    far.run(check_ptr_in_kernel)
+
+
+# ---- what goes through the proxy, and what does not
+
+
+@dpex.kernel
+def many(item: kapi.Item, a, b, pe):
+    i = item.get_id(0)
+    ishmem.p(a, i + 1, pe, i)
+    ishmem.put(b[i * 4 : i * 4 + 4], a[:4], ishmem.my_pe())
+    ishmem.atomic_add(b, 1, ishmem.my_pe(), 4 * a.size)
+
+
+@dpex.kernel
+def add_to(item: kapi.Item, a, pe):
+    ishmem.atomic_inc(a, pe, 0)
+
+
+def check_counts() -> None:
+    n, pe = 300, 1 - ishmem.my_pe()
+    a, b = ishmem.zeros(n, dtype="int64"), ishmem.zeros(4 * n + 1, dtype="int64")
+    before = _core.proxy_served()
+    dpex.call_kernel(many, kapi.Range(n), a, b, pe)
+    ishmem.quiet()  # completes what the kernel has begun
+    # On PCIe the atomics on this PE's own memory go through the host, otherwise the stores to the peer.
+    assert _core.proxy_served() - before == n
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == list(range(1, n + 1))
+    assert int(b[4 * n]) == n
+    before = _core.proxy_served()
+    dpex.call_kernel(add_to, kapi.Range(n), a, pe)
+    assert _core.proxy_served() - before == n, "more than the ring has slots"
+    ishmem.barrier_all()
+    assert int(a[0]) == n + 1
+
+
+@on("PCIe", "none")
+def test_only_what_must_goes_through_the_host(far: Pool) -> None:
+    far.run(check_counts)
+
+
+@dpex.kernel
+def put_at(item: kapi.Item, a, b, pe, nelems):
+    ishmem.put(a, b, pe, nelems)
+
+
+def check_bad_requests() -> None:
+    a, b, pe = ishmem.zeros(4), dpnp.ones(4), 1 - ishmem.my_pe()
+    dpex.call_kernel(put_at, kapi.Range(1), a, b, pe, 1 << 40)
+    with pytest.raises(IshmemError, match="outside the symmetric heap"):
+        ishmem.quiet()
+    ishmem.barrier_all()
+    dpex.call_kernel(put_at, kapi.Range(1), a, b, pe, 4)
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [1] * 4
+
+
+@on("none", "none, discrete")
+def test_requests_that_make_no_sense(far: Pool) -> None:
+    far.run(check_bad_requests)
+
+
+# ---- four PEs on two cards
+
+
+@pytest.fixture(scope="module")
+def cards() -> Iterator[Pool]:
+    pool = Pool(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
+    yield pool
+    pool.stop()
+
+
+def check_cards() -> None:
+    me = ishmem.my_pe()
+    assert job.current().heap.routes == [Route.DIRECT if pe // 2 == me // 2 else Route.STAGED for pe in range(4)]
+
+
+def test_two_cards(cards: Pool) -> None:
+    cards.run(check_cards)
+    cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
+    cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])
+    cards.run(test_order.check_quiet)
+    test_amo.check_tickets(cards.run(test_amo.everyone))
+
+
+def check_no_proxy() -> None:
+    heap = job.current().heap
+    assert heap.proxy is None
+    assert set(heap.routes) == {Route.DIRECT}
+
+
+@pytest.mark.pes(2)
+def test_no_proxy_where_all_is_direct(pes: Pool) -> None:
+    pes.run(check_no_proxy)
+
+
+# ---- devices that a PE does not see
+
+
+HIDDEN = """
+import os
+os.environ["ZE_AFFINITY_MASK"] = os.environ["ISHMEM_PE"]
+os.environ["ONEAPI_DEVICE_SELECTOR"] = "level_zero:0"
+import numpy as np, ishmem
+with ishmem.init(heap_size="1M"):
+    me = ishmem.my_pe()
+    a = ishmem.zeros(4, dtype="int64")
+    ishmem.put(a, np.full(4, me + 1), 1 - me)
+    ishmem.barrier_all()
+    ishmem.atomic_add(a, 10, 1 - me)
+    ishmem.barrier_all()
+    print(ishmem.job.current().heap.routes[1 - me].name, a.asnumpy().tolist())
+    ishmem.free(a)
+"""
+
+
+def test_a_device_that_is_hidden() -> None:
+    """Nothing tells of its atomics: the safe route."""
+    for coherent in ("1", "0"):
+        done = run_program(HIDDEN, 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent})
+        assert sorted(done.stdout.splitlines()) == ["[0] STORES [12, 2, 2, 2]", "[1] STORES [11, 1, 1, 1]"], done.stderr
