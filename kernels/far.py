@@ -2,40 +2,34 @@
 
 A job in which every pair of PEs has loads, stores and atomics compiles none of this: ``reachable`` and ``has_atomics``
 are the constant true there, and the compiler removes the branches.
-
-A request takes a ticket, and the ticket says its slot in the ring and its lap. The ring is in host memory, where a
-device may have no atomics: only plain loads and stores go there, with fences.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba.core import types
-from numba_dpex import device_func
-
-from ishmem.layout import LINE, RING_SLOTS
 from ishmem.routes import Route
 
 from . import state
-from .intrinsics import (
-    GLOBAL,
-    I64,
-    atomic_add_word,
-    atomic_store_word,
-    device,
-    device_intrinsic,
-    fence,
-    heap_base,
-    load,
-    peer_delta,
-    store,
-)
+from .intrinsics import atomic_store_word, device, fence, heap_base, load, peer_delta, store
+from .ring import (
+    OPERAND,
+    OTHER,
+    SLOTS,
+    TURN,
+    await_ticket,
+    claim,
+    completed,
+    is_free,
+    peek,
+    poke,
+    post,
+    ring_address,
+    slot_of,
+    take_ticket,
+)  # fmt: skip
 
 PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
-SLOT, SLOTS = LINE, RING_SLOTS
-TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)
 
 
 def element(like: Any) -> Any:
@@ -46,48 +40,6 @@ def element(like: Any) -> Any:
 def itemsize(array: Any) -> int:
     """Return the bytes of an element of an array's type, or of a number's."""
     return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
-
-
-class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    def descr(self, buf: list[str]) -> None:
-        super().descr(buf)
-        buf[-1] = buf[-1].replace("load ", "load volatile ", 1)
-
-
-class _VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
-    def descr(self, buf: list[str]) -> None:
-        super().descr(buf)
-        buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
-
-
-def _pointer(builder: Any, address: Any) -> Any:
-    return builder.inttoptr(address, I64.as_pointer(GLOBAL))
-
-
-@device_intrinsic
-def peek(_context, address):
-    """Return the int64 at an address, read at this moment."""
-
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        loaded = _VolatileLoad(builder.block, _pointer(builder, arguments[0]))
-        loaded.align = 8
-        builder._insert(loaded)
-        return loaded
-
-    return types.int64(types.int64), code
-
-
-@device_intrinsic
-def poke(_context, address, value):
-    """Write an int64 to an address at this moment."""
-
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        stored = _VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
-        stored.align = 8
-        builder._insert(stored)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), code
 
 
 def reachable(pe):
@@ -115,10 +67,6 @@ def load_at(pe, address, like):
 
 def store_at(pe, address, like, value):
     """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
-
-
-def await_ticket(ticket):
-    """Wait until the proxy has served a request and all before it."""
 
 
 def store_far(dest, value, pe, remote):
@@ -161,66 +109,6 @@ _register_route(reachable, Route.STORES)
 _register_route(has_atomics, Route.DIRECT)
 
 
-@device_func
-def _completed(ring):
-    return peek(ring)
-
-
-@device_func
-def _slot(ring, ticket):
-    return ring + SLOT + SLOT * (ticket % SLOTS)
-
-
-@device_func
-def _free(slot, ticket):
-    return peek(slot + TURN) == ticket // SLOTS
-
-
-@device_func
-def _post(slot, ticket, what, pe, offset):
-    poke(slot + WHAT, what)
-    poke(slot + PE, pe)
-    poke(slot + OFFSET, offset)
-    fence()
-    poke(slot + POSTED, ticket // SLOTS + 1)
-
-
-def ring_address():
-    """Return the address of the ring; in kernels only."""
-
-
-def take_ticket():
-    """Return the next ticket; in kernels only."""
-
-
-@device(ring_address)
-def _ring_address():
-    offset = state.current().layout.proxy
-    return lambda: peek(heap_base() + offset)
-
-
-@device(take_ticket)
-def _take_ticket():
-    offset = state.current().layout.tickets
-    return lambda: atomic_add_word(heap_base() + offset, 1)
-
-
-def claim():
-    """Take the next ticket and wait until its slot is free; in kernels only."""
-
-
-@device(claim)
-def _claim():
-    def impl():
-        ticket = take_ticket()
-        slot = _slot(ring_address(), ticket)
-        while not _free(slot, ticket):
-            pass
-        return ticket, slot
-
-    return impl
-
-
 @device(copy_far)
 def _copy_far(kind, pe, remote, local, nbytes):
     if not state.current().proxied:
@@ -230,7 +118,7 @@ def _copy_far(kind, pe, remote, local, nbytes):
         ticket, slot = claim()
         poke(slot + OPERAND, local)
         poke(slot + OTHER, nbytes)
-        _post(slot, ticket, kind, pe, remote - heap_base())
+        post(slot, ticket, kind, pe, remote - heap_base())
         return ticket
 
     return impl
@@ -252,20 +140,6 @@ def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size
     return impl
 
 
-@device(await_ticket)
-def _await_ticket(ticket):
-    if not state.current().proxied:
-        return lambda ticket: None
-
-    def impl(ticket):
-        ring = ring_address()
-        while _completed(ring) <= ticket:
-            pass
-        fence()
-
-    return impl
-
-
 @device(store_far)
 def _store_far(dest, value, pe, remote):
     if not state.current().proxied:
@@ -275,7 +149,7 @@ def _store_far(dest, value, pe, remote):
     def impl(dest, value, pe, remote):
         ticket, slot = claim()
         store(slot + OPERAND, dest, value)
-        _post(slot, ticket, what, pe, remote - heap_base())
+        post(slot, ticket, what, pe, remote - heap_base())
 
     return impl
 
@@ -334,17 +208,17 @@ def _ask(what, like, pe, remote, value, cond):
     def impl(what, like, pe, remote, value, cond):
         fence()
         ticket, ring = take_ticket(), ring_address()
-        slot = _slot(ring, ticket)
+        slot = slot_of(ring, ticket)
         posted, done, result = False, False, zero
         # In one loop: a work-item that waits for its slot must not hold up one beside it that has to give it up.
         while not done:
             if not posted:
-                if _free(slot, ticket):
+                if is_free(slot, ticket):
                     store(slot + OPERAND, like, value)
                     store(slot + OPERAND + 8, like, cond)
-                    _post(slot, ticket, what, pe, remote - heap_base())
+                    post(slot, ticket, what, pe, remote - heap_base())
                     posted = True
-            elif _completed(ring) > ticket:
+            elif completed(ring) > ticket:
                 fence()
                 result = load(slot + OPERAND, like)
                 fence()
@@ -381,7 +255,7 @@ def _complete():
             if reachable(pe) and not has_atomics(pe):
                 flush(pe)
         ring, wanted = ring_address(), peek(heap_base() + tickets)
-        while _completed(ring) < wanted:
+        while completed(ring) < wanted:
             pass
         fence()
 
@@ -407,6 +281,6 @@ def _store_flag(pe, address, value):
             return
         ticket, slot = claim()
         poke(slot + OPERAND, value)
-        _post(slot, ticket, what, pe, address - heap_base())
+        post(slot, ticket, what, pe, address - heap_base())
 
     return impl

@@ -15,9 +15,10 @@ from ishmem.violations import UNREACHABLE
 
 from . import arguments
 from .copy import copy_elements
-from .far import GET as FAR_GET, PUT as FAR_PUT, await_ticket, copy_far, load_far, reachable, store_far
+from .far import GET as FAR_GET, PUT as FAR_PUT, copy_far, load_far, reachable, store_far
 from .guard import allowed, fits, number, report
 from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
+from .ring import await_ticket
 
 PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
 
