@@ -120,16 +120,21 @@ def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
 
 def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> NoReturn:
     """Raise what is wrong with the arguments of a call, and make the other PEs raise."""
-    this, group = job.current(), teams.find(team)
+    group = teams.find(team)
     group.shape  # noqa: B018 - raises on a PE that is not in the team, for which nobody waits
     try:
         checked(routine, group, dest, source, **arguments)
         raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
     except Exception as error:
-        text = f"refused: {type(error).__name__}: {error}"
-        if _core.refuse_collective(ROUTINES[routine], group.handle, text.encode()) == _core.PEER_GONE:
-            this.raise_lost(routine)
+        tell_refusal(routine, group, error)
         raise
+
+
+def tell_refusal(routine: str, team: teams.Team, error: Exception) -> None:
+    """Take part in a call with the error that this PE raises, so that the others raise, too."""
+    text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
+    if _core.refuse_collective(ROUTINES[routine], team.handle, text) == _core.PEER_GONE:
+        job.current().raise_lost(routine)
 
 
 def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any) -> None:

@@ -4,19 +4,22 @@ The host of each PE does the call when its turn has come, as ``ishmem.on_queue``
 ``depends``, after the on-queue operation before it on the same queue, and after the on-queue collective before it of
 the same team, whatever its queue. So all PEs of a team issue their on-queue collectives in the same order, on any
 queues. They do not meet the calls that the host makes meanwhile on the same team: each team has a twin for them, of
-the same PEs. Arrays and sizes are checked when the function is called; what the PEs disagree in is raised by the next
-on-queue call on the queue. A team is destroyed after the events of its on-queue collectives have completed.
+the same PEs. Arrays and sizes are checked when the function is called: a PE that refuses its own takes part with the
+refusal. That, or what the PEs disagree in, is raised on the others by the next on-queue call on the queue; a collective
+one is done all the same, as other PEs wait for it. A team is destroyed after the events of its on-queue collectives
+have completed.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import dpctl
 
 from . import collective_route, collectives, job, reductions, teams
-from .lanes import Events, events_of
+from .lanes import Events, Lane, events_of
 from .on_queue import Depends, Queue
 from .teams import TEAM_WORLD, Team
 
@@ -249,13 +252,28 @@ def _call(
     routine: str, dest: Any, source: Any, team: Team | int, queue: Queue, depends: Depends, lists: tuple[Any, ...] = (),
     **arguments: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    this, group, events = job.current(), teams.find(team), events_of(depends)
-    lane, twin = this.lanes.of(queue), group.twin()
+    this, group = job.current(), teams.find(team)
+    lane, twin = this.lanes.of(None), group.twin()
     facts = {name: value for name, value in arguments.items() if name in ("root", "nelems", "dst", "sst")}
-    collective_route.checked(routine, group, dest, source, **facts, lists=lists)
     host = getattr(collectives, routine, None) or getattr(reductions, routine)
+    try:
+        events, lane = events_of(depends), this.lanes.of(queue)
+        collective_route.checked(routine, group, dest, source, **facts, lists=lists)
+    except Exception as error:
+        refusal = error  # "error" does not outlive this clause
+        _submit(this, group, lane, [], lambda: collective_route.tell_refusal(routine, twin, refusal), None)
+        raise
+    action, problem = functools.partial(host, dest, source, **arguments, team=twin), lane.take_problem()
+    event = _submit(this, group, lane, events, action, (dest, source))
+    if problem:
+        raise problem
+    return event
 
+
+def _submit(
+    this: job.Job, group: Team, lane: Lane, events: Events, action: Callable[[], None], keep: Any
+) -> dpctl.SyclEvent:
     def submit(before: Events) -> dpctl.SyclEvent:
-        return lane.step(before, lambda: host(dest, source, **arguments, team=twin), keep=(dest, source))
+        return lane.step(before, action, keep=keep, collective=True)
 
     return this.lanes.in_turn(group.handle, events, submit)

@@ -106,22 +106,31 @@ class Lane:
         """Return the lock that keeps the operations of other threads from between those of this one."""
         return self._lock
 
-    def submit(self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any) -> dpctl.SyclEvent:
-        """Submit commands that start after ``depends`` and after the operation before."""
+    def submit(
+        self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
+    ) -> dpctl.SyclEvent:
+        """Submit commands that start after ``depends`` and after the operation before.
+
+        Here and in ``step``: the error of an earlier step is raised instead, unless this is a part of a collective
+        operation, for which other PEs wait: its caller takes the error before, and raises it afterwards.
+        """
         with self._lock, job.current().naming_loss():
-            self._raise_problem()
+            if not collective:
+                self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
     def step(
-        self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None
-    ) -> dpctl.SyclEvent:
+        self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None,
+        collective: bool = False,
+    ) -> dpctl.SyclEvent:  # fmt: skip
         """Let the host do ``action`` after ``depends`` and the operation before.
 
         ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied; ``keep``
         is held until all is done.
         """
         with self._lock, job.current().naming_loss():
-            self._raise_problem()
+            if not collective:
+                self._raise_problem()
             before = self._before(depends)
             if self.queue.is_in_order:  # what the user has submitted comes before, too
                 before = [self._mark(before)]
@@ -132,9 +141,9 @@ class Lane:
             self._steps.put((before, action, gate))
             return self._record(event, (result, keep), gate)
 
-    def nothing(self, depends: Events) -> dpctl.SyclEvent:
+    def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
         """Return an event that comes after ``depends`` and the operation before."""
-        return self.submit(depends, self._mark, None)
+        return self.submit(depends, self._mark, None, collective)
 
     def _mark(self, before: Events) -> dpctl.SyclEvent:
         return self.queue.memcpy_async(self._nothing, self._nothing, 1, before)
@@ -152,9 +161,13 @@ class Lane:
         self._last = event
         return event
 
-    def _raise_problem(self) -> None:
+    def take_problem(self) -> Exception | None:
+        """Return the error of an earlier step, which is then no longer to be raised."""
         problem, self.problem = self.problem, None
-        if problem is not None:
+        return problem
+
+    def _raise_problem(self) -> None:
+        if problem := self.take_problem():
             raise problem
 
     def _start_thread(self) -> None:

@@ -466,13 +466,27 @@ def _result_view(ret: Any) -> check.View:
 
 
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    lanes = job.current().lanes
+    try:
+        lane, events = lanes.of(queue), events_of(depends)
+    except Exception:
+        _submit_collective(name, team, lanes.of(None), [])  # the other PEs' kernels wait for it
+        raise
+    problem = lane.take_problem()
+    event = _submit_collective(name, team, lane, events)
+    if problem:
+        raise problem
+    return event
+
+
+def _submit_collective(name: str, team: int, lane: Lane, events: Events) -> dpctl.SyclEvent:
     from .kernels.on_queue import launch
 
-    lanes, lane = job.current().lanes, _lane(queue)
+    lanes = job.current().lanes
 
     def submit(before: Events) -> dpctl.SyclEvent:
         with lane.together():
-            ready = lane.nothing(before)
-            return lane.nothing([launch(name, team, lanes.anchor, ready)])
+            ready = lane.nothing(before, collective=True)
+            return lane.nothing([launch(name, team, lanes.anchor, ready)], collective=True)
 
-    return lanes.in_turn(team, events_of(depends), submit)
+    return lanes.in_turn(team, events, submit)

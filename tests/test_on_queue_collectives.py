@@ -176,3 +176,56 @@ def check_errors() -> None:
 @pytest.mark.pes(1, 2)
 def test_errors(pes: Pool) -> None:
     pes.run(check_errors)
+
+
+def check_refusal(refusing: int) -> None:
+    """One PE refuses its own arguments: nobody waits for it in vain, and the others hear why."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b, local = ishmem.zeros(4 * n, dtype="i4"), ishmem.full(4, me, dtype="i4"), dpnp.zeros(4, dtype="i4")
+    queue, world = new_queue(a), ishmem.TEAM_WORLD
+    for error, words, call, good, bad in (
+        (ishmem.SymmetryError, "not on the symmetric heap", ishmem.fcollect_on_queue, (a, b), (a, local)),
+        (IndexError, f"root is {n}", ishmem.broadcast_on_queue, (a[:4], b, 0), (a[:4], b, n)),
+        (ValueError, "elements", ishmem.alltoalls_on_queue, (a, a[:n], 1, 1, 0), (a, b, 9, 9, 99)),
+        (ValueError, "counts has 1", ishmem.gatherv_on_queue, (a, b, [4] * n, 0), (a, b, [1] if n > 1 else [], 0)),
+        (TypeError, "dtype float32", ishmem.and_reduce_on_queue, (a[:4], b), (b.astype("f4"), b.astype("f4"))),
+        (TypeError, "SyclQueue, got str", ishmem.sum_reduce_on_queue, (a[:4], b), (a[:4], b, world, None, "gpu")),
+        (TypeError, "SyclEvent, got int", ishmem.sum_inscan_on_queue, (a[:4], b), (a[:4], b, world, None, None, [3])),
+    ):
+        if call is ishmem.gatherv_on_queue and n == 1:
+            continue
+        if me == refusing:
+            with pytest.raises(error, match=words):
+                call(*bad)
+            event = ishmem.fcollect_on_queue(a, b, sycl_queue=queue)
+        else:
+            call(*good, sycl_queue=queue).wait()
+            with pytest.raises(ishmem.SymmetryError, match=rf"PE {refusing}: .* refused: {error.__name__}: .*{words}"):
+                ishmem.fcollect_on_queue(a, b, sycl_queue=queue)
+            event = ishmem.quiet_on_queue(queue)
+        event.wait()
+        same(a, np.repeat(np.arange(n), 4).astype("i4"))
+        ishmem.barrier_all()
+    check_barrier_of_errors(me == refusing, a, b, queue)
+
+
+def check_barrier_of_errors(refuses: bool, a: Any, b: Any, queue: dpctl.SyclQueue) -> None:
+    """A PE that raises an error in an on-queue barrier takes part in it."""
+    if refuses:
+        with pytest.raises(ValueError, match="nelems is 99"):
+            ishmem.fcollect_on_queue(a, b, nelems=99)
+        ishmem.barrier_all_on_queue(queue).wait()
+        with pytest.raises(TypeError, match="SyclQueue, got str"):
+            ishmem.barrier_all_on_queue("gpu")
+    else:
+        ishmem.fcollect_on_queue(a, b, sycl_queue=queue).wait()
+        with pytest.raises(ishmem.SymmetryError, match="nelems is 99"):
+            ishmem.barrier_all_on_queue(queue)
+        ishmem.barrier_all_on_queue(queue).wait()
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(1, 2, 3)
+def test_refusal(pes: Pool) -> None:
+    for refusing in range(min(pes.n, 2)):
+        pes.run(check_refusal, refusing)

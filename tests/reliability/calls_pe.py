@@ -16,6 +16,7 @@ import decimal
 import faulthandler
 import inspect
 import json
+import logging
 import mmap
 import os
 import random
@@ -38,13 +39,13 @@ DOCUMENTED = (ishmem.IshmemError, TypeError, ValueError, IndexError, MemoryError
 PATIENCE = 30.0
 """Seconds that one call may take."""
 
-NEVER = {"finalize", "free_all", "lock", *collectives_on_queue.__all__}
-# Would end the job, or what this program works with; a generator; wait for PEs that refuse their own arguments.
+NEVER = {"finalize", "free_all", "lock"}  # would end the job, or what this program works with; a generator
+ON_QUEUE = set(collectives_on_queue.__all__)
 COLLECTIVE = {
     "align", "arange", "array", "barrier_all_on_queue", "calloc", "empty", "empty_like", "free", "full", "full_like",
     "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "static", "sync_all_on_queue", "team_destroy",
     "team_split_2d", "team_split_strided", "team_sync_on_queue", "zeros", "zeros_like",
-    *collectives.__all__, *(name for name in ishmem.__all__ if name.endswith(("_reduce", "scan"))),
+    *collectives.__all__, *ON_QUEUE, *(name for name in ishmem.__all__ if name.endswith(("_reduce", "scan"))),
 }  # fmt: skip
 ARRAYS = {"dest", "source", "ivar", "ivars", "sig_addr", "fetch", "a", "lock", "ret"}
 TEAMS = {"team", "parent_team", "src_team", "dest_team"}
@@ -68,6 +69,7 @@ class Pool:
         self.contexts = [ishmem.CTX_DEFAULT, ishmem.ctx_create(), ishmem.ctx_create(ishmem.TEAM_NODE)]
         self.odd_things = [self.team, destroyed, ishmem.TEAM_INVALID, closed, ishmem.CTX_INVALID, 63, 64, -1]
         self.things = [*_scalars(), *_objects(), *self.odd_things]
+        self.queues = [None, *(thing for thing in self.things if isinstance(thing, dpctl.SyclQueue))]
 
     def _views(self) -> list[Any]:
         a, f = self.symmetric["int64"], self.symmetric["float64"]
@@ -180,7 +182,10 @@ class Caller:
             result.destroy()
 
     def _collective(self, name: str) -> None:
-        each = self.own if self.shared.random() < 0.5 and not name.endswith("_on_queue") else self.shared
+        may_differ = name in ON_QUEUE or not name.endswith("_on_queue")  # a kernel hears of no refusal
+        each = self.own if self.shared.random() < 0.5 and may_differ else self.shared
+        with contextlib.suppress(*DOCUMENTED):  # errors of earlier calls
+            self._settle()
         fresh = ishmem.zeros(8, dtype="int64") if name in ("free", "realloc") else None
         result = self._call(name, *self._arguments(name, self.shared, each, fresh))
         raised = isinstance(result, Exception)
@@ -210,6 +215,8 @@ class Caller:
             result = self.routines[name](*arguments, **keywords)
             if isinstance(result, dpctl.SyclEvent):
                 result.wait()
+            if name in ON_QUEUE:
+                self._settle()
             self.counts["returned"] += 1
             self.doing += " returned"
         except Exception as error:
@@ -217,6 +224,11 @@ class Caller:
             self.doing += f" -> {type(error).__name__}: {str(error)[:300]}"
             return error
         return result
+
+    def _settle(self) -> None:
+        """Raise what the on-queue calls before have met."""
+        for queue in self.pool.queues:
+            ishmem.quiet_on_queue(queue).wait()
 
     def _count(self, error: Exception) -> None:
         self.counts[type(error).__name__] += 1
@@ -370,6 +382,7 @@ def main() -> int:
     options = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
+    logging.getLogger("ishmem").setLevel(logging.CRITICAL)  # tells of the errors that on-queue calls keep for later
     ishmem.init("16M")
     caller = Caller(options.seed)
     threading.Thread(target=watch, args=(caller,), daemon=True).start()
