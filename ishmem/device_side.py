@@ -55,6 +55,7 @@ def _bind(this: Job) -> None:
     from .kernels import cache, state
 
     heap, settings = this.heap, this.settings
-    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check, heap.proxy is not None)
+    proxied = heap.proxy is not None
+    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check, proxied, this.no_waits)
     state.bind(facts, state.Process(heap.base, this.pe))
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

@@ -44,6 +44,7 @@ class Job:
     board: Board
     waits: Waits
     processes: list[int]  # of all PEs
+    no_waits: str  # why kernels may not wait for other PEs; empty when they may
 
     def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings

@@ -25,6 +25,7 @@ from dpctl.tensor import _tensor_impl
 
 from . import check, job, order, rma, signals, strided, sync, sync_sets, teams, views
 from .constants import SignalOp
+from .errors import IshmemError
 from .heap import UsmRange
 from .lanes import Events, Lane, events_of, in_slices
 from .table import SIGNAL_TYPES
@@ -466,6 +467,8 @@ def _result_view(ret: Any) -> check.View:
 
 
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    if reason := job.current().no_waits:
+        raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
     lanes = job.current().lanes
     try:
         lane, events = lanes.of(queue), events_of(depends)

@@ -29,6 +29,7 @@ SIMULATOR = {
     "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
     "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
+    "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
     "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
     "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
@@ -179,6 +180,11 @@ class Settings(BaseSettings):
         "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
     )
     kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; the oldest go first")
+    shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
+        "refuse",
+        "refuse or allow",
+        "kernels that wait for other PEs, where more PEs share a GPU than it runs kernels of at a time",
+    )
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )

@@ -183,10 +183,12 @@ def _board(place: Place, settings: Any) -> Board | None:
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from .active_sets import ActiveSets
     from .engine import CopyEngine
+    from . import sharing
     from .lanes import Lanes
     from .statics import Statics
 
     this.heap.attach(exports, this.settings)
+    this.no_waits = sharing.reason(this)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
     this.lanes = Lanes(this.heap)

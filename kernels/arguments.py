@@ -8,12 +8,19 @@ from numba.core import types
 
 from ishmem.table import RMA_TYPES, refusal
 
+from . import state
 from .intrinsics import require
 
 
 def absent(argument: Any) -> bool:
     """Whether an optional argument was left out."""
     return argument is None or isinstance(argument, (types.Omitted, types.NoneType))
+
+
+def may_wait(routine: str) -> None:
+    """Require that kernels of several PEs run at a time, since this one is to wait for others."""
+    reason = state.current().no_waits
+    require(not reason, f"{routine} in a kernel: {reason}")
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:

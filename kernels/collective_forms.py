@@ -18,6 +18,7 @@ def _check(
     name: str, routine: int, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
 ) -> int:
     """Check the types of a call while its kernel compiles; return the word that stands for the call."""
+    arguments.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
         arguments.array(name, argument, kind, types)
     arguments.contiguous(name, dest=dest, source=source)

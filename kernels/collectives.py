@@ -56,6 +56,7 @@ def _synchronize(team, facts):
 
 
 def _sync():
+    arguments.may_wait("sync_all")
     # The facts of the world are constants here, where ``team_sync`` loads them.
     world, n_pes = 0, state.current().n_pes
 
@@ -66,6 +67,7 @@ def _sync():
 
 
 def _team_sync(team):
+    arguments.may_wait("team_sync")
     arguments.integer("team_sync", "team", team)
 
     def impl(team):
@@ -78,6 +80,7 @@ def _team_sync(team):
 
 
 def _team_sync_work_group(team, group):
+    arguments.may_wait("team_sync_work_group")
     arguments.integer("team_sync_work_group", "team", team)
 
     def impl(team, group):
@@ -92,6 +95,8 @@ def _team_sync_work_group(team, group):
 
 
 def _sync_work_group(group):
+    arguments.may_wait("sync_all_work_group")
+
     def impl(group):
         rally(group)
         if rank_in(group) == 0:
@@ -102,6 +107,8 @@ def _sync_work_group(group):
 
 
 def _barrier():
+    arguments.may_wait("barrier_all")
+
     def impl():
         complete()
         collectives.sync_all()
@@ -110,6 +117,8 @@ def _barrier():
 
 
 def _barrier_work_group(group):
+    arguments.may_wait("barrier_all_work_group")
+
     def impl(group):
         rally(group)
         if rank_in(group) == 0:

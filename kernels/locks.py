@@ -33,6 +33,7 @@ def _home_of(lock, index):
 
 @device(locks.set_lock)
 def _set_lock(lock, index=0):
+    arguments.may_wait("set_lock")
     _check("set_lock", lock, index)
 
     def impl(lock, index=0):

@@ -109,6 +109,7 @@ def _signal_set(sig_addr, signal, pe, index=0):
 
 @device(signals.signal_wait_until)
 def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
+    arguments.may_wait("signal_wait_until")
     _check("signal_wait_until", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, index=0):
@@ -125,6 +126,7 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
 
 @device(signals.signal_wait_until_work_group)
 def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
+    arguments.may_wait("signal_wait_until_work_group")
     _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, group, index=0):

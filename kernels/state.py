@@ -19,6 +19,7 @@ class State:
         size: Bytes of the heap.
         check: Whether operations check their arguments.
         proxied: Whether some peers are reached through the proxy, see `ishmem.proxy`.
+        no_waits: Why kernels of this job may not wait for other PEs; empty when they may.
     """
 
     size: int
@@ -26,6 +27,7 @@ class State:
     n_pes: int
     check: bool = False
     proxied: bool = False
+    no_waits: str = ""
 
 
 class Process(NamedTuple):

@@ -51,6 +51,7 @@ def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
 
 @device(sync.wait_until)
 def _wait_until(ivar, cmp, cmp_value, index=0):
+    arguments.may_wait("wait_until")
     dtype = _check("wait_until", ivar, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0):
@@ -79,6 +80,7 @@ def _test(ivar, cmp, cmp_value, index=0):
 
 @device(sync.wait_until_work_group)
 def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
+    arguments.may_wait("wait_until_work_group")
     _check("wait_until_work_group", ivar, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, group, index=0):

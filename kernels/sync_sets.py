@@ -194,6 +194,8 @@ device(wait_until_some)(_until(test_some, 0))
 
 
 def _check(routine: str, ivars: Any, wanted: Any, status: Any) -> None:
+    if routine.startswith("wait"):
+        arguments.may_wait(routine)
     arguments.array(routine, "ivars", ivars, WAIT_TYPES)
     require(ivars.ndim == 1, f"{routine}: ivars has {ivars.ndim} dimensions; pass a 1-D array or slice")
     if "_vector" in routine:
