@@ -181,9 +181,9 @@ def _board(place: Place, settings: Any) -> Board | None:
 
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
+    from . import sharing
     from .active_sets import ActiveSets
     from .engine import CopyEngine
-    from . import sharing
     from .lanes import Lanes
     from .statics import Statics
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pes import run_program
@@ -45,7 +44,8 @@ REFUSED = """
 WAITS = {
     "wait_until": "(a, 1, 0)", "signal_wait_until": "(s, 1, 0)", "set_lock": "(a)",
     "wait_until_all": "(a, 1, 0)", "wait_until_any": "(a, 1, 0)", "wait_until_some": "(a, b, 1, 0)",
-    "wait_until_all_vector": "(a, 1, b)", "wait_until_any_vector": "(a, 1, b)", "wait_until_some_vector": "(a, b, 1, b)",
+    "wait_until_all_vector": "(a, 1, b)", "wait_until_any_vector": "(a, 1, b)",
+    "wait_until_some_vector": "(a, b, 1, b)",
     "sync_all": "()", "barrier_all": "()", "team_sync": "(0)", "broadcast": "(a, b, 0)", "fcollect": "(a, b)",
     "alltoall": "(a, b)", "alltoalls": "(a, b, 1, 1, 1)", "gather": "(a, b, 0)", "scatter": "(a, b, 0)",
     "collect": "(a, b)", "sum_reduce": "(a, b)", "max_reduce": "(a, b)", "sum_inscan": "(a, b)",
@@ -133,6 +133,6 @@ def test_alone_on_a_device() -> None:
 def test_words() -> None:
     assert sharing.describe([0, 2], 2) == sharing.describe([3], 1) == ""
     words = sharing.describe([0, 2, 3], 2)
-    assert re.match("PEs 0, 2, 3 share one device, which runs kernels of 2 of them at a time, so .* may never end", words)
+    assert words.startswith("PEs 0, 2, 3 share one device, which runs kernels of 2 of them at a time, so a kernel")
     for advice in ("one PE for each device or tile", "ZEX_NUMBER_OF_CCS", "wait on the host", "ISHMEM_SHARED_DEVICE"):
         assert advice in words
