@@ -29,7 +29,6 @@ SIMULATOR = {
     "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
     "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
-    "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
     "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
     "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),

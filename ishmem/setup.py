@@ -188,7 +188,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from .statics import Statics
 
     this.heap.attach(exports, this.settings)
-    this.no_waits = sharing.reason(this)
+    this.no_waits = "" if this.settings.shared_device == "allow" else sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
     this.lanes = Lanes(this.heap)

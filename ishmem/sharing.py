@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING
 from .ipc import pyze
 
 if TYPE_CHECKING:
-    from .job import Job
-
-UUID_SIZE = 16
+    from .heap import SymmetricHeap
 
 
-def reason(this: Job) -> str:
-    """Return why no kernel of the job may wait for other PEs, empty when it may; collective, the same on all PEs."""
-    device = this.heap.device
-    told = bytes(pyze.device_properties(device).uuid) + engines(device).to_bytes(4, "little")
-    parts = [part for part, _fds in this.links.allgather(told, what="init")]
-    if this.settings.shared_device == "allow":
-        return ""
-    for one in dict.fromkeys(parts):
-        pes = [pe for pe, other in enumerate(parts) if other == one]
-        if words := describe(pes, int.from_bytes(one[UUID_SIZE:], "little")):
+def reason(heap: SymmetricHeap) -> str:
+    """Return why no kernel of the job may wait for other PEs, empty when it may; the same on all PEs."""
+    for place in dict.fromkeys(heap.places):
+        pes = [pe for pe, other in enumerate(heap.places) if other == place]
+        if words := describe(pes, engines(place.device() or heap.device)):
             return words
     return ""
 

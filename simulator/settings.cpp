@@ -130,7 +130,6 @@ static Settings read() {
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);
   s.strict = number("ISHMEM_SIM_STRICT", 0);
-  s.engines = (uint32_t)number("ISHMEM_SIM_ENGINES", 64);
   readFaults(s.failAt);
   s.slow = slowness();
   s.trace = (int)number("ISHMEM_SIM_TRACE", 0);

@@ -22,7 +22,6 @@ struct Settings {
   uint32_t card, engines;  // devices of a card; kernels that a device runs at a time
   IpcMode ipc;
   bool hostAtomics, inlineWork, strict;
-  uint32_t engines;             // kernels that a device runs at a time
   uint64_t failAt[faultCount];  // from which number on a kind of call fails; 0: never
   uint32_t slow;                // microseconds that each command takes longer
   int trace;
