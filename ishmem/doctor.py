@@ -191,6 +191,7 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
 
 
 _DEVICES = """
+from pathlib import Path
 from ishmem import stack
 print(stack.load())
 from ishmem.ipc import pyze
@@ -198,6 +199,15 @@ handles = [device for driver in pyze.drivers() for device in pyze.devices(driver
 print(len(handles))
 import dpctl
 print(len(dpctl.get_devices(backend="level_zero", device_type="gpu")))
+for driver in pyze.drivers():
+    print("driver", pyze.driver_properties(driver).driverVersion, *pyze.api_version(driver))
+loader = Path(stack.loaded_loader() or "")
+for name in ("zeDeviceGetRootDevice", "zeCommandListHostSynchronize", "zeImageViewCreateExt"):  # SYCL binds them
+    if loader.is_file() and name.encode() not in loader.read_bytes():
+        print("lacks", loader, name)
+from ishmem.sharing import engines
+for a in handles:
+    print("engines", engines(a))
 for a in handles:
     for b in handles:
         if a != b and not pyze.can_access_peer(a, b):
@@ -216,7 +226,13 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
         yield wrong(f"no device can be used: {_last(done)}", "install the driver (libze1, libze-intel-gpu1), or --sim")
         return
     kind, seen, of_sycl, *pairs = done.stdout.splitlines()
-    yield ok(f"{'the simulator' if kind == 'sim' else 'the driver'} shows {seen} devices")
+    name = "the simulator" if kind == "sim" else "the driver"
+    if seen == "0":
+        mask = environ.get("ZE_AFFINITY_MASK")
+        yield wrong(f"{name} shows no device", f"unset ZE_AFFINITY_MASK, now {mask}" if mask else "install the driver")
+    else:
+        yield ok(f"{name} shows {seen} devices")
+    yield from _driver([line.split() for line in pairs], kind == "sim")
     if seen != of_sycl and not environ.get("ONEAPI_DEVICE_SELECTOR"):
         yield wrong(f"SYCL sees {of_sycl} devices, Level Zero {seen}", "pip install intel-cmplr-lib-ur==2024.2.2")
     apart = [line.split()[1:] for line in pairs if line.startswith("none")]
@@ -225,6 +241,21 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     weak = [line.split()[1:] for line in pairs if line.startswith("no-atomics")]
     if weak:
         yield warning(f"no peer atomics between devices {weak}", "nothing on PCIe; atomics take a slower route")
+
+
+def _driver(facts: list[list[str]], simulated: bool) -> Iterator[Finding]:
+    """Say what the driver, the loader and the compute queues of the devices are."""
+    for version, *level in (fact[1:] for fact in facts if fact[0] == "driver"):
+        number = int(version)
+        yield ok(f"driver {number >> 24}.{number >> 16 & 255}.{number & 65535}, Level Zero {'.'.join(level)}")
+    lacks = [fact[1:] for fact in facts if fact[0] == "lacks"]
+    if lacks and not simulated:  # the simulator has them
+        names = ", ".join(name for _loader, name in lacks)
+        yield wrong(f"the loader {lacks[0][0]} lacks {names}, which SYCL needs", "install level-zero 1.15 or later")
+    engines = [int(fact[1]) for fact in facts if fact[0] == "engines"]
+    if engines:
+        one = "one PE for each device, or kernels cannot wait for other PEs"
+        yield ok(f"a device runs kernels of {min(engines)} processes at a time{f': {one}' * (min(engines) == 1)}")
 
 
 # ---- the operating system

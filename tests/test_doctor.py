@@ -103,6 +103,14 @@ def answer(monkeypatch: pytest.MonkeyPatch, status: int, out: str, error: str = 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, 0, "gpu\n4\n4\n")
     expect(found(doctor.check_devices), State.OK, "the driver shows 4 devices")
+    lacking = "lacks /lib/libze_loader.so.1 zeImageViewCreateExt\n"
+    answer(monkeypatch, 0, f"gpu\n1\n1\ndriver 16974332 1 3\n{lacking}engines 1\n")
+    findings = found(doctor.check_devices)
+    expect(findings, State.OK, "driver 1.3.508, Level Zero 1.3")
+    expect(findings, State.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which", "level-zero 1.15")
+    expect(findings, State.OK, "kernels of 1 processes at a time: one PE for each device")
+    answer(monkeypatch, 0, "sim\n0\n0\n")
+    expect(found(doctor.check_devices, ZE_AFFINITY_MASK="7"), State.WRONG, "no device", "unset ZE_AFFINITY_MASK, now 7")
     answer(monkeypatch, 1, "", "Traceback\nLevelZeroError: zeInit failed")
     expect(found(doctor.check_devices), State.WRONG, "zeInit failed", "libze")
     answer(monkeypatch, 0, "sim\n2\n0\nnone 0 1\nno-atomics 1 0\n")
