@@ -22,7 +22,7 @@ from .allocator import Allocator
 from .errors import IshmemError
 from .ipc import handles, native, pyze, wire
 from .layout import LINE, Layout
-from .routes import UUID_SIZE, Place, Route, between, uuid_of
+from .routes import UUID_SIZE, Place, Route, between, for_kernels, left_to_hosts, uuid_of
 from .table import COLLECTIVES
 
 if TYPE_CHECKING:
@@ -125,15 +125,13 @@ class SymmetricHeap:
 
     def _find_atomics(self, links: Links) -> None:
         """Tell all PEs how this one reaches them, and learn on whose memory atomics are left to the hosts."""
-        coherent = shares_atomics(self.device)
-        told = [part for part, _fds in links.allgather(bytes([coherent, *self.routes]), what="init")]
-        self.atomics_by_host = [
-            not part[0] and any(other[1 + pe] != Route.DIRECT for other in told) for pe, part in enumerate(told)
-        ]
+        told = links.allgather(bytes([shares_atomics(self.device), *self.routes]), what="init")
+        routes = [[Route(number) for number in part[1:]] for part, _fds in told]
+        self.atomics_by_host = left_to_hosts(routes, [bool(part[0]) for part, _fds in told])
 
     def kernel_routes(self) -> list[Route]:
-        """Return the routes as kernels take them: no atomics either, where they are left to the hosts."""
-        return [max(route, Route.STORES) if left else route for route, left in zip(self.routes, self.atomics_by_host)]
+        """Return the routes as kernels take them."""
+        return for_kernels(self.routes, self.atomics_by_host)
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.

@@ -6,11 +6,14 @@ import json
 import os
 import sys
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ishmem import constants, settings as settings_module, stack
+
+if TYPE_CHECKING:
+    from ishmem.routes import Route
 
 PACKAGES = ("ishmem", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "shmem4py")
 """Distributions whose versions matter to a report."""
@@ -132,7 +135,8 @@ def _heap(handles: list[int]) -> dict[str, Any]:
 
 def _routes(handles: list[int], pes: int) -> list[list[str]]:
     """Say for each pair of PEs how the host's operations reach the peer, and how kernels do."""
-    from ishmem.heap import host_routes
+    from ishmem.heap import host_routes, shares_atomics
+    from ishmem.routes import between, for_kernels, left_to_hosts
 
     try:
         settings = settings_module.load()
@@ -140,16 +144,18 @@ def _routes(handles: list[int], pes: int) -> list[list[str]]:
         return []
     own = [handles[pe % len(handles)] for pe in range(pes)]
     routes = {handle: host_routes(handle, settings) for handle in set(own)}
-    return [[_route(own[pe], own[peer], *routes[own[pe]]) for peer in range(pes)] for pe in range(pes)]
+    reached = [[between(device, peer) for peer in own] for device in own]
+    left = left_to_hosts(reached, [shares_atomics(device) for device in own])
+    by_kernels = [for_kernels(row, left) for row in reached]
+    return [[_route(*routes[device], route) for route in row] for device, row in zip(own, by_kernels)]
 
 
-def _route(device: int, peer: int, cutover: int, mapped_atomics: bool) -> str:
+def _route(cutover: int, mapped_atomics: bool, by_kernels: Route) -> str:
     from ishmem.heap import NEVER
-    from ishmem.routes import between
 
     copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {settings_module.format_size(cutover)}"
     atomics = "mapped" if mapped_atomics else "by a kernel"
-    return f"copies {copies}; atomics {atomics}; kernels {between(device, peer).words}"
+    return f"copies {copies}; atomics {atomics}; kernels {by_kernels.words}"
 
 
 def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -65,3 +65,18 @@ def between(device: int, peer: int | None) -> Route:
     if not pyze.can_access_peer(device, peer):
         return Route.STAGED
     return Route.DIRECT if pyze.p2p_properties(device, peer).flags & pyze.P2P_ATOMICS else Route.STORES
+
+
+def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]:
+    """Return on whose memory all atomics are done by hosts, one at a time.
+
+    Args:
+        routes: Those of each PE to all PEs.
+        coherent: Whether the host's atomics on a PE's memory are atomic for kernels too.
+    """
+    return [not whole and any(row[pe] != Route.DIRECT for row in routes) for pe, whole in enumerate(coherent)]
+
+
+def for_kernels(routes: list[Route], left: list[bool]) -> list[Route]:
+    """Return routes as kernels take them: no atomics, where they are left to the hosts."""
+    return [max(route, Route.STORES) if by_host else route for route, by_host in zip(routes, left)]

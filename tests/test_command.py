@@ -102,6 +102,16 @@ def test_info_shows_what_settings_change() -> None:
     assert "atomics by a kernel" in denied["routes"][0][1]
 
 
+def test_info_says_what_goes_through_the_host() -> None:
+    apart = info(ISHMEM_SIM_DEVICES="2", ISHMEM_SIM_PEERS="none")["routes"]
+    assert [[route.split("; kernels ")[1] for route in row] for row in apart] == [
+        ["direct", "through the host; no ptr"], ["through the host; no ptr", "direct"],
+    ]  # fmt: skip
+    on_pcie = info(ISHMEM_SIM_DEVICES="2", ISHMEM_SIM_PEERS="access", ISHMEM_SIM_HOST_ATOMICS="0")["routes"]
+    stores = "loads and stores direct, atomics through the host"
+    assert {route.split("; kernels ")[1] for row in on_pcie for route in row} == {stores}
+
+
 def test_info_goes_on_with_a_setting_that_is_wrong() -> None:
     done = ishmem_command("info", env={"ISHMEM_SYMMETRIC_SIZE": "much"})
     assert done.returncode == 0, done.stderr
