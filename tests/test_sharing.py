@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import pytest
 from pes import run_program
 
 from ishmem import sharing
+
+pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
 ONE = {"ISHMEM_SIM_ENGINES": "1", "ISHMEM_SYMMETRIC_SIZE": "4M"}
 
