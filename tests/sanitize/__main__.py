@@ -69,7 +69,7 @@ def check(sanitizer: Sanitizer) -> int:
     """Build, run and tell."""
     problem = missing(sanitizer)
     if problem:
-        print(f"SKIPPED: the {sanitizer.name} sanitizer: {problem}", flush=True)
+        print(f"SKIPPED: the {sanitizer.name} sanitizer: {problem}\n", end="", flush=True)
         return 0
     for command, folder, environment in (build(sanitizer), uses(sanitizer), test(sanitizer)):
         done = subprocess.run(
@@ -80,8 +80,8 @@ def check(sanitizer: Sanitizer) -> int:
     reports = sorted(logs(sanitizer).glob("report.*"))
     said = "".join(report.read_text(errors="replace") for report in reports)
     wrong = bool(done.returncode or reports)
-    print(f"---- {sanitizer.name} sanitizer: {'FAILED' if wrong else 'nothing found'}", flush=True)
-    print(done.stdout + said if wrong else done.stdout.splitlines()[-1], flush=True)
+    head = f"---- {sanitizer.name} sanitizer: {'FAILED' if wrong else 'nothing found'}\n"
+    print(head + (done.stdout + said if wrong else done.stdout.splitlines()[-1]) + "\n", end="", flush=True)
     return int(wrong)
 
 
