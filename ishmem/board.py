@@ -215,12 +215,15 @@ class Board:
         return f"{answer}{held}" if answer else "does not answer"
 
     def _tell(self, pe: int) -> bool:
-        """Send `TELL` to a PE; only to a process that has this board open, since numbers are used again."""
+        """Send `TELL` to a PE; only to a process that has this board open, since numbers are used again.
+
+        To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
+        the OpenCL runtime, which has no Python code to tell of.
+        """
         record = self[pe]
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
-                os.kill(record.pid, TELL)
-                return True
+                return ctypes.CDLL(None).tgkill(record.pid, record.pid, TELL) == 0
         return False
 
     def _trace(self, pe: int) -> int:

@@ -16,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import frame
 
+from ishmem import get_uniqueid  # opens what stays open, before any test counts
+
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 VICTIM = 1
 
@@ -292,9 +294,7 @@ ishmem.wait_until(a, ishmem.CMP_EQ, 1)
 
 def test_hang_without_ishmrun(place: frame.Trial) -> None:
     """The PEs share the board that PE 0 has made."""
-    import ishmem
-
-    command = [sys.executable, "-c", HANG_ALONE, ishmem.get_uniqueid()]
+    command = [sys.executable, "-c", HANG_ALONE, get_uniqueid()]
     env = {**frame.os.environ, **SMALL, "ISHMEM_TIMEOUT": "1"}
     started = [
         subprocess.Popen([*command, str(pe)], stderr=subprocess.PIPE, text=True, env=env, process_group=None)
