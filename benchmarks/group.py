@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -107,7 +108,7 @@ class Group:
         try:
             return connection.recv()
         except (EOFError, ConnectionError):
-            raise GroupError(f"a PE of {self.library} died" + self._said()) from None
+            raise GroupError(f"a PE of {self.library} died" + self._said(patience=5)) from None
 
     def _start(self) -> None:
         if self._connections:
@@ -144,8 +145,10 @@ class Group:
             found[pe], self.device = connection, device
         return [found[pe] for pe in range(self.n)]
 
-    def _said(self) -> str:
-        time.sleep(0.2)  # last words may still be on their way
+    def _said(self, patience: float = 0.2) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if self._process:
+                self._process.wait(patience)  # last words may still be on their way
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return "\n" + "\n".join(lines[-15:]) if lines else ""

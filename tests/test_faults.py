@@ -329,7 +329,10 @@ def test_signal_to_ishmrun(place: frame.Trial, tmp_path: Path, number: signal.Si
     assert job.stdout
     assert {job.stdout.readline(), job.stdout.readline()} == {"[0] ready\n", "[1] ready\n"}
     job.send_signal(number)
-    errors = job.communicate(timeout=30)[1]
+    try:
+        errors = job.communicate(timeout=30)[1]
+    finally:
+        job.kill()
     assert job.returncode in (128 + number, 1), errors
 
 
