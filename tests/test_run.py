@@ -321,7 +321,7 @@ def test_binary_junk():
 
 
 def test_no_prefix():
-    done = run("print('out'); print('err', file=sys.stderr)", 2, options=["--no-prefix"])
+    done = run("os.write(1, b'out\\n'); os.write(2, b'err\\n')", 2, options=["--no-prefix"])
     assert (done.stdout, done.stderr) == ("out\n" * 2, "err\n" * 2)
 
 
