@@ -178,9 +178,10 @@ class Board:
         since = f", for {now - record.since:.1f} s" if now is not None else ""
         return record.text + since
 
-    def ask(self, pes: Iterable[int], patience: float = 1.0) -> dict[int, str]:
+    def ask(self, pes: Iterable[int], patience: float = 0.5) -> dict[int, str]:
         """Ask PEs where they are, and return what those say who answer: late, when kernels hold all cores."""
-        before = {pe: self._dump(pe) for pe in pes if self._tell(pe)}
+        dumps = {pe: self._dump(pe) for pe in pes}  # before any is told: the answer may come at once
+        before = {pe: dump for pe, dump in dumps.items() if self._tell(pe)}
         answers: dict[int, str] = {}
         deadline = time.monotonic() + patience
         while len(answers) < len(before) and time.monotonic() < deadline:
