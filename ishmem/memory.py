@@ -464,7 +464,11 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    # Host values at once: dpctl leaks some hundred bytes with each copy from one device array to another.
+    # dpctl leaks some hundred bytes with each fill by a scalar, and with each copy from one device array to another.
+    if isinstance(value, int) and value == 0:
+        if result.size:
+            result.get_array().usm_data.memset(0)
+        return
     direct = np.isscalar(value) or isinstance(value, np.ndarray)
     result[...] = value if direct else dpnp.asarray(value, sycl_queue=job.current().heap.queue)
 
