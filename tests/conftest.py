@@ -13,11 +13,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pes import Pool
+
+sys.path.insert(0, str(Path(__file__).with_name("reliability")))
+
+import frame
 
 # Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
@@ -69,3 +75,12 @@ def _pools() -> Iterator[dict[int, Pool]]:
 def pes(request: pytest.FixtureRequest, _pools: dict[int, Pool]) -> Pool:
     """N PEs with ishmem initialised; ``pes.run(function, ...)`` runs a function on each."""
     return _pools.setdefault(request.param, Pool(request.param))
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[frame.Trial]:
+    """Where jobs run that must leave nothing behind: processes, sockets, files, descriptors."""
+    with frame.trial() as found:
+        monkeypatch.setenv(frame.MARK, found.mark)
+        yield found
+        assert not found.left(), found.left()

@@ -9,12 +9,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+import frame
 import pytest
 from pes import run_command, run_program
-
-sys.path.insert(0, str(Path(__file__).with_name("reliability")))
-
-import frame
 
 from ishmem import get_uniqueid  # opens what stays open, before any test counts
 
@@ -95,15 +92,6 @@ MOMENTS = {
     "in a reduction": (INIT + "end()", INIT + "told(ishmem.sum_reduce, a, a)"),
     "before finalize": (INIT + "ishmem.free_all(); end()", INIT + "ishmem.free_all(); told(ishmem.finalize)"),
 }  # fmt: skip
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch):
-    """A `frame.Trial`: fails the test when its jobs leave anything behind."""
-    with frame.trial() as found:
-        monkeypatch.setenv(frame.MARK, found.mark)
-        yield found
-        assert not found.left(), found.left()
 
 
 def by_pe(victim: str, others: str) -> str:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import textwrap
-from pathlib import Path
-
-import pytest
-from pes import run_program
-
-sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import frame
+import pytest
+from pes import run_program
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
@@ -45,15 +40,6 @@ a = ishmem.array(np.zeros(100_000, "u1"))
 n = ishmem.array(np.zeros(4, "i8"))
 ishmem.barrier_all()
 """
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch):
-    """A `frame.Trial`: fails the test when its jobs leave anything behind."""
-    with frame.trial() as found:
-        monkeypatch.setenv(frame.MARK, found.mark)
-        yield found
-        assert not found.left(), found.left()
 
 
 def run(victim: str, other: str, head: str = INIT, **env: str) -> subprocess.CompletedProcess[str]:
