@@ -224,7 +224,7 @@ class Board:
         record = self[pe]
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
-                return ctypes.CDLL(None).tgkill(record.pid, record.pid, TELL) == 0
+                return bool(ctypes.CDLL(None).tgkill(record.pid, record.pid, TELL) == 0)
         return False
 
     def _trace(self, pe: int) -> int:

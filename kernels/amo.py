@@ -43,10 +43,8 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(source, pe, index=0):
             if allowed(this, source, pe, index, 1):
-                place = address_of(source) + index * source.itemsize
-                if has_atomics(pe):
-                    return run(place + peer_delta(pe), source)
-                return atomic_far(rmw, source, pe, place, 0, 0)
+                at = address_of(source) + index * source.itemsize
+                return run(at + peer_delta(pe), source) if has_atomics(pe) else atomic_far(rmw, source, pe, at, 0, 0)
             return zero
 
         return impl
@@ -57,10 +55,8 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                place = address_of(dest) + index * dest.itemsize
-                if has_atomics(pe):
-                    return run(place + peer_delta(pe), dest, 1)
-                return atomic_far(rmw, dest, pe, place, 1, 0)
+                at = address_of(dest) + index * dest.itemsize
+                return run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else atomic_far(rmw, dest, pe, at, 1, 0)
             return zero
 
         return impl
@@ -71,10 +67,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                place = address_of(dest) + index * dest.itemsize
+                at = address_of(dest) + index * dest.itemsize
                 if has_atomics(pe):
-                    return run(place + peer_delta(pe), dest, value)
-                return atomic_far(rmw, dest, pe, place, value, 0)
+                    return run(at + peer_delta(pe), dest, value)
+                return atomic_far(rmw, dest, pe, at, value, 0)
             return zero
 
         return impl
@@ -85,10 +81,10 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, cond, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                place = address_of(dest) + index * dest.itemsize
+                at = address_of(dest) + index * dest.itemsize
                 if has_atomics(pe):
-                    return run(place + peer_delta(pe), dest, value, cond)
-                return atomic_far(rmw, dest, pe, place, value, cond)
+                    return run(at + peer_delta(pe), dest, value, cond)
+                return atomic_far(rmw, dest, pe, at, value, cond)
             return zero
 
         return impl
