@@ -64,6 +64,7 @@ dpex.call_kernel(work, dpex.Range(100), array, total)
 ishmem.barrier_all()
 assert array.asnumpy()[:100].tolist() == [10 * i + before for i in range(100)]
 assert me or total.asnumpy()[0] == n * 4950
+ishmem.barrier_all()                                          # all have looked
 ishmem.atomic_add(total, 7, n - 1)                            # the host's, and copies by the copy engine
 ishmem.put(array, np.full(100_000, me), (me + 1) % n)
 ishmem.put_nbi(array[1000:], dpnp.full(99_000, me + 50), (me + 1) % n)
