@@ -183,6 +183,7 @@ def check_counts() -> None:
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == list(range(1, n + 1))
     assert int(b[4 * n]) == n
+    ishmem.barrier_all()  # all have looked
     before = _core.proxy_served()
     dpex.call_kernel(add_to, kapi.Range(n), a, pe)
     assert _core.proxy_served() - before == n, "more than the ring has slots"
