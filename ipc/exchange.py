@@ -48,7 +48,7 @@ class Fates(Protocol):
         """Say how a PE's process has ended, or None; there are so many seconds to find out."""
 
     def first_lost(self) -> int | None:
-        """Return the PE that ended the job by its end, if any."""
+        """Return the PE that ended the job by its end, or before it came, if any."""
 
 
 class _Round:
@@ -284,9 +284,12 @@ class Links:
     def _absence(self, pes: Iterable[int]) -> Outcome:
         """Return the error for the first of ``pes``, if any: the first lost is the cause of the others."""
         for pe in pes:
-            how = self.lost.get(pe)
-            return PeerLost(f"PE {pe} is lost: {how}" if how else f"PE {pe} has left the job", pe)
+            return self._absence_of(pe)
         return None
+
+    def _absence_of(self, pe: int) -> PeerLost:
+        how = self.lost.get(pe)
+        return PeerLost(f"PE {pe} is lost: {how}" if how else f"PE {pe} has left the job", pe)
 
     def _check_open(self) -> None:
         if self._closed or self.pe in self.left:
@@ -417,8 +420,19 @@ class Links:
         """The connection to a PE has ended: close it, and count the PE as lost unless it has left."""
         with self._changed:
             self._drop(self._peers.pop(pe))
-            self._lose(pe, self._fates.get(pe, how))
+            how = self._fates.get(pe, how)
+            if pe == 0:
+                self._lose_hub(how)
+            else:
+                self._lose(pe, how)
             self._changed.notify_all()
+
+    def _lose_hub(self, how: str) -> None:
+        """Count PE 0 as lost, but before it the PE whose end it may not have told us of."""
+        first = self._fates_of.first_lost() if self._fates_of else None
+        if first and (first_how := self._fate(first)):
+            self._lose(first, first_how)
+        self._lose(0, how)
 
     # ---- sending
 
@@ -466,8 +480,8 @@ class Links:
             if connection := _try_join(self._job, self.pe, self.n_pes, deadline):
                 return connection
             if how := self._fate(0):
-                first = (self._fates_of.first_lost() if self._fates_of else None) or 0  # perhaps why PE 0 has ended
-                raise PeerLost(f"PE {first} is lost: {self._fate(first) or how}", first)
+                self._lose_hub(how)
+                raise self._absence_of(next(iter(self.lost)))
             if time.monotonic() > deadline:
                 raise IshmemError(f"PE 0 did not arrive in init within {timeout:g} s")
             time.sleep(_RETRY)

@@ -102,7 +102,7 @@ class Head(_Text):
         hang: Whether ``ISHMEM_TIMEOUT`` is over for some PE.
         text: Where the PEs were then.
         closing: Whether ``global_exit`` ends the job.
-        first: 1 more than the number of the first PE that failed.
+        first: 1 more than the number of the first PE that failed, or ended before it was in ``init``.
     """
 
     _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
@@ -169,7 +169,7 @@ class Board:
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
 
     def first_lost(self) -> int | None:
-        """Return the PE that failed first, once ishmrun has seen its end."""
+        """Return the PE that failed first, or ended before ``init``, once ishmrun has seen its end."""
         return self.head.first - 1 if self.head.first else None
 
     def where(self, pe: int, now: float | None = None) -> str:

@@ -227,7 +227,7 @@ class _Warden:
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
         places = self._places() if tell else []
-        if first and (code or deserted):
+        if not board.head.first and (code or deserted or board[pe].state == State.ABSENT):
             board.head.first = pe + 1
         board[pe].ended = 1  # the other PEs wait for this before they raise
         if code == 0 and not deserted:

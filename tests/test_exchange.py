@@ -352,6 +352,24 @@ def test_leave_does_not_wait_for_the_dead(job):
         assert set(hub.lost) == set(second.lost) == {2}
 
 
+class Launcher:
+    """Knows that PE 2 was the first to end."""
+
+    def first_lost(self):
+        return 2
+
+    def fate(self, pe, patience):
+        return f"{pe} was ended"
+
+
+def test_the_first_to_end_is_named_also_when_the_hub_did_not_tell(job):
+    with Held(*pair(job, 3, fates=Launcher())) as (hub, second, _):
+        hub.close()
+        assert wait_until(lambda: 0 in second.lost)
+        with pytest.raises(PeerLost, match="PE 2 is lost: 2 was ended"):
+            second.allgather(b"")
+
+
 def test_close_ends_a_waiting_call(job):
     with Held(*pair(job)) as (hub, _):
         threading.Timer(0.2, hub.close).start()
