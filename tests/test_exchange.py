@@ -353,17 +353,21 @@ def test_leave_does_not_wait_for_the_dead(job):
 
 
 class Launcher:
-    """Knows that PE 2 was the first to end."""
+    """Knows that PE 2 was the first to end, once it has."""
+
+    ended = False
 
     def first_lost(self):
-        return 2
+        return 2 if self.ended else None
 
     def fate(self, pe, patience):
-        return f"{pe} was ended"
+        return f"{pe} was ended" if self.ended else None
 
 
 def test_the_first_to_end_is_named_also_when_the_hub_did_not_tell(job):
-    with Held(*pair(job, 3, fates=Launcher())) as (hub, second, _):
+    launcher = Launcher()
+    with Held(*pair(job, 3, fates=launcher)) as (hub, second, _):
+        launcher.ended = True
         hub.close()
         assert wait_until(lambda: 0 in second.lost)
         with pytest.raises(PeerLost, match="PE 2 is lost: 2 was ended"):
