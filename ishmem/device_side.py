@@ -55,7 +55,6 @@ def _bind(this: Job) -> None:
     from .kernels import cache, state
 
     heap, settings = this.heap, this.settings
-    proxied = heap.proxy is not None
-    facts = state.State(heap.size, heap.layout, this.n_pes, settings.check, proxied, this.no_waits)
-    state.bind(facts, state.Process(heap.base, this.pe))
+    facts = state.State(settings.check, heap.proxy is not None, this.no_waits)
+    state.bind(facts, state.Process.of(heap.base, heap.size, this.pe, heap.layout))
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

@@ -1,7 +1,7 @@
 """Compiled kernels kept on disk: a kernel that any process has compiled before is loaded, not compiled.
 
-What is kept is the SPIR-V, as it is before the driver. The constants that differ from PE to PE are set in it when it
-is loaded.
+What is kept is the SPIR-V, as it is before the driver. The constants that differ from process to process are set in
+it when it is loaded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
-from . import spirv, state
+from . import constants, spirv, state
 from .fingerprint import NoKeyError, key
-from .intrinsics import HEAP_ID, PE_ID
 from .store import Store
 
 log = logging.getLogger("ishmem")
@@ -85,9 +84,9 @@ def _make(store: Store, name: str, kernel: SPIRVKernelDispatcher, sig: Any) -> A
 def _keep(store: Store, name: str, module: SPIRVKernelModule) -> None:
     code = module.kernel_bitcode
     if (here := state.bound()) is not None:
-        heap, size = here[1].heap, here[0].size
-        code = spirv.patched(code, {HEAP_ID: 0, PE_ID: 0})
-        if spirv.has_constant(code, heap, heap + size):
+        mine = here[1]
+        code = spirv.patched(code, dict.fromkeys(constants.defaults(mine), 0))
+        if spirv.has_constant(code, mine.heap, mine.end):
             log.debug("kernel %s is not kept: it has an address of this process in it", module.kernel_name)
             return
     store.put(name, module.kernel_name.encode() + b"\0" + code)
@@ -99,5 +98,5 @@ def _load(store: Store, name: str) -> Loaded | None:
         return None
     kernel_name, _, code = value.partition(b"\0")
     if (here := state.bound()) is not None:
-        code = spirv.patched(code, {HEAP_ID: here[1].heap, PE_ID: here[1].pe})
+        code = spirv.patched(code, constants.defaults(here[1]))
     return Loaded(SPIRVKernelModule(kernel_name.decode(), code))

@@ -12,10 +12,11 @@ from ishmem.violations import call_word
 
 from . import arguments, state
 from .collective_forms import register
+from .constants import pe_count, this_pe
 from .copy import copy_bytes
 from .far import complete
 from .guard import holds, number
-from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of, this_pe
+from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
 from .meeting import (
     PAYLOAD,
     ROOM,
@@ -57,11 +58,11 @@ def _synchronize(team, facts):
 
 def _sync():
     arguments.may_wait("sync_all")
-    # The facts of the world are constants here, where ``team_sync`` loads them.
-    world, n_pes = 0, state.current().n_pes
+    world = 0
 
     def impl():
-        synchronize(world, (0, 1, n_pes, this_pe()))
+        # The facts of the world are constants here, where ``team_sync`` loads them.
+        synchronize(world, (0, 1, pe_count(), this_pe()))
 
     return impl
 

@@ -11,7 +11,8 @@ from typing import Any
 from ishmem.routes import Route
 
 from . import state
-from .intrinsics import atomic_store_word, device, fence, heap_base, load, peer_delta, store
+from .constants import heap_base, pe_count, route_table, ticket_counter
+from .intrinsics import atomic_store_word, device, fence, load, peer_delta, store
 from .ring import (
     OPERAND,
     OTHER,
@@ -98,11 +99,9 @@ def _register_route(host: Any, worst: Route) -> None:
 
     @device(host)
     def _route(pe):
-        here = state.current()
-        if not here.proxied:
+        if not state.current().proxied:
             return lambda pe: True
-        routes = here.layout.routes
-        return lambda pe: peek(heap_base() + routes + 8 * pe) <= worst
+        return lambda pe: peek(route_table() + 8 * pe) <= worst
 
 
 _register_route(reachable, Route.STORES)
@@ -244,17 +243,15 @@ def _flush(pe):
 
 @device(complete)
 def _complete():
-    here = state.current()
-    if not here.proxied:
+    if not state.current().proxied:
         return lambda: fence()
-    n_pes, tickets = here.n_pes, here.layout.tickets
 
     def impl():
         fence()
-        for pe in range(n_pes):
+        for pe in range(pe_count()):
             if reachable(pe) and not has_atomics(pe):
                 flush(pe)
-        ring, wanted = ring_address(), peek(heap_base() + tickets)
+        ring, wanted = ring_address(), peek(ticket_counter())
         while completed(ring) < wanted:
             pass
         fence()

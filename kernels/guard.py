@@ -9,7 +9,8 @@ from __future__ import annotations
 from ishmem.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
 
 from . import state
-from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, device, heap_base
+from .constants import heap_end, pe_count, user_start, violation_record
+from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device
 
 NAMES: list[str] = []
 """Names of routines by their numbers, which is what kernels write down."""
@@ -29,8 +30,14 @@ def fits(routine, array, count):
     """Return whether an array of this PE has so many elements; in kernels only."""
 
 
+@compiled
 def holds(routine, address, size, item, count):
-    """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes; in kernels only."""
+    """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes."""
+    problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
+    if problem == OUTSIDE and 0 <= count <= size:
+        return True
+    report(routine, problem, -1, address, 0, count, size)
+    return False
 
 
 def report(routine, problem, pe, address, first, count, size):
@@ -39,17 +46,14 @@ def report(routine, problem, pe, address, first, count, size):
 
 @device(allowed)
 def _allowed(routine, array, pe, first, count):
-    here = state.current()
-    if not here.check:
+    if not state.current().check:
         return lambda routine, array, pe, first, count: True
-    n_pes, start, end = here.n_pes, here.layout.size, here.size
 
     def impl(routine, array, pe, first, count):
         address = address_of(array)
-        low, high = heap_base() + start, heap_base() + end
-        if pe < 0 or pe >= n_pes:
+        if pe < 0 or pe >= pe_count():
             problem = NO_PE
-        elif address < low or address + array.size * array.itemsize > high:
+        elif address < user_start() or address + array.size * array.itemsize > heap_end():
             problem = NOT_SYMMETRIC
         elif first < 0 or count < 0 or first + count > array.size:
             problem = OUTSIDE
@@ -75,30 +79,13 @@ def _fits(routine, array, count):
     return impl
 
 
-@device(holds)
-def _holds(routine, address, size, item, count):
-    here = state.current()
-    start, end = here.layout.size, here.size
-
-    def impl(routine, address, size, item, count):
-        low, high = heap_base() + start, heap_base() + end
-        problem = NOT_SYMMETRIC if address < low or address + size * item > high else OUTSIDE
-        if problem == OUTSIDE and 0 <= count <= size:
-            return True
-        report(routine, problem, -1, address, 0, count, size)
-        return False
-
-    return impl
-
-
 @device(report)
 def _report(routine, problem, pe, address, first, count, size):
-    offset = state.current().layout.violation
     fields = tuple(Violation.at(name) for name in Violation._fields[1:])
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 
     def impl(routine, problem, pe, address, first, count, size):
-        record = heap_base() + offset
+        record = violation_record()
         if atomic_exchange_word(record, 1) == 0:
             atomic_store_word(record + to_routine, routine)
             atomic_store_word(record + to_problem, problem)

@@ -18,9 +18,8 @@ from numba_dpex import kernel_api as kapi
 from numba_dpex.core.utils import itanium_mangler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import state
+from . import constants
 
-HEAP_ID, PE_ID = 0x15A0, 0x15A1  # SPIR-V numbers of the constants that differ from PE to PE
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
 REDUCE = 0  # SPIR-V group operation
@@ -74,33 +73,6 @@ def address_of(_context: Any, array: Any) -> Any:
     return types.int64(array), code
 
 
-def _process_constant(builder: Any, spec_id: int, value: int) -> Any:
-    """Emit a number that the device compiler sees as a constant, while the SPIR-V serves other processes too.
-
-    It becomes an ``OpSpecConstant`` whose default is the value of this process.
-    """
-    symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
-    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(I64, [I32, I64]), symbol)
-    function.calling_convention = CC_SPIR_FUNC
-    function.attributes.add("nounwind")
-    function.attributes.add("readnone")
-    return builder.call(function, [I32(spec_id), I64(value)], cconv=CC_SPIR_FUNC)
-
-
-@device_intrinsic
-def heap_base(_context):
-    """Return the address of this PE's heap, which starts with the internal part: see ``ishmem.layout``."""
-    heap = state.process().heap
-    return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, HEAP_ID, heap)
-
-
-@device_intrinsic
-def this_pe(_context):
-    """Return the number of this PE."""
-    pe = state.process().pe
-    return types.int64(), lambda _context, builder, _signature, _arguments: _process_constant(builder, PE_ID, pe)
-
-
 @device_intrinsic
 def both(_context, dest, source):
     """Return addresses and numbers of elements of two arrays, and the bytes of an element, as five integers."""
@@ -136,14 +108,11 @@ def nothing_of(_context, array):
 def peer_delta(_context: Any, pe: Any) -> Any:
     """Return the distance from this PE's heap to that of ``pe``, which it reaches: see ``reachable`` in far.py.
 
-    One load from a table at a constant address.
+    One load from a table at a constant address: the heap starts with it, see ``ishmem.layout``.
     """
-    heap, table = state.process().heap, state.current().layout.table
-
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        start = builder.add(_process_constant(builder, HEAP_ID, heap), I64(table))
-        entry = builder.add(start, builder.shl(index, I64(3)))
+        entry = builder.add(constants.emit(builder, "heap"), builder.shl(index, I64(3)))
         distance = builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
         # The table never changes while kernels run, so loops load it once.
         distance.set_metadata("invariant.load", builder.module.add_metadata([]))

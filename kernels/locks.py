@@ -10,9 +10,10 @@ from typing import Any
 from ishmem import amo, locks
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
-from . import arguments, state
+from . import arguments
+from .constants import heap_base, pe_count, this_pe
 from .far import complete
-from .intrinsics import address_of, device, fence, heap_base, this_pe
+from .intrinsics import address_of, compiled, device, fence
 
 
 def _check(routine: str, lock: Any, index: Any) -> None:
@@ -21,14 +22,10 @@ def _check(routine: str, lock: Any, index: Any) -> None:
     arguments.integer(routine, "index", index)
 
 
+@compiled
 def home_of(lock, index):
-    """Return the PE that a lock lives on; in kernels only: see ``ishmem.locks.find``."""
-
-
-@device(home_of)
-def _home_of(lock, index):
-    n_pes = state.current().n_pes
-    return lambda lock, index: ((address_of(lock) - heap_base()) // ITEM + index) % n_pes
+    """Return the PE that a lock lives on: see ``ishmem.locks.find``."""
+    return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
 
 
 @device(locks.set_lock)

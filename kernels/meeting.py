@@ -20,6 +20,7 @@ from ishmem.layout import LINE, MEETING_SLOT, MeetingSlot, TeamRecord
 from ishmem.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import arguments, state
+from .constants import meeting_bytes, meeting_slots, sync_bytes, sync_lines, team_records
 from .far import complete, settle, store_at, store_flag
 from .guard import holds, report
 from .intrinsics import (
@@ -29,7 +30,6 @@ from .intrinsics import (
     fence,
     group_rank,
     group_sum,
-    heap_base,
     load_word,
     rank_in,
     store_word,
@@ -38,6 +38,7 @@ from .strided import extent, move_steps
 from .teams import is_team, team_facts
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (MeetingSlot.at(field) for field in MeetingSlot._fields)
+SEQUENCE = TeamRecord.at("sequence")
 ROOM = MEETING_SLOT - PAYLOAD
 """Bytes of a block that goes with the meeting."""
 
@@ -92,20 +93,24 @@ def _all_know(group, held):
     return impl
 
 
+@compiled
 def begin(team):
-    """Return the number of the meeting or barrier of a team that this PE begins; in kernels only."""
+    """Return the number of the meeting or barrier of a team that this PE begins."""
+    counter = team_records() + SEQUENCE + LINE * team
+    number = load_word(counter) + 1
+    store_word(counter, number)
+    return number
 
 
+@compiled
 def slots_of(team, begun):
-    """Return the address of this PE's slots for the meeting to begin next, or for that begun; in kernels only."""
+    """Return the address of this PE's slots for the meeting to begin next, or for that begun."""
+    number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
+    return meeting_slots() + meeting_bytes() * team + (number & 1) * (meeting_bytes() // 2)
 
 
 def meet(facts, slots, number, call, count, share):
     """Enter a collective call: wait for all members, return whether all call the same; in kernels only."""
-
-
-def disseminate(team, facts):
-    """Wait for all members of a team; in kernels only: see ``barrier`` in ``ishmem/core/barrier.cpp``."""
 
 
 def enter(word, arrays, nelems, steps, route, group, team):
@@ -122,31 +127,6 @@ def enter(word, arrays, nelems, steps, route, group, team):
         The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
         team; and the number of elements of a block.
     """
-
-
-@device(begin)
-def _begin(team):
-    counters = state.current().layout.team(0) + TeamRecord.at("sequence")
-
-    def impl(team):
-        counter = heap_base() + counters + LINE * team
-        number = load_word(counter) + 1
-        store_word(counter, number)
-        return number
-
-    return impl
-
-
-@device(slots_of)
-def _slots_of(team, begun):
-    layout = state.current().layout
-    counters, first, apart = layout.team(0) + TeamRecord.at("sequence"), layout.meeting(0), layout.meeting_bytes
-
-    def impl(team, begun):
-        number = load_word(heap_base() + counters + LINE * team) + 1 - begun
-        return heap_base() + first + apart * team + (number & 1) * (apart // 2)
-
-    return impl
 
 
 @device(meet)
@@ -184,23 +164,18 @@ def all_call(facts, slots, call, count):
     return call != REFUSED
 
 
-@device(disseminate)
-def _disseminate(team, facts):
-    layout = state.current().layout
-    lines, apart = layout.device_sync(0), layout.sync_bytes
-
-    def impl(team, facts):
-        start, stride, size, me = facts
-        number, line, distance = begin(team), heap_base() + lines + apart * team, 1
-        while distance < size:
-            member = me + distance if me + distance < size else me + distance - size
-            store_flag(start + member * stride, line, number)
-            while atomic_load_word(line) < number:
-                pass
-            distance *= 2
-            line += LINE
-
-    return impl
+@compiled
+def disseminate(team, facts):
+    """Wait for all members of a team: see ``barrier`` in ``ishmem/core/barrier.cpp``."""
+    start, stride, size, me = facts
+    number, line, distance = begin(team), sync_lines() + sync_bytes() * team, 1
+    while distance < size:
+        member = me + distance if me + distance < size else me + distance - size
+        store_flag(start + member * stride, line, number)
+        while atomic_load_word(line) < number:
+            pass
+        distance *= 2
+        line += LINE
 
 
 @compiled

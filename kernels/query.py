@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ishmem import constants, setup
 
-from . import state
-from .intrinsics import device, this_pe
+from .constants import pe_count, this_pe
+from .intrinsics import device
 
 
 @device(setup.my_pe)
@@ -15,8 +15,7 @@ def _my_pe():
 
 @device(setup.n_pes)
 def _n_pes():
-    n_pes = state.current().n_pes
-    return lambda: n_pes
+    return lambda: pe_count()
 
 
 @device(setup.info_get_version)

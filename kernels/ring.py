@@ -15,7 +15,8 @@ from numba_dpex import device_func
 from ishmem.layout import LINE, RING_SLOTS
 
 from . import state
-from .intrinsics import GLOBAL, I64, atomic_add_word, device, device_intrinsic, fence, heap_base
+from .constants import proxy_address, ticket_counter
+from .intrinsics import GLOBAL, I64, atomic_add_word, compiled, device, device_intrinsic, fence
 
 SLOT, SLOTS = LINE, RING_SLOTS
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)  # of a `Request` in ishmem/core/proxy.cpp
@@ -91,24 +92,16 @@ def post(slot, ticket, what, pe, offset):
     poke(slot + POSTED, ticket // SLOTS + 1)
 
 
+@compiled
 def ring_address():
-    """Return the address of the ring; in kernels only."""
+    """Return the address of the ring."""
+    return peek(proxy_address())
 
 
-@device(ring_address)
-def _ring_address():
-    offset = state.current().layout.proxy
-    return lambda: peek(heap_base() + offset)
-
-
+@compiled
 def take_ticket():
-    """Return the next ticket; in kernels only."""
-
-
-@device(take_ticket)
-def _take_ticket():
-    offset = state.current().layout.tickets
-    return lambda: atomic_add_word(heap_base() + offset, 1)
+    """Return the next ticket."""
+    return atomic_add_word(ticket_counter(), 1)
 
 
 def claim():

@@ -13,34 +13,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """Constants of compiled kernels that all PEs of a job share; they are in the key of a kernel that is kept.
+    """What decides which code a kernel becomes; it is in the key of a kernel that is kept.
 
     Attributes:
-        size: Bytes of the heap.
         check: Whether operations check their arguments.
         proxied: Whether some peers are reached through the proxy, see `ishmem.proxy`.
         no_waits: Why kernels of this job may not wait for other PEs; empty when they may.
     """
 
-    size: int
-    layout: Layout
-    n_pes: int
     check: bool = False
     proxied: bool = False
     no_waits: str = ""
 
 
 class Process(NamedTuple):
-    """Constants that differ from PE to PE; a kernel that is kept gets those of the process that loads it.
+    """Constants that differ from process to process; a kernel that is kept gets those of the one that loads it.
 
-    Device code takes them from `heap_base` and `this_pe` of `kernels.intrinsics` only.
-
-    Attributes:
-        heap: Device address of this PE's heap.
+    Device code takes them from the functions of these names in `kernels.constants` only. What is no number or size is a
+    device address in this PE's heap, of what `ishmem.layout` says.
     """
 
     heap: int
-    pe: int
+    my_pe: int
+    n_pes: int
+    teams: int
+    sync: int
+    sync_bytes: int
+    meetings: int
+    meeting_bytes: int
+    turn: int
+    violation: int
+    proxy: int
+    tickets: int
+    routes: int
+    user: int
+    end: int
+
+    @classmethod
+    def of(cls, heap: int, size: int, pe: int, layout: Layout) -> Process:
+        """Return the constants of a PE whose heap has an address and a size."""
+        offsets = {
+            "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "meetings": layout.meeting(0),
+            "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
+            "routes": layout.routes, "user": layout.size, "end": size,
+        }  # fmt: skip
+        return cls(
+            my_pe=pe,
+            n_pes=layout.n_pes,
+            sync_bytes=layout.sync_bytes,
+            meeting_bytes=layout.meeting_bytes,
+            **{name: heap + offset for name, offset in offsets.items()},
+        )
 
 
 _bound: tuple[State, Process] | None = None
@@ -68,7 +91,7 @@ def current() -> State:
 
 
 def process() -> Process:
-    """Return what differs from PE to PE.
+    """Return what differs from process to process.
 
     Raises:
         TypingError: Not between ``init`` and ``finalize``.

@@ -14,7 +14,8 @@ from numba_dpex import device_func, kernel_api as kapi
 from ishmem import sync_sets
 from ishmem.table import STANDARD, STATUS_TYPES, WAIT_TYPES
 
-from . import arguments, state
+from . import arguments
+from .constants import turn_counter
 from .guard import allowed, number
 from .intrinsics import (
     address_of,
@@ -24,7 +25,6 @@ from .intrinsics import (
     device,
     group_rank,
     group_sum,
-    heap_base,
     require,
 )
 from .sync import compare
@@ -80,12 +80,11 @@ def turn(size):
 
 @device(turn)
 def _turn(size):
-    offset = state.current().layout.turn
     u64 = types.uint64
     golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
     def impl(size):
-        counter = heap_base() + offset
+        counter = turn_counter()
         calls = atomic_load_word(counter) + 1  # one that another work-item overwrites does no harm
         atomic_store_word(counter, calls)
         mixed = u64(calls) * u64(golden)

@@ -8,40 +8,25 @@ from __future__ import annotations
 from ishmem import memory, teams
 from ishmem.layout import LINE, TWIN, TeamRecord
 
-from . import arguments, state
-from .intrinsics import atomic_load_word, device, heap_base
+from . import arguments
+from .constants import team_records
+from .intrinsics import atomic_load_word, compiled, device
 
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
 
+@compiled
 def is_team(team):
-    """Return whether this PE is in a team with that handle; in kernels only."""
+    """Return whether this PE is in a team with that handle."""
+    return 0 <= team < TWIN and atomic_load_word(team_records() + LINE * team + SIZE) > 0
 
 
+@compiled
 def team_facts(team):
-    """Return start, stride, size and the number of this PE, of a team that is one; in kernels only."""
-
-
-@device(is_team)
-def _is_team(team):
-    records = state.current().layout.team(0)
-
-    def impl(team):
-        return 0 <= team < TWIN and atomic_load_word(heap_base() + records + LINE * team + SIZE) > 0
-
-    return impl
-
-
-@device(team_facts)
-def _team_facts(team):
-    records = state.current().layout.team(0)
-
-    def impl(team):
-        record = heap_base() + records + LINE * team
-        start, stride = atomic_load_word(record + START), atomic_load_word(record + STRIDE)
-        return start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME)
-
-    return impl
+    """Return start, stride, size and the number of this PE, of a team that is one."""
+    record = team_records() + LINE * team
+    start, stride = atomic_load_word(record + START), atomic_load_word(record + STRIDE)
+    return start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME)
 
 
 @device(teams.team_my_pe)

@@ -19,11 +19,11 @@ from numba import typeof
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.kernels import cache, fingerprint, spirv, state
-from ishmem.kernels.intrinsics import HEAP_ID, PE_ID
+from ishmem.kernels import cache, constants, fingerprint, spirv, state
 from ishmem.kernels.store import Store
 from ishmem.settings import Settings
 
+HEAP_ID, PE_ID = constants.FIRST, constants.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
 
 
@@ -275,11 +275,11 @@ def check_keys_of_surroundings() -> None:
     change(fingerprint.numba_dpex.core.config, "DPEX_OPT", 1, 2)
     change(fingerprint, "_surroundings", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
-    other = {"size": 1, "layout": None, "n_pes": facts.n_pes + 1, "check": True}
+    other = {"check": not facts.check, "proxied": True, "no_waits": "it is a test"}
     for name, value in other.items():
         changed = type(facts)(**{**vars(facts), name: value})
         change(state, "_bound", (changed, process), 1)
-    change(state, "_bound", (facts, type(process)(1, process.pe + 1)), 0)
+    change(state, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
 
 
 @pytest.mark.pes(1)
@@ -417,6 +417,12 @@ PROGRAM = textwrap.dedent("""
     def five(item: kapi.NdItem, a, b, pe):
         ishmem.get_work_group(a, b, pe, item.get_group())
 
+    @dpex.kernel
+    def six(item: kapi.Item, a, b):
+        b[99] = ishmem.my_pe() + 1
+        ishmem.fcollect(a, b[99:])
+        a[ishmem.n_pes()] = ishmem.n_pes()
+
     listener = event.RecordingListener()
     event.register("numba_dpex:compile", listener)
     ishmem.init()
@@ -430,22 +436,24 @@ PROGRAM = textwrap.dedent("""
     assert c.asnumpy()[0] == (n * (n + 1) // 2 if me == 0 else 0)
     dpex.call_kernel(five, kapi.NdRange((4,), (4,)), a, c, 0)
     assert a.asnumpy()[0] == n * (n + 1) // 2
+    dpex.call_kernel(six, kapi.Range(1), b, a)
+    assert b.asnumpy().tolist()[: n + 1] == [*range(1, n + 1), n]
     names = [e.data["dispatcher"].py_func.__name__ for _, e in listener.buffer if e.is_start]
-    print("compiled", sum(name in ("one", "two", "three", "four", "five") for name in names))
+    print("compiled", sum(name in ("one", "two", "three", "four", "five", "six") for name in names))
     ishmem.finalize()
 """)
 
 
-def compiled(n: int, folder: Path | str) -> int:
+def compiled(n: int, folder: Path | str, **settings: str) -> int:
     """Run the program; return how many kernels its PEs compiled."""
-    done = run_program(PROGRAM, n, env={"ISHMEM_KERNEL_CACHE": str(folder)}, timeout=120)
+    done = run_program(PROGRAM, n, env={"ISHMEM_KERNEL_CACHE": str(folder), **settings}, timeout=120)
     assert done.returncode == 0, done.stderr
     return sum(int(line.split()[-1]) for line in done.stdout.splitlines())
 
 
 def test_second_run_compiles_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
-    assert compiled(2, folder) == 5
+    assert compiled(2, folder) == 6
     assert compiled(2, folder) == 0
     damaged = sorted(folder.glob("*.kernel"))[:3]
     for path in damaged:
@@ -453,12 +461,14 @@ def test_second_run_compiles_nothing(tmp_path: Path) -> None:
     assert compiled(2, folder) == len(damaged)
 
 
-def test_eight_pes(tmp_path: Path) -> None:
-    assert compiled(8, tmp_path / "kernels") == 5
+def test_another_number_of_pes_and_another_heap_compile_nothing(tmp_path: Path) -> None:
+    assert compiled(8, tmp_path / "kernels") == 6
+    assert compiled(3, tmp_path / "kernels") == 0
+    assert compiled(2, tmp_path / "kernels", ISHMEM_SYMMETRIC_SIZE="3M") == 0
 
 
 def test_off() -> None:
-    assert compiled(1, "off") == compiled(1, "off") == 5
+    assert compiled(1, "off") == compiled(1, "off") == 6
 
 
 # Settings
