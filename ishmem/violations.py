@@ -6,7 +6,7 @@ They look for it when ``ISHMEM_CHECK`` is set, and always for a ``ptr`` that can
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from . import _core
 from .errors import IshmemError, SymmetryError
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from .job import Job
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
+WRONG_LENGTH, NEGATIVE, UNEQUAL = range(9, 12)
+
+LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
+"""Lists of counts and places that collective routines take."""
+
+NO_LIST = -1
+"""Length of a list that was left out."""
 
 
 _NO_DTYPE = len(RMA_TYPES)
@@ -35,7 +42,9 @@ class Violation(NamedTuple):
         pe: The PE, or -1 for an array of this PE's own; of collective calls the team or the root that there is none of.
 
     Of collective calls that do not match, ``address`` and ``first`` are call word and elements on this PE, ``size`` and
-    ``nelems`` those on the other.
+    ``nelems`` those on the other. Of a list, ``pe`` is its place in `LISTS`, and ``nelems`` its length, where ``size``
+    is that of the team, or its number ``first``. Where ``alltoallv`` sends another number of elements than is expected,
+    ``address`` is the sender.
     """
 
     claimed: int
@@ -60,7 +69,7 @@ class Violation(NamedTuple):
 
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
-           UNREACHABLE: IshmemError}
+           UNREACHABLE: IshmemError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -70,7 +79,7 @@ def raise_violation(this: Job) -> None:
     Raises:
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
-        ValueError: A team that does not exist, or strides that are not allowed.
+        ValueError: A team that does not exist, or strides, counts or places that are not allowed.
         IshmemError: ``ptr`` of a PE that kernels do not reach.
     """
     if not this.settings.check and this.heap.proxy is None:
@@ -82,6 +91,13 @@ def raise_violation(this: Job) -> None:
     _core.write(this.pe, place, bytes(Violation.nbytes()))
     problem = _words(this, found)
     raise _ERRORS.get(found.problem, IndexError)(problem)
+
+
+_OF_LISTS: dict[int, Callable[[Violation], str]] = {
+    WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
+    NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
+    UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
+}
 
 
 def _words(this: Job, found: Violation) -> str:
@@ -97,6 +113,8 @@ def _words(this: Job, found: Violation) -> str:
     if found.problem == MISMATCH:
         mine, theirs = _call_words(found.address, found.first), _call_words(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {this.pe}: {mine}; PE {found.pe}: {theirs}"
+    if found.problem in _OF_LISTS:
+        return f"{call}: {_OF_LISTS[found.problem](found)}"
     array = f"the array of {found.size} elements at {found.address:#x}{origin(this, found.address)}"
     if found.problem == NO_PE:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {this.n_pes - 1}"
@@ -113,9 +131,14 @@ def _call_words(word: int, count: int) -> str:
 
     if word < 0:
         return "a call whose arguments were refused"
-    kind = word >> 8 & 255
-    dtype = "" if kind == _NO_DTYPE else f" of {count} elements of dtype {RMA_TYPES[kind]}"
-    return f"{NAMES[word & 255]}{dtype}" + (f" with root {word >> 40}" if word >> 40 else "")
+    name, kind = NAMES[word & 255], word >> 8 & 255
+    root = f" with root {word >> 40}" if word >> 40 else ""
+    if kind == _NO_DTYPE:
+        return name + root
+    counted = name in ("gatherv", "scatterv", "alltoallv")
+    elements = "" if counted else f" of {count} elements"
+    lists = f", counts and places {count & 2**64 - 1:#x}" if counted and count else ""
+    return f"{name}{elements} of dtype {RMA_TYPES[kind]}{root}{lists}"
 
 
 def origin(this: Job, address: int) -> str:

@@ -12,6 +12,7 @@ from . import (
     amo,
     cache,
     collectives,
+    counted,
     locks,
     order,
     query,
@@ -26,6 +27,6 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "amo", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals", "state", "strided",
-    "sync", "sync_sets", "teams",
+    "amo", "cache", "collectives", "counted", "locks", "order", "query", "reductions", "rma", "signals", "state",
+    "strided", "sync", "sync_sets", "teams",
 ]  # fmt: skip

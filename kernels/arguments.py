@@ -44,6 +44,15 @@ def same_dtype(dest: Any, source: Any) -> None:
     require(dest.dtype == source.dtype, words)
 
 
+def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
+    """Require a list of counts or places, or one that was left out."""
+    if optional and absent(kind):
+        return
+    fine = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout in "CF" and kind.dtype == types.int64
+    words = "a contiguous device array of int64 of one dimension, with a number for each PE of the team"
+    require(fine, f"{routine}: {name} is {words}, got {kind}")
+
+
 def integer(routine: str, name: str, kind: Any) -> None:
     """Require an integer, or an argument that was left out."""
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))

@@ -93,6 +93,10 @@ def _all_know(group, held):
     return impl
 
 
+def is_member(word, team):
+    """Return whether there is such a team, and write it down when not; in kernels only."""
+
+
 @compiled
 def begin(team):
     """Return the number of the meeting or barrier of a team that this PE begins."""
@@ -127,6 +131,20 @@ def enter(word, arrays, nelems, steps, route, group, team):
         The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
         team; and the number of elements of a block.
     """
+
+
+@device(is_member)
+def _is_member(word, team):
+    if not state.current().check:
+        return lambda word, team: is_team(team)
+
+    def impl(word, team):
+        if not is_team(team):
+            report(word & 255, NO_TEAM, team, 0, 0, 0, 0)
+            return False
+        return True
+
+    return impl
 
 
 @device(meet)
@@ -224,9 +242,7 @@ def _enter(word, arrays, nelems, steps, route, group, team):
     check = state.current().check
 
     def impl(word, arrays, nelems, steps, route, group, team):
-        if not is_team(team):
-            if check:
-                report(word & 255, NO_TEAM, team, 0, 0, 0, 0)
+        if not is_member(word, team):
             return -1, 0
         facts = team_facts(team)
         from_root, _to_root, source_blocks, _dest_blocks, vary = route

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from collective_model import counts_of, places_of
 from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
@@ -189,3 +192,186 @@ def check_back_to_back(n: int, rounds: int) -> None:
 def test_back_to_back(pes: Pool) -> None:
     for n in (1, 300):
         pes.run(check_back_to_back, n, {1: 100, 2: 100, 3: 10, 4: 6}[pes.n])
+
+
+# ---- blocks with counts and places of their own
+
+COUNTED = ("gatherv", "scatterv", "alltoallv")
+
+
+@dpex.kernel
+def call_counted(item: kapi.Item, g, s, a, x, y, z, source, counts, at, to, to_at, of, of_at, root, team, code):  # type: ignore
+    """With places, and without."""
+    code[0] = ishmem.gatherv(g, source, counts, root, at, team)
+    code[1] = ishmem.scatterv(s, source, counts, root, at, team)
+    code[2] = ishmem.alltoallv(a, source, to, of, to_at, of_at, team)
+    code[3] = ishmem.gatherv(x, source, counts, root, team=team)
+    code[4] = ishmem.scatterv(y, source, counts, root, None, team)
+    code[5] = ishmem.alltoallv(z, source, to, of, team=team)
+
+
+@dpex.kernel
+def call_counted_by_group(  # type: ignore
+    item: kapi.NdItem, g, s, a, x, y, z, source, counts, at, to, to_at, of, of_at, root, team, code
+):
+    group = item.get_group()
+    code[0] = ishmem.gatherv_work_group(g, source, counts, root, group, at, team)
+    code[1] = ishmem.scatterv_work_group(s, source, counts, root, group, at, team)
+    code[2] = ishmem.alltoallv_work_group(a, source, to, of, group, to_at, of_at, team)
+    code[3] = ishmem.gatherv_work_group(x, source, counts, root, group, team=team)
+    code[4] = ishmem.scatterv_work_group(y, source, counts, root, group, None, team)
+    code[5] = ishmem.alltoallv_work_group(z, source, to, of, group, team=team)
+
+
+COUNTED_TYPES = [("single", "int32"), ("group", "complex128")]
+COUNTED_FORMS = {"single": (call_counted, FORMS["single"][1]), "group": (call_counted_by_group, FORMS["group"][1])}
+
+
+def backwards(counts: np.ndarray) -> np.ndarray:
+    """Return places with gaps, the last block first."""
+    return places_of(counts[::-1])[::-1]
+
+
+def packed(counts: np.ndarray) -> np.ndarray:
+    return np.cumsum(counts) - counts
+
+
+def expected_counted(
+    routine: str, before: np.ndarray, sources: list[np.ndarray], me: int, root: int, table: np.ndarray, places: Any
+) -> np.ndarray:
+    """Return what ``dest`` holds after a call where member i sends ``table[i, j]`` elements to member j."""
+    after, size, own = before.copy(), len(sources), table[0][me]
+    if routine == "scatterv":
+        after[:own] = sources[root][places(table[0])[me] :][:own]
+    elif routine == "alltoallv":
+        for j in range(size):
+            count, to, origin = table[j, me], places(table[:, me])[j], places(table[j])[me]
+            after[to : to + count] = sources[j][origin : origin + count]
+    elif me == root:
+        for source, count, to in zip(sources, table[0], places(table[0])):
+            after[to : to + count] = source[:count]
+    return after
+
+
+def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
+    kernel, space = COUNTED_FORMS[form]
+    size = ishmem.n_pes()
+    room = GUARD + size * (max(sizes) + 1) + GUARD
+    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in 2 * COUNTED]
+    code, round_ = dpnp.zeros(len(dests), dtype="i8"), 0
+    for shape in shapes(size):
+        team = ishmem.TEAM_WORLD.split_strided(*shape)
+        own = max(team.my_pe(), 0)
+        for n in sizes:
+            round_ += 1
+            root, table = round_ % shape[2], counts_of(shape[2], n)
+            sources = [pattern(dtype, room, round_, shape[0] + k * shape[1]) for k in range(shape[2])]
+            befores = [pattern(dtype, room, round_, 99, k) for k in range(len(dests))]
+            for array, values in zip([source, *dests], [sources[own], *befores]):
+                array[:] = dpnp.asarray(values)
+            lists = [given for counts in (table[0], table[:, own], table[own]) for given in (counts, backwards(counts))]
+            ishmem.sync_all()
+            shift = round_ % GUARD  # so that the arrays of a round are not aligned alike
+            moved = [dest[k % GUARD :] for k, dest in enumerate(dests)]
+            on_device = [dpnp.asarray(np.ascontiguousarray(given), dtype="i8") for given in lists]
+            dpex.call_kernel(kernel, space, *moved, source[shift:], *on_device, root, team.handle, code)
+            same(code, np.full(len(dests), 0 if team else -1))
+            ishmem.sync_all()
+            for k, routine in enumerate(2 * COUNTED):
+                wanted = befores[k].copy()
+                if team:
+                    given, places = [values[shift:] for values in sources], backwards if k < len(COUNTED) else packed
+                    part = wanted[k % GUARD :]
+                    part[:] = expected_counted(routine, part, given, own, root, table, places)
+                np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {k} {shape} {n} {root}")
+        team.destroy()
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize(("form", "dtype"), COUNTED_TYPES)
+def test_counted(pes: Pool, form: str, dtype: str) -> None:
+    pes.run(check_counted, dtype, form, (0, 1, 3, 1000, LARGE))
+
+
+@pytest.mark.pes(1, 3, 4)
+def test_counted_on_other_numbers_of_pes(pes: Pool) -> None:
+    form, dtype = COUNTED_TYPES[pes.n % 2]
+    pes.run(check_counted, dtype, form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
+
+
+@dpex.kernel
+def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, counts, at, root):  # type: ignore  # noqa: E741
+    ishmem.scatterv(a, a, counts, root, at)
+    ishmem.scatterv(b, b, counts, root, at)
+    ishmem.scatterv(c, c, counts, root, at)
+    ishmem.scatterv(d, d, counts, root, at)
+    ishmem.scatterv(e, e, counts, root, at)
+    ishmem.scatterv(f, f, counts, root, at)
+    ishmem.scatterv(g, g, counts, root, at)
+    ishmem.scatterv(h, h, counts, root, at)
+    ishmem.scatterv(i, i, counts, root, at)
+    ishmem.scatterv(j, j, counts, root, at)
+    ishmem.scatterv(k, k, counts, root, at)
+    ishmem.scatterv(l, l, counts, root, at)
+    ishmem.scatterv(m, m, counts, root, at)
+
+
+def check_counted_each_type() -> None:
+    """From another part of the same array."""
+    me = ishmem.my_pe()
+    for counts, at, root in (([5, 3], [8, 5], 1), ([0, 301], [400, 301], 0)):
+        arrays = [symmetric(pattern(dtype, 700, me)) for dtype in KERNEL_TYPES]
+        lists = [dpnp.asarray(given, dtype="i8") for given in (counts, at)]
+        ishmem.sync_all()
+        dpex.call_kernel(scatter_each_type, kapi.Range(1), *arrays, *lists, root)
+        for array, dtype in zip(arrays, KERNEL_TYPES):
+            wanted = pattern(dtype, 700, me)
+            wanted[: counts[me]] = pattern(dtype, 700, root)[at[me] :][: counts[me]]
+            same(array, wanted)
+        ishmem.sync_all()
+
+
+@pytest.mark.pes(2)
+def test_counted_each_type(pes: Pool) -> None:
+    pes.run(check_counted_each_type)
+
+
+@dpex.kernel
+def counted_back_to_back(item: kapi.Item, many, one, source, to, of, wrong, n, rounds, x, y):  # type: ignore
+    for r in range(rounds):
+        team = x if r % 2 else y
+        me, size = ishmem.team_my_pe(team), ishmem.team_n_pes(team)
+        root, place = r % size, 0
+        for pe in range(size):
+            to[pe] = n + pe + r % 3  # from a PE, to each
+            of[pe] = n + me + r % 3
+            for i in range(of[pe]):
+                source[place + i] = 1000 * r + 100 * me + 10 * pe + i
+            place += of[pe]
+        ishmem.alltoallv(many, source, to[:size], of[:size], team=team)
+        place = 0
+        for pe in range(size):
+            for i in range(to[pe]):
+                wrong[0] += many[place + i] != 1000 * r + 100 * pe + 10 * me + i
+            place += to[pe]
+        ishmem.gatherv(many, source, to[:size], root, team=team)  # what all have for the first
+        ishmem.scatterv(one, many, to[:size], root, team=team)  # and back to where it was
+        for i in range(to[me]):
+            wrong[0] += one[i] != 1000 * r + 100 * me + i
+
+
+def check_counted_back_to_back(n: int, rounds: int) -> None:
+    room = ishmem.n_pes() * (n + 8)
+    many, one, source = ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8")
+    to, of, wrong = (dpnp.zeros(ishmem.n_pes(), dtype="i8") for _ in range(3))
+    x, y = ishmem.TEAM_WORLD.split_2d(2)
+    dpex.call_kernel(
+        counted_back_to_back, kapi.Range(1), many, one, source, to, of, wrong, n, rounds, x.handle, y.handle
+    )
+    same(wrong, np.zeros(ishmem.n_pes(), "i8"))
+    x.destroy(), y.destroy()
+
+
+@pytest.mark.pes(2, 4)
+def test_counted_back_to_back(pes: Pool) -> None:
+    pes.run(check_counted_back_to_back, 3, {2: 50, 4: 4}[pes.n])

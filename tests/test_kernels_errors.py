@@ -80,6 +80,12 @@ def check_only_kernels() -> None:
         ("ishmem.get(a[0], b[:, 0], 0)", "get: source is not contiguous"),
         ("ishmem.put(a, 1, 0)", "put: source is an array, got"),
         ("ishmem.atomic_fetch_add_nbi(c, a, 1, 0)", "dest has dtype int64"),
+        ("ishmem.gatherv(a, b, c, 0)", "gatherv: counts is a contiguous device array of int64 of one dimension, with"),
+        ("ishmem.gatherv(a, b, b[0], 0, 5)", "gatherv: displs is a contiguous device array of int64"),
+        ("ishmem.scatterv(a, b, (1, 2), 0)", "scatterv: counts is a contiguous device array of int64"),
+        ("ishmem.scatterv(a, b, b[0], 0.5)", "scatterv: root is an integer"),
+        ("ishmem.alltoallv(a, b, b[0], a)", "alltoallv: source_counts is a contiguous device array of int64"),
+        ("ishmem.alltoallv(a, b, b[0], b[0], b[:, 0])", "alltoallv: dest_displs is a contiguous device array"),
     ):
         assert words in said_by_kernel(text, a, a, dpnp.zeros(1, dtype="int32")), text
     same(a, np.zeros((4, 6), "int64"))

@@ -44,6 +44,7 @@ ATOMICS: list[tuple[Any, ...]] = [
 ]
 COLLECTIVES: list[tuple[Any, ...]] = [
     (test_kernels_collectives.check_all, "int32", "group", (1, 300)),
+    (test_kernels_collectives.check_counted, "int16", "group", (1, 300)),
     (test_kernels_reductions.check_all, "float64", "reals", (3, 150)),
 ]
 HOST: list[tuple[Any, ...]] = [

@@ -52,6 +52,7 @@ WAITS = {
     "wait_until_some_vector": "(a, b, 1, b)",
     "sync_all": "()", "barrier_all": "()", "team_sync": "(0)", "broadcast": "(a, b, 0)", "fcollect": "(a, b)",
     "alltoall": "(a, b)", "alltoalls": "(a, b, 1, 1, 1)", "gather": "(a, b, 0)", "scatter": "(a, b, 0)",
+    "gatherv": "(a, b, b, 0)", "scatterv": "(a, b, b, 0)", "alltoallv": "(a, b, b, b)",
     "collect": "(a, b)", "sum_reduce": "(a, b)", "max_reduce": "(a, b)", "sum_inscan": "(a, b)",
 }
 
