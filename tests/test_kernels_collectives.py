@@ -299,6 +299,27 @@ def test_counted_on_other_numbers_of_pes(pes: Pool) -> None:
     pes.run(check_counted, dtype, form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
 
 
+def check_unequal() -> None:
+    """What is sent and what is expected differ between two PEs: nothing goes from one to the other."""
+    me, zeros = ishmem.my_pe(), np.zeros(2, "i8")
+    source, dests = ishmem.full(8, me + 1, dtype="int32"), [ishmem.zeros(8, dtype="int32") for _ in 2 * COUNTED]
+    to, of = ([2, 2], [2, 3 - me])  # PE 0 sends three elements to PE 1, which expects two
+    lists = [dpnp.asarray(given, dtype="i8") for given in (zeros, zeros, to, [1, 4], of, [0, 3])]
+    kernel, space = COUNTED_FORMS["single"]
+    dpex.call_kernel(kernel, space, *dests, source, *lists, 0, 0, dpnp.zeros(len(dests), dtype="i8"))
+    ishmem.sync_all()
+    for dest, at in ((dests[2], (1, 4)), (dests[5], (0, 2))):
+        wanted = np.zeros(8, "int32")
+        for pe in range(me, 2):
+            wanted[at[pe] :][:2] = pe + 1
+        same(dest, wanted)
+
+
+@pytest.mark.pes(2)
+def test_unequal(pes: Pool) -> None:
+    pes.run(check_unequal)
+
+
 @dpex.kernel
 def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, counts, at, root):  # type: ignore  # noqa: E741
     ishmem.scatterv(a, a, counts, root, at)
