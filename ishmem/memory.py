@@ -464,13 +464,19 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    # dpctl leaks some hundred bytes with each fill by a scalar, and with each copy from one device array to another.
-    if isinstance(value, int) and value == 0:
-        if result.size:
-            result.get_array().usm_data.memset(0)
+    # dpctl never frees the queue that each array it is called with gives it, so what needs no kernel calls none.
+    if result.size == 0:
         return
-    direct = np.isscalar(value) or isinstance(value, np.ndarray)
-    result[...] = value if direct else dpnp.asarray(value, sycl_queue=job.current().heap.queue)
+    memory = result.get_array().usm_data
+    if isinstance(value, int) and value == 0:
+        memory.memset(0)
+    elif isinstance(value, np.ndarray) and (value.shape, value.dtype) == (result.shape, result.dtype):
+        order = "C" if result.flags.c_contiguous else "F"
+        memory.copy_from_host(value.ravel(order).view("u1"))
+    elif np.isscalar(value) or isinstance(value, np.ndarray):
+        result[...] = value
+    else:
+        result[...] = dpnp.asarray(value, sycl_queue=job.current().heap.queue)
 
 
 def _bytes_request(routine: str, nbytes: Any, alignment: int = ALIGNMENT) -> _Request:

@@ -99,7 +99,7 @@ def check_array_and_arange() -> None:
     for given in (
         3, 2.5, True, 1j, [1, 2], [[1.5, 2], [3, 4]], (), [], [[], []], range(5), np.float32(2), block, block.T,
         block[::-1, ::2], np.asfortranarray(block), dpnp.asarray(block), dpnp.asarray(block)[1:, ::3],
-        pattern("bool", 9, me),
+        pattern("bool", 9, me), block[:, 0], block.reshape(2, 3, 4).transpose(1, 0, 2),
     ):  # fmt: skip
         alike(ishmem.array(given), dpnp.array(given))
     alike(ishmem.array(block, "int8"), dpnp.array(block, "int8"))
@@ -110,6 +110,8 @@ def check_array_and_arange() -> None:
         alike(ishmem.arange(*arguments, dtype="float32"), dpnp.arange(*arguments, dtype="float32"))
     for value in (1, 2.5, True, 3j):
         alike(ishmem.full(3, value), dpnp.full(3, value))
+    for value in (np.array(7), block[0], block[:, :1], np.arange(6), block):
+        alike(ishmem.full((4, 6), value), dpnp.full((4, 6), value))
     mine = ishmem.full(4, me)
     for pe in range(ishmem.n_pes()):
         assert ishmem.g(mine, pe, 3) == pe, "set on every PE when the call returns"
