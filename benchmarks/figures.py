@@ -66,9 +66,11 @@ FIGURES = (
     Figure("kernel: fetch_add", "atomic_fetch_add", "device", MACHINE, 1.2),
     Figure("kernel: quiet", "quiet", "device", MACHINE, 2.0),
     Figure("kernel: fence", "fence", "device", MACHINE, 2.0),
+    Figure("kernel: barrier_all", "barrier_all", "device", MACHINE, 3.0),
     Figure("on-queue put", "put", "queue", MACHINE, 1 / 0.95, (16 << 20,)),
     Figure("import, init, first barrier, exit", "start", "program", MACHINE, 1.3),
     Figure("host barrier_all", "barrier_all", "host", HOST, 0.25),
+    Figure("host barrier_all", "barrier_all", "host", "shmem4py", 1.0),
     Figure("host barrier_all", "barrier_all", "host", HOST, 1.0, (None,), 4),
     *COLLECTIVE_FIGURES,
 )

@@ -228,12 +228,9 @@ if me == 0:
     hang(ishmem.barrier_all)
 elif me == 1:
     hang(ishmem.wait_until_all, a, ishmem.CMP_NE, 0)
-elif me == 2:
+else:
     time.sleep(0.5)
     hang(ishmem.set_lock, lock)
-else:
-    ishmem.free_all()
-    hang(ishmem.signal_wait_until, ishmem.static(1, "u8"), ishmem.CMP_EQ, 3)
 """
 )
 
