@@ -31,7 +31,6 @@ class Collective:
         mpi: What users of mpi4py write.
         dest: Blocks of ``dest`` for a number of PEs; ``source`` likewise.
         arguments: After ``dest, source``; of the form in kernels too.
-        in_kernels: Whether there is such a form; ``in_groups`` likewise.
         step: Elements from one that moves to the next.
     """
 
@@ -40,8 +39,6 @@ class Collective:
     dest: Callable[[int], int] = lambda n: 1
     source: Callable[[int], int] = lambda n: 1
     arguments: str = ""
-    in_kernels: bool = True
-    in_groups: bool = True
     step: int = 1
 
 
@@ -105,8 +102,6 @@ COLLECTIVES = {
         dest=_all,
         source=_all,
         arguments=", counts, counts",
-        in_kernels=False,
-        in_groups=False,
     ),
     "gather": Collective(_at_root, f"comm.Gather(source, dest, {ROOT})", dest=_all, arguments=f", {ROOT}"),
     "scatter": Collective(_scattered, f"comm.Scatter(source, dest, {ROOT})", source=_all, arguments=f", {ROOT}"),
@@ -115,16 +110,12 @@ COLLECTIVES = {
         f"comm.Gatherv(source, [dest, counts], {ROOT})",
         dest=_all,
         arguments=f", counts, {ROOT}",
-        in_kernels=False,
-        in_groups=False,
     ),
     "scatterv": Collective(
         _scattered,
         f"comm.Scatterv([source, counts], dest, {ROOT})",
         source=_all,
         arguments=f", counts, {ROOT}",
-        in_kernels=False,
-        in_groups=False,
     ),
     **{
         f"{name}_reduce": Collective(_reduced(combine), f"comm.Allreduce(source, dest, MPI.{operation})")
@@ -138,8 +129,8 @@ COLLECTIVES = {
             ("xor", np.bitwise_xor, "BXOR"),
         )
     },
-    "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)", in_groups=False),
-    "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)", in_groups=False),
+    "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)"),
+    "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)"),
 }
 """The routines that move or combine data."""
 
@@ -212,7 +203,10 @@ def _queue(name: str, routine: Collective) -> None:
 
 @functools.cache
 def _kernel(name: str, arguments: str, group: bool) -> Any:
-    """Return the kernel ``(dest, source, count, times)`` that calls a routine so many times."""
+    """Return the kernel ``(dest, source, count, times)`` that calls a routine so many times.
+
+    ``count`` is that of the elements of a block, or the list of those of all blocks.
+    """
     import numba_dpex as dpex
     from numba_dpex import kernel_api as kapi
 
@@ -232,6 +226,14 @@ def _kernel(name: str, arguments: str, group: bool) -> Any:
         for _ in range(times):
             routine(dest, source, STRIDE, STRIDE, count)
 
+    def rooted_with_counts(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, count, ROOT)
+
+    def with_counts(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, count, count)
+
     def plain_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
         for _ in range(times):
             routine(dest, source, item.get_group())
@@ -244,14 +246,28 @@ def _kernel(name: str, arguments: str, group: bool) -> Any:
         for _ in range(times):
             routine(dest, source, STRIDE, STRIDE, count, item.get_group())
 
-    which = 0 if not arguments else 2 if "elements" in arguments else 1
-    bodies = (plain_group, rooted_group, in_steps_group) if group else (plain, rooted, in_steps)
-    return dpex.kernel(bodies[which])
+    def rooted_with_counts_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, count, ROOT, item.get_group())
+
+    def with_counts_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
+        for _ in range(times):
+            routine(dest, source, count, count, item.get_group())
+
+    bodies = {
+        "": (plain, plain_group),
+        f", {ROOT}": (rooted, rooted_group),
+        f", {STRIDE}, {STRIDE}, elements": (in_steps, in_steps_group),
+        f", counts, {ROOT}": (rooted_with_counts, rooted_with_counts_group),
+        ", counts, counts": (with_counts, with_counts_group),
+    }
+    return dpex.kernel(bodies[arguments][group])
 
 
 def _in_kernel(name: str, routine: Collective, group: bool) -> None:
     @case(name, "group" if group else "device", size=SIZES_IN_KERNELS)
     def of_ishmem(w: Ishmem, size: int) -> Plan:
+        import dpnp
         import numba_dpex as dpex
         from numba_dpex import kernel_api as kapi
 
@@ -260,9 +276,10 @@ def _in_kernel(name: str, routine: Collective, group: bool) -> None:
         loop = _kernel(name, routine.arguments, group)
         items = kapi.NdRange((GROUP,), (GROUP,)) if group else kapi.Range(1)
         names = {"call": dpex.call_kernel, "loop": loop, "items": items, "dest": dest, "source": source}
-        names["elements"] = arrays.names["elements"]
+        counts = "counts" in routine.arguments
+        names["block"] = dpnp.asarray(arrays.names["counts"]) if counts else arrays.names["elements"]
         check = lambda done: w.expect(dest, arrays.wanted)  # noqa: E731
-        return Plan("call(loop, items, dest, source, elements, count)", names, check, size, counted=True)
+        return Plan("call(loop, items, dest, source, block, count)", names, check, size, counted=True)
 
 
 @case("sync_all", "host", pes=(2, 4))
@@ -285,7 +302,5 @@ def _(w: Shmem) -> Plan:
 for _name, _routine in COLLECTIVES.items():
     _host(_name, _routine)
     _queue(_name, _routine)
-    if _routine.in_kernels:
-        _in_kernel(_name, _routine, group=False)
-    if _routine.in_groups:
-        _in_kernel(_name, _routine, group=True)
+    _in_kernel(_name, _routine, group=False)
+    _in_kernel(_name, _routine, group=True)

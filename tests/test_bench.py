@@ -130,8 +130,8 @@ def test_every_collective_runs(pes: Pool) -> None:
 
 @pytest.mark.pes(2)
 def test_collectives_in_kernels_run(pes: Pool) -> None:
-    some = ("broadcast", "alltoalls", "sum_reduce", "sum_inscan")
-    pes.run(check_cases, points(2, "device", "group", ops=some), False, timeout=120)
+    some = points(2, "device", "group", ops=("broadcast", "alltoalls", "sum_reduce"))
+    pes.run(check_cases, some + points(2, "device", ops=("gatherv", "sum_inscan")), False, timeout=120)
 
 
 @pytest.mark.pes(2)
