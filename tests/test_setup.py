@@ -157,7 +157,7 @@ def test_what_is_loaded() -> None:
         print(*sorted({"dpnp", "numba", "numba_dpex", "ishmem.kernels"} & set(sys.modules)), "and no more")
         import numba_dpex
         from ishmem.kernels import state
-        assert state.current().n_pes == ishmem.n_pes()
+        assert state.process().n_pes == ishmem.n_pes()
         ishmem.finalize()
         try:
             state.current()
