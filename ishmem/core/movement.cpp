@@ -32,13 +32,16 @@ void stream(char *to, const char *from, size_t bytes) {
 #endif
 }
 
+void move(char *to, const char *from, size_t bytes, bool past_caches) {
+    past_caches && to != from ? stream(to, from, bytes) : copy(to, from, bytes);
+}
+
 // Copies a block piece by piece from its start or its end.
 void copy_pieces(char *to, const char *from, size_t bytes, bool backwards, bool past_caches) {
-    if (to == from) return;
     for (size_t done = 0, piece; done < bytes; done += piece) {
         piece = std::min(PIECE, bytes - done);
         const size_t at = backwards ? bytes - done - piece : done;
-        past_caches ? stream(to + at, from + at, piece) : copy(to + at, from + at, piece);
+        move(to + at, from + at, piece, past_caches);
     }
 }
 
@@ -53,7 +56,7 @@ void broadcast_mapped(const Call &call) {
     const char *source = call.source_of(call.root);
     for (size_t at = from; at < to; at += PIECE) {
         const size_t bytes = std::min(PIECE, to - at);
-        for (int j = 0; j < call.size(); ++j) copy(call.dest_of(j) + at, source + at, bytes);
+        for (int j = 0; j < call.size(); ++j) move(call.dest_of(j) + at, source + at, bytes, call.bytes >= STREAM);
     }
 }
 
