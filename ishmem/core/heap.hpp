@@ -40,6 +40,7 @@ struct Heap {
     size_t cutover = 0;             // from this many bytes on the copy engine copies
     std::vector<bool> unreachable;  // PEs whose memory this device does not reach: only the host does
     bool host_atomics = false;      // host atomics on mapped memory are atomic for kernels too
+    int looks = 1;                  // of a wait before it yields
     size_t sync_offset = 0;         // of the lines that barrier() writes
     size_t sync_bytes = 0;          // of those of one team
     size_t farewell_offset = 0;     // of what say_farewell() writes

@@ -1,5 +1,5 @@
-// Polling of this PE's own heap. Every failed poll yields the processor: with more PEs than cores that is
-// what lets the awaited PE run, and with fewer it costs nothing that was measured.
+// Polling of this PE's own heap. Failed polls yield the processor: with more PEs than cores that is what lets the
+// awaited PE run. With fewer, only every hundredth does, as what is awaited may come during a yield.
 #pragma once
 #include <sched.h>
 
@@ -11,7 +11,7 @@ namespace ishmem {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int FIRST_LOOKS = 8;  // with the interpreter's lock: to give it away and take it costs as much as a few looks
+constexpr int FIRST_ROUNDS = 8;  // with the interpreter's lock: to give it away and take it costs as much as a few
 
 template <class T>
 bool compare(T seen, int how, T wanted) {
@@ -40,8 +40,13 @@ class Story {
 // Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout) {
-    for (int look = 0; look < FIRST_LOOKS; ++look) {
-        if (done()) return Satisfied;
+    const auto seen = [&] {
+        for (int look = 0; look < heap().looks; ++look)
+            if (done()) return true;
+        return false;
+    };
+    for (int round = 0; round < FIRST_ROUNDS; ++round) {
+        if (seen()) return Satisfied;
         sched_yield();
     }
     const bool limited = timeout >= 0 && timeout < 1e9;  // what is longer than decades does not fit the clock
@@ -51,7 +56,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout) {
         bool satisfied = false, given_up = false, late = false;
         Py_BEGIN_ALLOW_THREADS
         const auto slice = Clock::now() + std::chrono::milliseconds(20);
-        for (unsigned round = 1; !(satisfied = done()); ++round) {
+        for (unsigned round = 1; !(satisfied = seen()); ++round) {
             given_up = hopeless();
             if (given_up) break;
             sched_yield();
