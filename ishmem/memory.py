@@ -471,8 +471,7 @@ def _fill(result: ndarray, value: Any) -> None:
     if isinstance(value, int) and value == 0:
         memory.memset(0)
     elif isinstance(value, np.ndarray) and (value.shape, value.dtype) == (result.shape, result.dtype):
-        order = "C" if result.flags.c_contiguous else "F"
-        memory.copy_from_host(value.ravel(order).view("u1"))
+        memory.copy_from_host(value.ravel("C" if result.flags.c_contiguous else "F").view("u1"))
     elif np.isscalar(value) or isinstance(value, np.ndarray):
         result[...] = value
     else:

@@ -19,11 +19,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pes import Pool
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import frame
+
+# The same examples in every run, however long one takes on a machine that does more.
+settings.register_profile("ishmem", deadline=None, derandomize=True)
+settings.load_profile("ishmem")
 
 # Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")

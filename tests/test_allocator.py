@@ -52,7 +52,7 @@ def check(allocator: Allocator, live: list[tuple[int, int]]) -> None:
     assert allocator.largest == max(b - a for a, b in zip(edges[::2], edges[1::2]))
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200)
 @given(operations)
 def test_against_model(operations: list[Any]) -> None:
     """First fit: never overlapping, always aligned, refused only when it cannot fit, and joined again when freed."""

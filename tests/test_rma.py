@@ -237,7 +237,7 @@ def check_transfers(drawn: list[tuple[Any, ...]]) -> None:
         check_transfer(*one)
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
+@settings(max_examples=30)
 @given(drawn=st.lists(transfers(), min_size=1, max_size=4))
 def run_transfers(pes: Pool, drawn: list[tuple[Any, ...]]) -> None:
     pes.run(check_transfers, drawn)

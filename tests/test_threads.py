@@ -403,4 +403,5 @@ def test_mpi_communicator(n: int) -> None:
     if not mpiexec.exists():
         pytest.skip("mpi4py and mpich are not installed")
     done = run_command([str(mpiexec), "-n", str(n), sys.executable, "-c", MPI])
-    assert done.returncode == 0 and done.stdout == "good\n" * n, done.stderr
+    # mpiexec puts the lines of PEs together anyhow.
+    assert done.returncode == 0 and done.stdout.count("good") == n, done.stderr
