@@ -230,7 +230,7 @@ class Runner:
         contenders = [name for name in one.bodies if name in ("ishmem", "local", *self.options.peers)]
         entries = [self._enter(one, contender, n, point) for contender in contenders]
         contestants = [contestant for entry in entries for contestant in entry.contestants]
-        self._take_batches(contestants)
+        self._take_batches(entries)
         for entry in entries:
             self._leave(entry)
         limits = [each.row for each in contestants if each.row.contender == MACHINE and each.row.seconds]
@@ -260,17 +260,20 @@ class Runner:
             entry.contestants = found
         return entry
 
-    def _take_batches(self, contestants: list[_Contestant]) -> None:
+    def _take_batches(self, entries: list[_Entry]) -> None:
         """Let the contestants take turns, so that what else the machine does hits all of them."""
         wanted, at_once = self.options.batches, 3
+        contestants = [contestant for entry in entries for contestant in entry.contestants]
         for contestant in contestants:
             with _noted(contestant.row):
                 spent = contestant.measure(1, self.options.timeout)
                 # Slow ones get fewer batches: as many as fit into twice the time, at least 3.
                 fit = int(2 * self.options.batches * self.options.batch / max(spent, 1e-9))
                 wanted = min(wanted, max(3, fit))
-        for taken in range(1, wanted, at_once):
-            for contestant in contestants:
+        for turn, taken in enumerate(range(1, wanted, at_once)):
+            # An operation and its limit use the same buffers: who comes second finds them in the caches.
+            step = -1 if turn % 2 else 1
+            for contestant in (each for entry in entries for each in entry.contestants[::step]):
                 with _noted(contestant.row):
                     contestant.measure(min(at_once, wanted - taken), self.options.timeout)
         for contestant in contestants:
