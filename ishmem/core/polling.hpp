@@ -37,11 +37,12 @@ class Story {
     bool told = false;
 };
 
-// Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between.
+// Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between. ``looks`` is 1 where
+// a look takes long by itself.
 template <class Done, class Hopeless>
-Outcome poll(Done done, Hopeless hopeless, double timeout) {
+Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
     const auto seen = [&] {
-        for (int look = 0; look < heap().looks; ++look)
+        for (int look = 0; look < looks; ++look)
             if (done()) return true;
         return false;
     };
