@@ -50,7 +50,7 @@ def _which(program: str) -> str | None:
 def _command(library: str, n: int) -> list[str]:
     _package, launcher, options = LAUNCHERS[library]
     if launcher is None:
-        return [sys.executable, "-m", "ishmem.run", "-n", str(n), "-m", "ishmem.benchmarks.worker", library]
+        return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), "-m", "ishmem.benchmarks.worker", library]
     worker = [sys.executable, "-m", "ishmem.benchmarks.worker", library]
     return [_which(launcher) or launcher, "-n", str(n), *options, *worker]
 

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import ishmem
-from ishmem import stack
+from ishmem.environment import stack
 
 FUNCTION, FUNCTION_END, LABEL, RETURN = 54, 56, 248, 253
 BINARY_SIZES, BINARIES = 0x1165, 0x1166  # of clGetProgramInfo

@@ -15,6 +15,6 @@ _IMPORT = "import ishmem, dpnp, numba_dpex"
 @case("start", "program", limit="the same PEs import dpnp and numba_dpex, and no more")
 def start(w: Local) -> Plan:
     """Imports, init, the first barrier, finalize."""
-    job = [sys.executable, "-m", "ishmem.run", "-n", str(w.n_pes), sys.executable, "-c"]
+    job = [sys.executable, "-m", "ishmem.launch.run", "-n", str(w.n_pes), sys.executable, "-c"]
     names = {"run": subprocess.run, "job": [*job, _INIT], "imports": [*job, _IMPORT]}
     return Plan("run(job, check=True)", names, limit="run(imports, check=True)")

@@ -14,8 +14,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ishmem import info
 from ishmem.benchmarks.runner import Options, Row
+from ishmem.cli import info
 
 FORMAT = 1
 _CSV = ("op", "side", "axes", "pes", "contender", "status", "median", "q1", "q3", "min", "bytes", "GB/s", "Mop/s")

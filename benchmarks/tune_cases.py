@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ishmem.algorithms import SLOT_LIMIT, allowed, install
 from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
 from ishmem.benchmarks.frame import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem
-from ishmem.profile import PUT, ROUTES
+from ishmem.collective.algorithms import SLOT_LIMIT, allowed, install
+from ishmem.collective.profile import PUT, ROUTES
 
 SAME = {
     "fcollect": ("collect",),
@@ -43,7 +43,7 @@ def _register(name: str) -> None:
 @case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
 def put(w: Ishmem, size: int, algorithm: str) -> Plan:
     """The host's stores, or the copy engine's copy."""
-    from ishmem import job
+    from ishmem.runtime import job
 
     source, dest = w.filled(size), w.blank(size)
     heap, engine = job.current().heap, job.current().engine

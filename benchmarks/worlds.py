@@ -97,7 +97,7 @@ class Ishmem(World):
 
     def host_view(self, array: Any, pe: int) -> memoryview:
         """Return the bytes of a symmetric array at a PE, as the host's own loads and stores reach them."""
-        from ishmem import job
+        from ishmem.runtime import job
 
         heap = job.current().heap
         return heap.host_view(pe, array.get_array()._pointer - heap.base, array.nbytes)
@@ -113,7 +113,7 @@ class Ishmem(World):
 
     def device_of(self, pe: int) -> str:
         """Return the name of the device, with the route of host copies to a PE."""
-        from ishmem import job
+        from ishmem.runtime import job
 
         return str(job.current().heap.queue.sycl_device.name)
 

@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Callable, Protocol, Union
 
-from ishmem.errors import IshmemError, PeerLost, StateError
+from ishmem.common.errors import IshmemError, PeerLost, StateError
 
 from . import wire
 from .wire import Kind, Message, MessageError

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ishmem.errors import IshmemError, LevelZeroError
+from ishmem.common.errors import IshmemError, LevelZeroError
 
 from . import pyze, wire
 

@@ -28,7 +28,7 @@ from ctypes import (
 )
 from typing import Any, Callable, TypeVar
 
-from ishmem.errors import LevelZeroError
+from ishmem.common.errors import LevelZeroError
 
 LIBRARY = "libze_loader.so.1"
 IPC_HANDLE_SIZE = 64

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ishmem.errors import IshmemError
+from ishmem.common.errors import IshmemError
 
 VERSION = 1
 MAX_PAYLOAD = 64 * 1024

@@ -6,7 +6,7 @@ atomically updates the same arrays on every other PE, from the host and from ins
 
 import lazy_loader
 
-from . import stack
+from .environment import stack
 
 # Names are looked up in __init__.pyi and imported when first used, so that ishmrun starts quickly.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

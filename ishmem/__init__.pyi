@@ -72,7 +72,7 @@ from .collectives_on_queue import (
     sum_reduce_on_queue as sum_reduce_on_queue,
     xor_reduce_on_queue as xor_reduce_on_queue,
 )
-from .constants import (
+from .common.constants import (
     CMP_EQ as CMP_EQ,
     CMP_GE as CMP_GE,
     CMP_GT as CMP_GT,
@@ -91,6 +91,15 @@ from .constants import (
     THREAD_SERIALIZED as THREAD_SERIALIZED,
     THREAD_SINGLE as THREAD_SINGLE,
 )
+from .common.errors import (
+    HeapExhausted as HeapExhausted,
+    IshmemError as IshmemError,
+    LevelZeroError as LevelZeroError,
+    PeerLost as PeerLost,
+    StateError as StateError,
+    SymmetryError as SymmetryError,
+    WaitTimeout as WaitTimeout,
+)
 from .contexts import (
     CTX_DEFAULT as CTX_DEFAULT,
     CTX_INVALID as CTX_INVALID,
@@ -101,21 +110,7 @@ from .contexts import (
     ctx_get_team as ctx_get_team,
     ctx_quiet as ctx_quiet,
 )
-from .errors import (
-    HeapExhausted as HeapExhausted,
-    IshmemError as IshmemError,
-    LevelZeroError as LevelZeroError,
-    PeerLost as PeerLost,
-    StateError as StateError,
-    SymmetryError as SymmetryError,
-    WaitTimeout as WaitTimeout,
-)
-from .locks import (
-    clear_lock as clear_lock,
-    lock as lock,
-    set_lock as set_lock,
-    test_lock as test_lock,
-)
+from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
 from .memory import (
     addr_accessible as addr_accessible,
     align as align,
@@ -225,9 +220,7 @@ from .signals import (
     signal_wait_until as signal_wait_until,
     signal_wait_until_work_group as signal_wait_until_work_group,
 )
-from .statics import (
-    static as static,
-)
+from .statics import static as static
 from .strided import (
     ibget as ibget,
     ibget_work_group as ibget_work_group,
@@ -238,13 +231,29 @@ from .strided import (
     iput as iput,
     iput_work_group as iput_work_group,
 )
-from .sync import (
+from .teams import (
+    TEAM_INVALID as TEAM_INVALID,
+    TEAM_NODE as TEAM_NODE,
+    TEAM_SHARED as TEAM_SHARED,
+    TEAM_WORLD as TEAM_WORLD,
+    Team as Team,
+    TeamConfig as TeamConfig,
+    team_destroy as team_destroy,
+    team_get_config as team_get_config,
+    team_my_pe as team_my_pe,
+    team_n_pes as team_n_pes,
+    team_ptr as team_ptr,
+    team_split_2d as team_split_2d,
+    team_split_strided as team_split_strided,
+    team_translate_pe as team_translate_pe,
+)
+from .wait import (
     test as test,
     test_work_group as test_work_group,
     wait_until as wait_until,
     wait_until_work_group as wait_until_work_group,
 )
-from .sync_sets import (
+from .wait_sets import (
     test_all as test_all,
     test_all_vector as test_all_vector,
     test_all_vector_work_group as test_all_vector_work_group,
@@ -269,20 +278,4 @@ from .sync_sets import (
     wait_until_some_vector as wait_until_some_vector,
     wait_until_some_vector_work_group as wait_until_some_vector_work_group,
     wait_until_some_work_group as wait_until_some_work_group,
-)
-from .teams import (
-    TEAM_INVALID as TEAM_INVALID,
-    TEAM_NODE as TEAM_NODE,
-    TEAM_SHARED as TEAM_SHARED,
-    TEAM_WORLD as TEAM_WORLD,
-    Team as Team,
-    TeamConfig as TeamConfig,
-    team_destroy as team_destroy,
-    team_get_config as team_get_config,
-    team_my_pe as team_my_pe,
-    team_n_pes as team_n_pes,
-    team_ptr as team_ptr,
-    team_split_2d as team_split_2d,
-    team_split_strided as team_split_strided,
-    team_translate_pe as team_translate_pe,
 )

@@ -1,5 +1,5 @@
 """``python -m ishmem`` is the command ``ishmem``."""
 
-from ishmem.command import main
+from ishmem.cli.command import main
 
 main()

@@ -12,10 +12,11 @@ import os
 import struct
 from typing import NamedTuple
 
-from . import _core, job, teams, waits
-from .errors import SymmetryError
-from .shape import Shape
-from .teams import Team, TeamConfig
+from ishmem import _core, teams
+from ishmem.common.errors import SymmetryError
+from ishmem.common.team_shape import Shape
+from ishmem.runtime import job, long_waits
+from ishmem.teams import Team, TeamConfig
 
 __all__ = ["active_set"]
 
@@ -91,7 +92,7 @@ class ActiveSets:
         def missing() -> list[int]:
             return [pe for pe in numbers if pe not in lines]
 
-        with waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
+        with long_waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
             while True:
                 gone = this.links.lost or any(pe in this.gone for pe in missing())
                 silent = [pe for pe in missing() if _gave_up(pe)]

@@ -1,7 +1,7 @@
 """Atomic memory operations on one element of a symmetric array.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.amo``; both sides are
-atomic to each other. ``ishmem.table.ATOMICS`` says which dtypes each of them takes.
+atomic to each other. ``ishmem.common.type_tables.ATOMICS`` says which dtypes each of them takes.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the
 symmetric heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value
@@ -14,23 +14,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, check, job, table
-from .rma import as_element
+from ishmem import _core
+from ishmem.common import type_tables
+from ishmem.rma import as_element
+from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [*table.ATOMICS, *(f"{name}_nbi" for name, atomic in table.ATOMICS.items() if atomic.fetches)]
+__all__ = [*type_tables.ATOMICS, *(f"{name}_nbi" for name, atomic in type_tables.ATOMICS.items() if atomic.fetches)]
 
 BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
 
 
-def code(rmw: table.Rmw, types: tuple[str, ...]) -> int:
+def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
     """Return what the core calls an operation on any of these types."""
     return int(rmw) | sum(1 << BITS[dtype] for dtype in types) << 8
 
 
-_CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in table.ATOMICS.items()}
+_CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
 _FETCH, _SET, _SWAP, _COMPARE_SWAP, _ADD, _AND, _OR, _XOR = (
     _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "add", "and", "or", "xor")
 )
@@ -44,9 +46,9 @@ def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond
 
 def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Raise what is wrong with the arguments, or else let a kernel do the operation."""
-    from .kernel_route import atomic_by_kernel
+    from ishmem.runtime.host_atomics import atomic_by_kernel
 
-    atomic = table.ATOMICS[name]
+    atomic = type_tables.ATOMICS[name]
     number = check.pe(pe)
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
     check.element(array, index)

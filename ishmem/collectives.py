@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core, collective_route, job, teams
-from .stubs import kernel_only
-from .teams import TEAM_WORLD, Team
+from ishmem import _core, teams
+from ishmem.collective import fallback
+from ishmem.runtime import job
+from ishmem.runtime.stubs import kernel_only
+from ishmem.teams import TEAM_WORLD, Team
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -29,12 +31,12 @@ __all__ = [
     "team_sync_work_group",
 ]  # fmt: skip
 
-_BROADCAST = collective_route.ROUTINES["broadcast"]
-_FCOLLECT = collective_route.ROUTINES["fcollect"]
-_COLLECT = collective_route.ROUTINES["collect"]
-_ALLTOALL = collective_route.ROUTINES["alltoall"]
-_GATHER = collective_route.ROUTINES["gather"]
-_SCATTER = collective_route.ROUTINES["scatter"]
+_BROADCAST = fallback.ROUTINES["broadcast"]
+_FCOLLECT = fallback.ROUTINES["fcollect"]
+_COLLECT = fallback.ROUTINES["collect"]
+_ALLTOALL = fallback.ROUTINES["alltoall"]
+_GATHER = fallback.ROUTINES["gather"]
+_SCATTER = fallback.ROUTINES["scatter"]
 
 
 def barrier_all() -> None:
@@ -96,7 +98,7 @@ def broadcast(
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        collective_route.go_on(verdict, "broadcast", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "broadcast", dest, source, team, nelems=nelems, root=root)
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -109,7 +111,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
     if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "fcollect", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "fcollect", dest, source, team, nelems=nelems)
 
 
 def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -121,7 +123,7 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
     if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "collect", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "collect", dest, source, team, nelems=nelems)
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -133,7 +135,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
     if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "alltoall", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "alltoall", dest, source, team, nelems=nelems)
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
@@ -145,7 +147,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
-    collective_route.alltoalls(dest, source, dst, sst, nelems, team)
+    fallback.alltoalls(dest, source, dst, sst, nelems, team)
 
 
 def alltoallv(
@@ -168,7 +170,7 @@ def alltoallv(
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
     lists = (dest_counts, source_counts, dest_displs, source_displs)
-    collective_route.with_counts("alltoallv", dest, source, team, lists)
+    fallback.with_counts("alltoallv", dest, source, team, lists)
 
 
 def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -180,7 +182,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WO
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
     if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
-        collective_route.go_on(verdict, "gather", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "gather", dest, source, team, nelems=nelems, root=root)
 
 
 def scatter(
@@ -194,7 +196,7 @@ def scatter(
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
     if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
-        collective_route.go_on(verdict, "scatter", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "scatter", dest, source, team, nelems=nelems, root=root)
 
 
 def gatherv(
@@ -213,7 +215,7 @@ def gatherv(
 
     Source: MPI_Gatherv, in the manner of shmem_collect.
     """
-    collective_route.with_counts("gatherv", dest, source, team, (counts, displs), root)
+    fallback.with_counts("gatherv", dest, source, team, (counts, displs), root)
 
 
 def scatterv(
@@ -232,7 +234,7 @@ def scatterv(
 
     Source: MPI_Scatterv, in the manner of shmem_broadcast.
     """
-    collective_route.with_counts("scatterv", dest, source, team, (counts, displs), root)
+    fallback.with_counts("scatterv", dest, source, team, (counts, displs), root)
 
 
 @kernel_only

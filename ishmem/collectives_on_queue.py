@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import dpctl
 
-from . import collective_route, collectives, job, reductions, teams
-from .lanes import Events, Lane, events_of
-from .on_queue import Depends, Queue
-from .teams import TEAM_WORLD, Team
+from ishmem import collectives, reductions, teams
+from ishmem.collective import fallback
+from ishmem.on_queue import Depends, Queue
+from ishmem.runtime import job
+from ishmem.runtime.queue_workers import Events, Lane, events_of
+from ishmem.teams import TEAM_WORLD, Team
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -258,10 +260,10 @@ def _call(
     host = getattr(collectives, routine, None) or getattr(reductions, routine)
     try:
         events, lane = events_of(depends), this.lanes.of(queue)
-        collective_route.checked(routine, group, dest, source, **facts, lists=lists)
+        fallback.checked(routine, group, dest, source, **facts, lists=lists)
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
-        _submit(this, group, lane, [], lambda: collective_route.tell_refusal(routine, twin, refusal), None)
+        _submit(this, group, lane, [], lambda: fallback.tell_refusal(routine, twin, refusal), None)
         raise
     action, problem = functools.partial(host, dest, source, **arguments, team=twin), lane.take_problem()
     event = _submit(this, group, lane, events, action, (dest, source))

@@ -12,11 +12,12 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import _core, amo, check, job, rma, signals, strided
-from .constants import CtxOption
-from .engine import CopyEngine
-from .errors import IshmemError, StateError
-from .teams import TEAM_INVALID, TEAM_WORLD, Team, find
+from ishmem import _core, amo, rma, signals, strided
+from ishmem.common.constants import CtxOption
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.runtime import check, job
+from ishmem.runtime.copy_engine import CopyEngine
+from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
 
 __all__ = [
     "CTX_DEFAULT", "CTX_INVALID", "Ctx", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_get_team", "ctx_quiet",

@@ -23,9 +23,10 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import amo, check, job, rma, waits
-from .errors import StateError
-from .order import quiet
+from ishmem import amo, rma
+from ishmem.common.errors import StateError
+from ishmem.order import quiet
+from ishmem.runtime import check, job, long_waits
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -137,7 +138,7 @@ def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
 
 def _queue(this: job.Job, lock: ndarray, index: int, home: int, ticket: int) -> None:
     """Wait until a ticket is served."""
-    with waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as look:
+    with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as look:
         while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
             if this.links.lost or _holder(word) in this.gone:
                 this.raise_lost("set_lock")

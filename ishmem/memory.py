@@ -17,10 +17,12 @@ import dpctl.memory
 import dpctl.tensor
 import numpy as np
 
-from . import _core, check, job, places
-from .allocator import ALIGNMENT, Allocation
-from .constants import Hint
-from .errors import HeapExhausted, SymmetryError
+from ishmem import _core
+from ishmem.common import callsite
+from ishmem.common.constants import Hint
+from ishmem.common.errors import HeapExhausted, SymmetryError
+from ishmem.runtime import check, job
+from ishmem.runtime.allocator import ALIGNMENT, Allocation
 
 if TYPE_CHECKING:
     from dpctl.memory import MemoryUSMDevice
@@ -496,7 +498,7 @@ def _take(routine: str, request: _Request) -> Allocation:
     """Take what all PEs have agreed on from the heap."""
     heap = job.current().heap
     what = f"{routine} {request}"
-    allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, places.caller())
+    allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, callsite.caller())
     if allocation is None:
         a = heap.allocator
         raise HeapExhausted(

@@ -23,17 +23,18 @@ import dpctl.tensor
 import numpy as np
 from dpctl.tensor import _tensor_impl
 
-from . import check, job, order, rma, signals, strided, sync, sync_sets, teams, views
-from .constants import SignalOp
-from .errors import IshmemError
-from .heap import UsmRange
-from .lanes import Events, Lane, events_of, in_slices
-from .table import SIGNAL_TYPES
+from ishmem import order, rma, signals, strided, teams, wait, wait_sets
+from ishmem.common.constants import SignalOp
+from ishmem.common.errors import IshmemError
+from ishmem.common.type_tables import SIGNAL_TYPES
+from ishmem.runtime import blocks, check, job
+from ishmem.runtime.heap import UsmRange
+from ishmem.runtime.queue_workers import Events, Lane, events_of, in_slices
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-    from .teams import Team
+    from ishmem.teams import Team
 
 __all__ = [
     "barrier_all_on_queue", "get_nbi_on_queue", "get_on_queue", "ibget_on_queue", "ibput_on_queue", "iget_on_queue",
@@ -181,9 +182,9 @@ def wait_until_on_queue(
 
     Source: ishmemx_wait_until_on_queue.
     """
-    sync.test(ivar, cmp, cmp_value, index)  # checks the arguments
+    wait.test(ivar, cmp, cmp_value, index)  # checks the arguments
     lane, events = _lane(sycl_queue), events_of(depends)
-    return _wait(lambda timeout: sync.wait_until(ivar, cmp, cmp_value, index, timeout), None, lane, events)
+    return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, lane, events)
 
 
 def wait_until_all_on_queue(
@@ -259,7 +260,7 @@ def signal_wait_until_on_queue(
     Source: ishmemx_signal_wait_until_on_queue.
     """
     check.view(sig_addr, "sig_addr", SIGNAL_TYPES, "signal_wait_until_on_queue")
-    sync.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
+    wait.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
     return _wait(
         lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout),
         _required(ret), _lane(sycl_queue), events_of(depends),
@@ -323,7 +324,7 @@ def _transfer(
         source = rma.as_element(dest, source)
     origin = check.view(source, "source", routine=routine)
     if not (to.order and origin.order):
-        return _transfer_views(routine, views.split(dest, source, nelems), number, is_put, lane, events)
+        return _transfer_views(routine, blocks.split(dest, source, nelems), number, is_put, lane, events)
     address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
     if not nbytes:
         return lane.nothing(events)
@@ -434,13 +435,13 @@ def _wait_set(
 ) -> dpctl.SyclEvent:  # fmt: skip
     lane, events = _lane(queue), events_of(depends)
     vector = "_vector" if which.endswith("_vector") else ""
-    getattr(sync_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
+    getattr(wait_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
     result = None if which.startswith("all") else _required(ret)
     arguments: tuple[Any, ...] = (ivars, cmp, cmp_values)
     if which.startswith("some"):
         _check_indices(indices, ivars)
         arguments = (ivars, indices, cmp, cmp_values)
-    routine = getattr(sync_sets, f"wait_until_{which}")
+    routine = getattr(wait_sets, f"wait_until_{which}")
     return _wait(lambda timeout: routine(*arguments, status, timeout), result, lane, events)
 
 
@@ -483,7 +484,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
 
 
 def _submit_collective(name: str, team: int, lane: Lane, events: Events) -> dpctl.SyclEvent:
-    from .kernels.on_queue import launch
+    from ishmem.kernels.on_queue import launch
 
     lanes = job.current().lanes
 

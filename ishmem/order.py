@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core, job
-from .stubs import kernel_only
+from ishmem import _core
+from ishmem.runtime import job
+from ishmem.runtime.stubs import kernel_only
 
 __all__ = ["fence", "fence_work_group", "quiet", "quiet_work_group"]
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, collective_route
-from .stubs import kernel_only
-from .teams import TEAM_WORLD, Team
+from ishmem import _core
+from ishmem.collective import fallback
+from ishmem.runtime.stubs import kernel_only
+from ishmem.teams import TEAM_WORLD, Team
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -25,15 +26,15 @@ __all__ = [
     "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
 ]  # fmt: skip
 
-_AND_REDUCE = collective_route.ROUTINES["and_reduce"]
-_OR_REDUCE = collective_route.ROUTINES["or_reduce"]
-_XOR_REDUCE = collective_route.ROUTINES["xor_reduce"]
-_MAX_REDUCE = collective_route.ROUTINES["max_reduce"]
-_MIN_REDUCE = collective_route.ROUTINES["min_reduce"]
-_SUM_REDUCE = collective_route.ROUTINES["sum_reduce"]
-_PROD_REDUCE = collective_route.ROUTINES["prod_reduce"]
-_SUM_INSCAN = collective_route.ROUTINES["sum_inscan"]
-_SUM_EXSCAN = collective_route.ROUTINES["sum_exscan"]
+_AND_REDUCE = fallback.ROUTINES["and_reduce"]
+_OR_REDUCE = fallback.ROUTINES["or_reduce"]
+_XOR_REDUCE = fallback.ROUTINES["xor_reduce"]
+_MAX_REDUCE = fallback.ROUTINES["max_reduce"]
+_MIN_REDUCE = fallback.ROUTINES["min_reduce"]
+_SUM_REDUCE = fallback.ROUTINES["sum_reduce"]
+_PROD_REDUCE = fallback.ROUTINES["prod_reduce"]
+_SUM_INSCAN = fallback.ROUTINES["sum_inscan"]
+_SUM_EXSCAN = fallback.ROUTINES["sum_exscan"]
 
 
 def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -54,7 +55,7 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "sum_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_reduce", dest, source, team, nelems=nelems)
 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -63,7 +64,7 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
     if verdict := _core.collective(_PROD_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "prod_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "prod_reduce", dest, source, team, nelems=nelems)
 
 
 def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -74,7 +75,7 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
     if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "max_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "max_reduce", dest, source, team, nelems=nelems)
 
 
 def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -85,7 +86,7 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
     if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "min_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "min_reduce", dest, source, team, nelems=nelems)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -94,7 +95,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
     if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "and_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "and_reduce", dest, source, team, nelems=nelems)
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -103,7 +104,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
     if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "or_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "or_reduce", dest, source, team, nelems=nelems)
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -112,7 +113,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
     if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "xor_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "xor_reduce", dest, source, team, nelems=nelems)
 
 
 def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -123,7 +124,7 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
     if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "sum_inscan", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_inscan", dest, source, team, nelems=nelems)
 
 
 def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -134,7 +135,7 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: Intel SHMEM, ishmem_sum_exscan.
     """
     if verdict := _core.collective(_SUM_EXSCAN, dest, source, None, nelems, team):
-        collective_route.go_on(verdict, "sum_exscan", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_exscan", dest, source, team, nelems=nelems)
 
 
 @kernel_only

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, check, job, strided
-from .stubs import kernel_only
+from ishmem import _core, strided
+from ishmem.runtime import check, job
+from ishmem.runtime.stubs import kernel_only
 
 if TYPE_CHECKING:
     from dpnp import ndarray

@@ -12,9 +12,13 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-from . import _core, check, constants, device_side, farewell, job, places, stack, waits
-from .board import Board, State
-from .errors import IshmemError, LevelZeroError, PeerLost, StateError
+from ishmem import _core
+from ishmem.common import callsite, constants
+from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
+from ishmem.environment import stack
+from ishmem.runtime import check, job, kernel_loading, long_waits
+from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
+from ishmem.runtime.status_board import Board, State
 
 if TYPE_CHECKING:
     import dpctl
@@ -75,7 +79,7 @@ def init(
         raise StateError("ishmem.init() was called twice; call it once per process")
     if job.finished():
         raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
-    from . import settings as settings_module
+    from ishmem.environment import settings as settings_module
 
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
@@ -118,7 +122,7 @@ def query_thread() -> constants.Thread:
 
 
 def _size(heap_size: int | str) -> int:
-    from .settings import parse_size
+    from ishmem.environment.settings import parse_size
 
     try:
         return parse_size(heap_size)
@@ -147,15 +151,15 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
     board = _board(place, settings)
     try:
         stack.load()
-        from .heap import SymmetricHeap
-        from .ipc.exchange import Links
+        from ishmem.ipc.exchange import Links
+        from ishmem.runtime.heap import SymmetricHeap
 
         this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, board)
-        this.links.on_exit = farewell.end_process
+        this.links.on_exit = end_process
         this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
         exports = this.heap.exchange(this.links)
-        this.processes, this.board = farewell.prepare(this.links, board)
-        this.waits = waits.Waits(this, settings.timeout)
+        this.processes, this.board = prepare_exit(this.links, board)
+        this.waits = long_waits.Waits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
@@ -176,25 +180,25 @@ def _board(place: Place, settings: Any) -> Board | None:
     if board is None and place.pe == 0:
         board = Board.make(place.n_pes)
     if board:
-        board.join(place.pe, places.describe(places.of_frame(sys._getframe())))
+        board.join(place.pe, callsite.describe(callsite.of_frame(sys._getframe())))
     return board
 
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
-    from . import sharing
-    from .active_sets import ActiveSets
-    from .engine import CopyEngine
-    from .lanes import Lanes
-    from .statics import Statics
+    from ishmem.active_sets import ActiveSets
+    from ishmem.runtime import device_sharing
+    from ishmem.runtime.copy_engine import CopyEngine
+    from ishmem.runtime.queue_workers import Lanes
+    from ishmem.statics import Statics
 
     this.heap.attach(exports, this.settings)
-    this.no_waits = "" if this.settings.shared_device == "allow" else sharing.reason(this.heap)
+    this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
     this.lanes = Lanes(this.heap)
     this.statics = Statics()
     this.active_sets = ActiveSets()
-    device_side.start(this)
+    kernel_loading.start(this)
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
@@ -247,7 +251,7 @@ def finalize() -> None:
     this = job.current()
     leaks = _leaks(this)
     try:
-        with waits.patience(this, lambda: ", for what is on queues") as look:
+        with long_waits.patience(this, lambda: ", for what is on queues") as look:
             this.lanes.drain(look)
         this.default_engine.quiet()
         this.raise_problems()
@@ -270,7 +274,7 @@ def _leave(this: job.Job) -> None:
     _core.say_farewell()
     state = State.ABANDONED
     try:
-        with waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
+        with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
             this.links.leave(None, look)
         state = State.LEFT
     finally:
@@ -285,7 +289,7 @@ def _close(this: job.Job, state: State) -> None:
     for context in list(this.contexts):
         context.close()
     job.finish()
-    device_side.stop()
+    kernel_loading.stop()
     this.default_engine.close()
     this.heap.close(unmap=drained)  # commands that still run use what it would unmap
     this.links.close()
@@ -333,7 +337,7 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
-    farewell.end_job(this, number)
+    end_job(this, number)
 
 
 def is_initialized() -> bool:

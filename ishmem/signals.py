@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _core, amo, check, job, rma, sync
-from .constants import Cmp, SignalOp
-from .stubs import kernel_only
-from .table import ATOMICS, SIGNAL_TYPES
+from ishmem import _core, amo, rma, wait
+from ishmem.common.constants import Cmp, SignalOp
+from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
+from ishmem.runtime import check, job
+from ishmem.runtime.stubs import kernel_only
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -83,7 +84,7 @@ def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
     """
     result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # which every value satisfies
     if result is NotImplemented:
-        sync.explain("signal_fetch", "sig_addr", sig_addr, SIGNAL_TYPES, Cmp.GE, 0, index)
+        wait.explain("signal_fetch", "sig_addr", sig_addr, SIGNAL_TYPES, Cmp.GE, 0, index)
     return int(result[1])
 
 
@@ -124,10 +125,10 @@ def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 
     """
     result = _core.wait_seen(sig_addr, cmp, cmp_value, index, check.seconds(timeout))
     if result is NotImplemented:
-        sync.explain("signal_wait_until", "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index)
+        wait.explain("signal_wait_until", "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index)
     outcome, seen = result
     if outcome != _core.SATISFIED:
-        sync.give_up("signal_wait_until", outcome, f"sig_addr[{index}] is {seen}", cmp, cmp_value, timeout)
+        wait.give_up("signal_wait_until", outcome, f"sig_addr[{index}] is {seen}", cmp, cmp_value, timeout)
     return int(seen)
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, check, job
-from .errors import HeapExhausted
-from .ipc import wire
+from ishmem import _core
+from ishmem.common.errors import HeapExhausted
+from ishmem.ipc import wire
+from ishmem.runtime import check, job
 
 __all__ = ["static"]
 

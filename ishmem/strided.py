@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _core, check, job, views
-from .stubs import kernel_only
+from ishmem import _core
+from ishmem.runtime import blocks, check, job
+from ishmem.runtime.stubs import kernel_only
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -177,13 +178,13 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
 
 def put_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
     """Start ``put`` of arrays that are not contiguous; raise when no strided operation can do it."""
-    for spans in views.split(dest, source, nelems):
+    for spans in blocks.split(dest, source, nelems):
         if not _core.strided(*spans, pe, True):
             by_engine("put", *spans, pe, is_put=True)
 
 
 def get_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
     """Start ``get`` of arrays that are not contiguous; raise when no strided operation can do it."""
-    for spans in views.split(dest, source, nelems):
+    for spans in blocks.split(dest, source, nelems):
         if not _core.strided(*spans, pe, False):
             by_engine("get", *spans, pe, is_put=False)

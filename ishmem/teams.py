@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import check, job, memory
-from .errors import IshmemError, StateError
-from .layout import TWIN
-from .shape import Shape
+from ishmem import memory
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.common.layout import TWIN
+from ishmem.common.team_shape import Shape
+from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-    from .contexts import Ctx
+    from ishmem.contexts import Ctx
 
 __all__ = [
     "TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig", "team_destroy",
@@ -223,7 +224,7 @@ class Team:
 
         Source: OpenSHMEM 1.5, 9.5.2 (shmem_team_create_ctx).
         """
-        from .contexts import ctx_create
+        from ishmem.contexts import ctx_create
 
         return ctx_create(self, options)
 

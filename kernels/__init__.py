@@ -10,23 +10,23 @@ import numba_dpex  # noqa: F401  # first: at its end ishmem binds parts of this 
 
 from . import (
     amo,
+    binding,
     cache,
     collectives,
-    counted,
     locks,
     order,
     query,
     reductions,
     rma,
     signals,
-    state,
     strided,
-    sync,
-    sync_sets,
     teams,
+    vcollectives,
+    wait,
+    wait_sets,
 )  # fmt: skip
 
 __all__ = [
-    "amo", "cache", "collectives", "counted", "locks", "order", "query", "reductions", "rma", "signals", "state",
-    "strided", "sync", "sync_sets", "teams",
+    "amo", "binding", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals", "strided",
+    "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip

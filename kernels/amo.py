@@ -1,16 +1,16 @@
-"""Atomic operations inside kernels: the device forms of ``ishmem.amo``, built from ``ishmem.table.ATOMICS``."""
+"""Atomic operations inside kernels: the device forms of ``ishmem.amo``, made from the table of atomics."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from ishmem import amo
-from ishmem.table import ATOMICS, Atomic, Rmw
+from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 
-from . import arguments
-from .far import atomic_far, has_atomics
-from .guard import allowed, number
+from . import type_checks
 from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
+from .proxy import atomic_far, has_atomics
+from .runtime_checks import allowed, number
 
 INSTRUCTIONS = {
     Rmw.FETCH: atomic("AtomicLoad", SEQ_CST, operands=0),
@@ -25,12 +25,12 @@ INSTRUCTIONS = {
 
 def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
     name = "source" if routine.rmw is Rmw.FETCH else "dest"
-    arguments.array(routine.name, name, target, routine.types)
-    arguments.contiguous(routine.name, **{name: target})
-    arguments.integer(routine.name, "pe", pe)
-    arguments.integer(routine.name, "index", index)
+    type_checks.array(routine.name, name, target, routine.types)
+    type_checks.contiguous(routine.name, **{name: target})
+    type_checks.integer(routine.name, "pe", pe)
+    type_checks.integer(routine.name, "index", index)
     for operand, kind in zip(routine.operands, operands):
-        arguments.value(routine.name, operand, kind, target.dtype)
+        type_checks.value(routine.name, operand, kind, target.dtype)
 
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
@@ -119,8 +119,8 @@ def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[
 
     def check(fetch: Any, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
         _check(routine, target, operands, pe, index)
-        arguments.contiguous(f"{routine.name}_nbi", fetch=fetch)
-        arguments.same_dtype(target, fetch)
+        type_checks.contiguous(f"{routine.name}_nbi", fetch=fetch)
+        type_checks.same_dtype(target, fetch)
 
     def load_only(fetch, source, pe, index=0):
         check(fetch, source, (), pe, index)

@@ -17,8 +17,8 @@ from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
-from . import constants, spirv, state
-from .fingerprint import NoKeyError, key
+from . import binding, spec_constants, spirv
+from .cache_key import NoKeyError, key
 from .store import Store
 
 log = logging.getLogger("ishmem")
@@ -83,9 +83,9 @@ def _make(store: Store, name: str, kernel: SPIRVKernelDispatcher, sig: Any) -> A
 
 def _keep(store: Store, name: str, module: SPIRVKernelModule) -> None:
     code = module.kernel_bitcode
-    if (here := state.bound()) is not None:
+    if (here := binding.bound()) is not None:
         mine = here[1]
-        code = spirv.patched(code, dict.fromkeys(constants.defaults(mine), 0))
+        code = spirv.patched(code, dict.fromkeys(spec_constants.defaults(mine), 0))
         if spirv.has_constant(code, mine.heap, mine.end):
             log.debug("kernel %s is not kept: it has an address of this process in it", module.kernel_name)
             return
@@ -97,6 +97,6 @@ def _load(store: Store, name: str) -> Loaded | None:
     if value is None:
         return None
     kernel_name, _, code = value.partition(b"\0")
-    if (here := state.bound()) is not None:
-        code = spirv.patched(code, constants.defaults(here[1]))
+    if (here := binding.bound()) is not None:
+        code = spirv.patched(code, spec_constants.defaults(here[1]))
     return Loaded(SPIRVKernelModule(kernel_name.decode(), code))

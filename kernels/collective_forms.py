@@ -6,27 +6,27 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from ishmem.violations import call_word
+from ishmem.common.violations import call_word
 
-from . import arguments
-from .guard import number
+from . import type_checks
 from .intrinsics import both, device, number_or
-from .meeting import Route
+from .rendezvous import Route
+from .runtime_checks import number
 
 
 def _check(
     name: str, routine: int, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
 ) -> int:
     """Check the types of a call while its kernel compiles; return the word that stands for the call."""
-    arguments.may_wait(name)
+    type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
-        arguments.array(name, argument, kind, types)
-    arguments.contiguous(name, dest=dest, source=source)
-    arguments.same_dtype(dest, source)
+        type_checks.array(name, argument, kind, types)
+    type_checks.contiguous(name, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
     for argument, kind in {**integers, "team": team}.items():
-        arguments.integer(name, argument, kind)
-    if not arguments.absent(nelems):
-        arguments.integer(name, "nelems", nelems)
+        type_checks.integer(name, argument, kind)
+    if not type_checks.absent(nelems):
+        type_checks.integer(name, "nelems", nelems)
     return call_word(routine, dest.dtype)
 
 
@@ -38,7 +38,7 @@ def register(
     Args:
         name: Its name, in ``module`` of the host.
         do: What they call: ``do(sample, word, arrays, nelems, steps, route, group, team)``, where all but the first
-            are arguments of ``ishmem.kernels.meeting.enter``.
+            are arguments of ``ishmem.kernels.rendezvous.enter``.
         sample: An intrinsic that makes the first of these from ``dest``.
         types: The dtypes it takes.
         options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.

@@ -6,31 +6,18 @@ Exactly one work-item of each PE calls; the ``_work_group`` forms are called by 
 from __future__ import annotations
 
 from ishmem import collectives
-from ishmem.layout import MEETING_SLOT
-from ishmem.table import RMA_TYPES
-from ishmem.violations import call_word
+from ishmem.common.layout import MEETING_SLOT
+from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.violations import call_word
 
-from . import arguments, state
+from . import binding, type_checks
 from .collective_forms import register
-from .constants import pe_count, this_pe
 from .copy import copy_bytes
-from .far import complete
-from .guard import holds, number
 from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
-from .meeting import (
-    PAYLOAD,
-    ROOM,
-    SHARE,
-    Route,
-    begin,
-    disseminate,
-    enter,
-    leave,
-    meet,
-    part_of,
-    rally,
-    slots_of,
-)  # fmt: skip
+from .proxy import complete
+from .rendezvous import PAYLOAD, ROOM, SHARE, Route, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
+from .runtime_checks import holds, number
+from .spec_constants import pe_count, this_pe
 from .strided import copy_steps, move_steps
 from .teams import is_team, team_facts
 
@@ -45,7 +32,7 @@ def synchronize(team, facts):
 
 @device(synchronize)
 def _synchronize(team, facts):
-    if not state.current().check:
+    if not binding.current().check:
         return lambda team, facts: disseminate(team, facts)
     call = call_word(SYNC)
 
@@ -57,7 +44,7 @@ def _synchronize(team, facts):
 
 
 def _sync():
-    arguments.may_wait("sync_all")
+    type_checks.may_wait("sync_all")
     world = 0
 
     def impl():
@@ -68,8 +55,8 @@ def _sync():
 
 
 def _team_sync(team):
-    arguments.may_wait("team_sync")
-    arguments.integer("team_sync", "team", team)
+    type_checks.may_wait("team_sync")
+    type_checks.integer("team_sync", "team", team)
 
     def impl(team):
         if not is_team(team):
@@ -81,8 +68,8 @@ def _team_sync(team):
 
 
 def _team_sync_work_group(team, group):
-    arguments.may_wait("team_sync_work_group")
-    arguments.integer("team_sync_work_group", "team", team)
+    type_checks.may_wait("team_sync_work_group")
+    type_checks.integer("team_sync_work_group", "team", team)
 
     def impl(team, group):
         rally(group)
@@ -96,7 +83,7 @@ def _team_sync_work_group(team, group):
 
 
 def _sync_work_group(group):
-    arguments.may_wait("sync_all_work_group")
+    type_checks.may_wait("sync_all_work_group")
 
     def impl(group):
         rally(group)
@@ -108,7 +95,7 @@ def _sync_work_group(group):
 
 
 def _barrier():
-    arguments.may_wait("barrier_all")
+    type_checks.may_wait("barrier_all")
 
     def impl():
         complete()
@@ -118,7 +105,7 @@ def _barrier():
 
 
 def _barrier_work_group(group):
-    arguments.may_wait("barrier_all_work_group")
+    type_checks.may_wait("barrier_all_work_group")
 
     def impl(group):
         rally(group)
@@ -217,7 +204,7 @@ def concatenate(sample, word, arrays, nelems, steps, route, group, team):
 
 @device(concatenate)
 def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
-    check = state.current().check
+    check = binding.current().check
 
     def impl(sample, word, arrays, nelems, steps, route, group, team):
         slots, _count = enter(word, arrays, nelems, steps, route, group, team)

@@ -18,7 +18,7 @@ from numba_dpex import kernel_api as kapi
 from numba_dpex.core.utils import itanium_mangler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import constants
+from . import spec_constants
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
@@ -108,11 +108,11 @@ def nothing_of(_context, array):
 def peer_delta(_context: Any, pe: Any) -> Any:
     """Return the distance from this PE's heap to that of ``pe``, which it reaches: see ``reachable`` in far.py.
 
-    One load from a table at a constant address: the heap starts with it, see ``ishmem.layout``.
+    One load from a table at a constant address: the heap starts with it, see ``ishmem.common.layout``.
     """
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        entry = builder.add(constants.emit(builder, "heap"), builder.shl(index, I64(3)))
+        entry = builder.add(spec_constants.emit(builder, "heap"), builder.shl(index, I64(3)))
         distance = builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
         # The table never changes while kernels run, so loops load it once.
         distance.set_metadata("invariant.load", builder.module.add_metadata([]))

@@ -10,16 +10,16 @@ from typing import Any
 from ishmem import amo, locks
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
-from . import arguments
-from .constants import heap_base, pe_count, this_pe
-from .far import complete
+from . import type_checks
 from .intrinsics import address_of, compiled, device, fence
+from .proxy import complete
+from .spec_constants import heap_base, pe_count, this_pe
 
 
 def _check(routine: str, lock: Any, index: Any) -> None:
-    arguments.array(routine, "lock", lock, ("int64",))
-    arguments.contiguous(routine, lock=lock)
-    arguments.integer(routine, "index", index)
+    type_checks.array(routine, "lock", lock, ("int64",))
+    type_checks.contiguous(routine, lock=lock)
+    type_checks.integer(routine, "index", index)
 
 
 @compiled
@@ -30,7 +30,7 @@ def home_of(lock, index):
 
 @device(locks.set_lock)
 def _set_lock(lock, index=0):
-    arguments.may_wait("set_lock")
+    type_checks.may_wait("set_lock")
     _check("set_lock", lock, index)
 
     def impl(lock, index=0):

@@ -10,8 +10,8 @@ from numba_dpex import kernel_api as kapi
 
 from ishmem import order
 
-from .far import complete
 from .intrinsics import device
+from .proxy import complete
 
 
 def _fence():

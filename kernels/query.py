@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ishmem import constants, setup
+from ishmem import setup
+from ishmem.common import constants
 
-from .constants import pe_count, this_pe
 from .intrinsics import device
+from .spec_constants import pe_count, this_pe
 
 
 @device(setup.my_pe)

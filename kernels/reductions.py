@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ishmem import reductions
-from ishmem.layout import MEETING_SLOT
-from ishmem.table import REDUCTIONS
+from ishmem.common.layout import MEETING_SLOT
+from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
-from .far import load_at, store_at
 from .intrinsics import compiled, device, load, rank_in, size_of, zero_of
-from .meeting import PAYLOAD, ROOM, Route, enter, leave, part_of, rally
+from .proxy import load_at, store_at
+from .rendezvous import PAYLOAD, ROOM, Route, enter, leave, part_of, rally
 from .teams import team_facts
 
 # ``max`` and ``min`` are NaN where either operand is.

@@ -1,7 +1,7 @@
 """Remote memory access inside kernels: the device forms of ``ishmem.rma``.
 
 To a reachable peer each of them is one load from the table of peers, one add, and the loads and stores; for others
-the host does it, see ``ishmem.kernels.far``.
+the host does it, see ``ishmem.kernels.proxy``.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import Any
 from numba_dpex import kernel_api as kapi
 
 from ishmem import memory, rma
-from ishmem.violations import UNREACHABLE
+from ishmem.common.violations import UNREACHABLE
 
-from . import arguments
+from . import type_checks
 from .copy import copy_elements
-from .far import GET as FAR_GET, PUT as FAR_PUT, copy_far, load_far, reachable, store_far
-from .guard import allowed, fits, number, report
 from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
-from .ring import await_ticket
+from .proxy import GET as FAR_GET, PUT as FAR_PUT, copy_far, load_far, reachable, store_far
+from .proxy_ring import await_ticket
+from .runtime_checks import allowed, fits, number, report
 
 PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
 
 
 def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
-    arguments.contiguous(routine, dest=dest, source=source)
-    arguments.same_dtype(dest, source)
-    arguments.integer(routine, "pe", pe)
+    type_checks.contiguous(routine, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
+    type_checks.integer(routine, "pe", pe)
 
 
 @device(rma.put)
 def _put(dest, source, pe, nelems=None):
     _check("put", dest, source, pe)
-    whole = arguments.absent(nelems)
+    whole = type_checks.absent(nelems)
 
     def impl(dest, source, pe, nelems=None):
         count = source.size if whole else nelems
@@ -48,7 +48,7 @@ def _put(dest, source, pe, nelems=None):
 @device(rma.get)
 def _get(dest, source, pe, nelems=None):
     _check("get", dest, source, pe)
-    whole = arguments.absent(nelems)
+    whole = type_checks.absent(nelems)
 
     def impl(dest, source, pe, nelems=None):
         count = dest.size if whole else nelems
@@ -64,7 +64,7 @@ def _get(dest, source, pe, nelems=None):
 @device(rma.put_work_group)
 def _put_work_group(dest, source, pe, group, nelems=None):
     _check("put_work_group", dest, source, pe)
-    whole = arguments.absent(nelems)
+    whole = type_checks.absent(nelems)
 
     def impl(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
@@ -83,7 +83,7 @@ def _put_work_group(dest, source, pe, group, nelems=None):
 @device(rma.get_work_group)
 def _get_work_group(dest, source, pe, group, nelems=None):
     _check("get_work_group", dest, source, pe)
-    whole = arguments.absent(nelems)
+    whole = type_checks.absent(nelems)
 
     def impl(dest, source, pe, group, nelems=None):
         kapi.group_barrier(group)
@@ -108,10 +108,10 @@ device(rma.get_nbi_work_group)(_get_work_group)
 
 @device(rma.p)
 def _p(dest, value, pe, index=0):
-    arguments.contiguous("p", dest=dest)
-    arguments.integer("p", "pe", pe)
-    arguments.integer("p", "index", index)
-    arguments.value("p", "value", value, dest.dtype)
+    type_checks.contiguous("p", dest=dest)
+    type_checks.integer("p", "pe", pe)
+    type_checks.integer("p", "index", index)
+    type_checks.value("p", "value", value, dest.dtype)
 
     def impl(dest, value, pe, index=0):
         if allowed(P, dest, pe, index, 1):
@@ -126,9 +126,9 @@ def _p(dest, value, pe, index=0):
 
 @device(rma.g)
 def _g(source, pe, index=0):
-    arguments.contiguous("g", source=source)
-    arguments.integer("g", "pe", pe)
-    arguments.integer("g", "index", index)
+    type_checks.contiguous("g", source=source)
+    type_checks.integer("g", "pe", pe)
+    type_checks.integer("g", "index", index)
     zero = source.dtype(0)
 
     def impl(source, pe, index=0):
@@ -144,8 +144,8 @@ def _g(source, pe, index=0):
 
 @device(memory.ptr)
 def _ptr(a, pe):
-    arguments.array("ptr", "a", a)
-    arguments.integer("ptr", "pe", pe)
+    type_checks.array("ptr", "a", a)
+    type_checks.integer("ptr", "pe", pe)
 
     def impl(a, pe):
         if allowed(PTR, a, pe, 0, 0):

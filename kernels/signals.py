@@ -8,24 +8,24 @@ from numba.core import types
 from numba_dpex import kernel_api as kapi
 
 from ishmem import amo, rma, signals
-from ishmem.constants import SignalOp
-from ishmem.table import SIGNAL_TYPES
+from ishmem.common.constants import SignalOp
+from ishmem.common.type_tables import SIGNAL_TYPES
 
-from . import arguments
-from .guard import allowed, number
+from . import type_checks
 from .intrinsics import address_of, atomic_load, device, fence, group_rank, group_sum, require
-from .sync import compare
+from .runtime_checks import allowed, number
+from .wait import compare
 
 SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
 
 
 def _check(routine: str, sig_addr: Any, signal: Any, index: Any, pe: Any = 0) -> None:
-    arguments.array(routine, "sig_addr", sig_addr, SIGNAL_TYPES)
-    arguments.contiguous(routine, sig_addr=sig_addr)
+    type_checks.array(routine, "sig_addr", sig_addr, SIGNAL_TYPES)
+    type_checks.contiguous(routine, sig_addr=sig_addr)
     if signal is not None:
-        arguments.value(routine, "signal", signal, sig_addr.dtype)
-    arguments.integer(routine, "index", index)
-    arguments.integer(routine, "pe", pe)
+        type_checks.value(routine, "signal", signal, sig_addr.dtype)
+    type_checks.integer(routine, "index", index)
+    type_checks.integer(routine, "pe", pe)
 
 
 def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any, pe: Any) -> None:
@@ -109,7 +109,7 @@ def _signal_set(sig_addr, signal, pe, index=0):
 
 @device(signals.signal_wait_until)
 def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
-    arguments.may_wait("signal_wait_until")
+    type_checks.may_wait("signal_wait_until")
     _check("signal_wait_until", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, index=0):
@@ -126,7 +126,7 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
 
 @device(signals.signal_wait_until_work_group)
 def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
-    arguments.may_wait("signal_wait_until_work_group")
+    type_checks.may_wait("signal_wait_until_work_group")
     _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, group, index=0):

@@ -8,11 +8,11 @@ from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import strided
 
-from . import arguments, state
+from . import binding, type_checks
 from .copy import copy_bytes, copy_elements
-from .far import move_far, reachable
-from .guard import allowed, fits, number
 from .intrinsics import address_of, compiled, device, group_rank, group_size, peer_delta
+from .proxy import move_far, reachable
+from .runtime_checks import allowed, fits, number
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
@@ -86,7 +86,7 @@ def _move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size
         else:
             move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
 
-    return either if state.current().proxied else near
+    return either if binding.current().proxied else near
 
 
 @device_func
@@ -106,10 +106,10 @@ def _get_fits(dest, source, pe, to_count, from_count):
 
 
 def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
-    arguments.contiguous(routine, dest=dest, source=source)
-    arguments.same_dtype(dest, source)
+    type_checks.contiguous(routine, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
     for name, kind in integers.items():
-        arguments.integer(routine, name, kind)
+        type_checks.integer(routine, name, kind)
 
 
 def _register(name: str, put: int) -> None:

@@ -6,11 +6,11 @@ A handle that is no team of this PE, and one whose team was destroyed, has -1 fo
 from __future__ import annotations
 
 from ishmem import memory, teams
-from ishmem.layout import LINE, TWIN, TeamRecord
+from ishmem.common.layout import LINE, TWIN, TeamRecord
 
-from . import arguments
-from .constants import team_records
+from . import type_checks
 from .intrinsics import atomic_load_word, compiled, device
+from .spec_constants import team_records
 
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
@@ -31,20 +31,20 @@ def team_facts(team):
 
 @device(teams.team_my_pe)
 def _team_my_pe(team):
-    arguments.integer("team_my_pe", "team", team)
+    type_checks.integer("team_my_pe", "team", team)
     return lambda team: team_facts(team)[3] if is_team(team) else -1
 
 
 @device(teams.team_n_pes)
 def _team_n_pes(team):
-    arguments.integer("team_n_pes", "team", team)
+    type_checks.integer("team_n_pes", "team", team)
     return lambda team: team_facts(team)[2] if is_team(team) else -1
 
 
 @device(teams.team_translate_pe)
 def _team_translate_pe(src_team, src_pe, dest_team):
     for name, kind in (("src_team", src_team), ("src_pe", src_pe), ("dest_team", dest_team)):
-        arguments.integer("team_translate_pe", name, kind)
+        type_checks.integer("team_translate_pe", name, kind)
 
     def impl(src_team, src_pe, dest_team):
         if not is_team(src_team) or not is_team(dest_team):
@@ -62,9 +62,9 @@ def _team_translate_pe(src_team, src_pe, dest_team):
 
 @device(teams.team_ptr)
 def _team_ptr(team, a, pe):
-    arguments.integer("team_ptr", "team", team)
-    arguments.array("team_ptr", "a", a)
-    arguments.integer("team_ptr", "pe", pe)
+    type_checks.integer("team_ptr", "team", team)
+    type_checks.array("team_ptr", "a", a)
+    type_checks.integer("team_ptr", "pe", pe)
 
     def impl(team, a, pe):
         start, stride, _size, _me = team_facts(team)

@@ -8,9 +8,9 @@ import numpy as np
 from common import pattern
 
 import ishmem
-from ishmem import algorithms
-from ishmem.collective_route import blocks
-from ishmem.table import REDUCTIONS
+from ishmem.collective import algorithms
+from ishmem.collective.fallback import blocks
+from ishmem.common.type_tables import REDUCTIONS
 
 ROOTED = ("broadcast", "gather", "scatter", "gatherv", "scatterv")
 COUNTED = ("gatherv", "scatterv", "alltoallv")

@@ -88,7 +88,7 @@ class Pool:
         self._collect(START, 0)
 
     def _launch(self, env: dict[str, str]) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "ishmem.run", "-n", str(self.n), str(WORKER)]
+        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(self.n), str(WORKER)]
         return subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
         )
@@ -185,7 +185,7 @@ def run_program(
         if isinstance(source, str):
             program.write_text(source)
         simulated = ["--sim", str(sim)] if sim else []
-        launcher = [sys.executable, "-m", "ishmem.run", "-n", str(n), *simulated, *options]
+        launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *simulated, *options]
         return run_command([*launcher, str(program), *args], env=env, timeout=timeout)
 
 

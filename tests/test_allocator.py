@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from ishmem.allocator import ALIGNMENT, Allocator
+from ishmem.runtime.allocator import ALIGNMENT, Allocator
 
 START, END = 4096 + 64, 4096 + 64 + (1 << 16)
 

@@ -11,7 +11,7 @@ from common import dpex, dpnp, edges, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.table import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
+from ishmem.common.type_tables import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
 
 FLOATS = tuple(sorted(set(EXTENDED) - set(STANDARD)))
 CELLS = 5
@@ -342,12 +342,12 @@ def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
 
 
 def check_route(by_kernel: bool) -> None:
-    from ishmem import kernel_route
+    from ishmem.runtime import host_atomics
 
     cell = ishmem.zeros(1, dtype="int32")
-    before = kernel_route._kernel.cache_info()
+    before = host_atomics._kernel.cache_info()
     assert ishmem.atomic_fetch_add(cell, 5, ishmem.my_pe()) == 0
-    after = kernel_route._kernel.cache_info()
+    after = host_atomics._kernel.cache_info()
     assert (after.hits + after.misses > before.hits + before.misses) == by_kernel
     same(cell, np.array([5], "int32"))
 

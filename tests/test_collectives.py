@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 from pes import Pool, run_program
 
 import ishmem
-from ishmem import algorithms
-from ishmem.table import COLLECTIVES, MOVEMENTS
+from ishmem.collective import algorithms
+from ishmem.common.type_tables import COLLECTIVES, MOVEMENTS
 
 WORLD = ishmem.TEAM_WORLD
 

@@ -13,7 +13,7 @@ import click
 import pytest
 from pes import run_command
 
-from ishmem.command import SUBCOMMANDS
+from ishmem.cli.command import SUBCOMMANDS
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
 
@@ -37,7 +37,7 @@ def test_help_lists_every_subcommand() -> None:
 
 def test_help_loads_neither_the_stack_nor_a_subcommand() -> None:
     program = (
-        "import sys; from ishmem.command import command\n"
+        "import sys; from ishmem.cli.command import command\n"
         "try: command(['--help'])\n"
         "except SystemExit: pass\n"
         "print('LOADED', *sorted(sys.modules), file=sys.stderr)"
@@ -45,7 +45,7 @@ def test_help_loads_neither_the_stack_nor_a_subcommand() -> None:
     done = run_command([sys.executable, "-c", program])
     loaded = set(done.stderr.split())
     assert "LOADED" in loaded
-    used = {subcommand.place.split(":")[0] for subcommand in SUBCOMMANDS.values()} - {"ishmem.command"}
+    used = {subcommand.place.split(":")[0] for subcommand in SUBCOMMANDS.values()} - {"ishmem.cli.command"}
     assert loaded.isdisjoint({"dpctl", "dpnp", "numba", "numpy", "rich", "matplotlib", *used})
 
 

@@ -92,7 +92,7 @@ def engine_pes() -> Iterator[Pool]:
 
 def check_own_engine() -> None:
     """The quiet of one context leaves alone what others have started."""
-    from ishmem import job
+    from ishmem.runtime import job
 
     this, pe = job.current(), ishmem.n_pes() - 1
     a, b = ishmem.zeros(8), ishmem.ones(8)

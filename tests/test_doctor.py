@@ -13,8 +13,9 @@ from typing import Any, Callable
 import pytest
 from click.testing import CliRunner
 
-from ishmem import doctor, stack
-from ishmem.doctor import Finding, Machine, State
+from ishmem.cli import doctor
+from ishmem.cli.doctor import Finding, Machine, State
+from ishmem.environment import stack
 
 
 def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: str) -> list[Finding]:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 import ishmem  # noqa: F401
-from ishmem.errors import IshmemError, PeerLost, StateError
+from ishmem.common.errors import IshmemError, PeerLost, StateError
 from ishmem.ipc import exchange, wire
 from ishmem.ipc.exchange import Links
 from ishmem.ipc.wire import Kind, Message, MessageError

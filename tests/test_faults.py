@@ -13,7 +13,7 @@ import frame
 import pytest
 from pes import run_command, run_program
 
-from ishmem import get_uniqueid  # opens what stays open, before any test counts
+from ishmem import get_uniqueid
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 VICTIM = 1
@@ -37,7 +37,7 @@ def soon():
     threading.Timer(0.5, end).start()
 
 def until(condition):
-    from ishmem.board import Board
+    from ishmem.runtime.status_board import Board
 
     board = Board.find(os.environ["ISHMEM_BOARD"], int(os.environ["ISHMEM_NPES"]))
     while not condition(board):
@@ -69,11 +69,11 @@ MOMENTS = {
         "(me == 2 and until(lambda board: board[0].ended), connect(*args))[1]; told(ishmem.init)",
     ),
     "while exchanging": (
-        "from ishmem.heap import SymmetricHeap; SymmetricHeap.exchange = lambda *_: end(); ishmem.init()",
+        "from ishmem.runtime.heap import SymmetricHeap; SymmetricHeap.exchange = lambda *_: end(); ishmem.init()",
         "told(ishmem.init)",
     ),
     "while mapping": (
-        "from ishmem.heap import SymmetricHeap; SymmetricHeap.attach = lambda *_: end(); ishmem.init()",
+        "from ishmem.runtime.heap import SymmetricHeap; SymmetricHeap.attach = lambda *_: end(); ishmem.init()",
         "told(ishmem.init)",
     ),
     "between operations": (INIT + "time.sleep(0.3); end()", INIT + "told(ishmem.barrier_all)"),
@@ -313,7 +313,7 @@ ishmem.wait_until(a, ishmem.CMP_EQ, 9)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_to_ishmrun(place: frame.Trial, tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "waiting.py").write_text(WAITING)
-    command = [sys.executable, "-m", "ishmem.run", "-n", "2", str(tmp_path / "waiting.py")]
+    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", str(tmp_path / "waiting.py")]
     job = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**frame.os.environ, **SMALL}
     )
@@ -329,7 +329,7 @@ def test_signal_to_ishmrun(place: frame.Trial, tmp_path: Path, number: signal.Si
 
 def test_broken_pipe(place: frame.Trial, tmp_path: Path) -> None:
     (tmp_path / "flood.py").write_text(HEAD + INIT + "while True: print('x' * 100)\n")
-    command = f"{sys.executable} -m ishmem.run -n 2 {tmp_path / 'flood.py'} | head -1"
+    command = f"{sys.executable} -m ishmem.launch.run -n 2 {tmp_path / 'flood.py'} | head -1"
     done = run_command(["sh", "-c", command], env=SMALL)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done
 
@@ -346,7 +346,7 @@ def test_short_jobs(place: frame.Trial) -> None:
 
 def limited(options: str, n: int, source: str, tmp_path: Path, **env: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "limited.py").write_text(source)
-    command = f"{options}; exec {sys.executable} -m ishmem.run -n {n} {tmp_path / 'limited.py'}"
+    command = f"{options}; exec {sys.executable} -m ishmem.launch.run -n {n} {tmp_path / 'limited.py'}"
     return run_command(["bash", "-c", command], env={**SMALL, **env})
 
 
@@ -380,7 +380,7 @@ def test_little_memory(place: frame.Trial, tmp_path: Path) -> None:
 
 def test_two_jobs_at_once(place: frame.Trial, tmp_path: Path) -> None:
     (tmp_path / "fine.py").write_text(FINE)
-    command = [sys.executable, "-m", "ishmem.run", "-n", "2", str(tmp_path / "fine.py")]
+    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", str(tmp_path / "fine.py")]
     env = {**frame.os.environ, **SMALL}
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)]
     outputs = [one.communicate(timeout=60)[0] for one in started]
@@ -393,7 +393,7 @@ OUTER = (
     + """
 one = "import ishmem; ishmem.init(); print('alone', ishmem.my_pe(), ishmem.n_pes()); ishmem.finalize()"
 alone = [sys.executable, "-c", one]
-for command in (alone, [sys.executable, "-m", "ishmem.run", "-n", "2", *alone]):
+for command in (alone, [sys.executable, "-m", "ishmem.launch.run", "-n", "2", *alone]):
     done = subprocess.run(command, capture_output=True, text=True)
     print(sorted(done.stdout.splitlines()), done.stderr)
 ishmem.free_all()

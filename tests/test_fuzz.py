@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
 from pes import run_program
 
-from ishmem import algorithms, profile, settings
+from ishmem.collective import algorithms, profile
+from ishmem.common.type_tables import COLLECTIVES
+from ishmem.environment import settings
 from ishmem.kernels import spirv
-from ishmem.table import COLLECTIVES
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "reliability" / "calls_pe.py"
@@ -112,7 +113,7 @@ def test_any_path_of_a_profile(text: str) -> None:
 
 SIMULATED = """
 import sys
-from ishmem import stack
+from ishmem.environment import stack
 from ctypes import CDLL, byref, c_uint32, c_void_p
 ze = CDLL(str(stack.simulator()))
 driver, one, count = c_void_p(), c_uint32(1), c_uint32()

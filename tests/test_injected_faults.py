@@ -60,14 +60,14 @@ def check(done: subprocess.CompletedProcess[str], victim: str, other: str) -> No
 
 BOTH_IN_INIT = {
     "alloc": (
-        r"ishmem.errors IshmemError the symmetric heap, \d+ bytes \(4194304 and \d+ of ishmem's own\), cannot be "
-        r"allocated on .*USM allocation failed; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+        r"ishmem.common.errors IshmemError the symmetric heap, \d+ bytes \(4194304 and \d+ of ishmem's own\), cannot "
+        r"be allocated on .*USM allocation failed; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
     ),
     "ipc-open": (
-        "ishmem.errors IshmemError PE 0 sent no heap that can be opened: zeMemOpenIpcHandle failed: "
+        "ishmem.common.errors IshmemError PE 0 sent no heap that can be opened: zeMemOpenIpcHandle failed: "
         r"ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY \(0x70000003\)"
     ),
-    "copy": rf"ishmem.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy has failed",
+    "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy has failed",
 }  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_init(place: frame.Trial, fault: str) -> None:
     words = BOTH_IN_INIT[fault]
     done = run("told(ishmem.init)", "told(ishmem.init)", head="", ISHMEM_SIM_FAIL=f"{fault}:1@1")
     name, rest = words.split()[1], " ".join(words.split()[2:])
-    check(done, words, rf"ishmem.errors IshmemError init failed; PE 1: {name}: {rest}")
+    check(done, words, rf"ishmem.common.errors IshmemError init failed; PE 1: {name}: {rest}")
 
 
 def test_allocation_by_the_user(place: frame.Trial) -> None:
@@ -101,8 +101,8 @@ ishmem.finalize()
     assert done.returncode == 0, done
 
 
-LOSS = rf"ishmem.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\); a kernel or copy has failed"
-PEER_LOST = r"ishmem.errors PeerLost \w+ on PE 0: PE 1 is gone \((exited with status 6|it left after an error)\)"
+LOSS = rf"ishmem.common.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\); a kernel or copy has failed"
+PEER_LOST = r"ishmem.common.errors PeerLost \w+ on PE 0: PE 1 is gone \((exited with status 6|it left after an error)\)"
 
 KERNEL = """
 import numba_dpex as dpex
@@ -176,7 +176,7 @@ def test_collective_allocation(place: frame.Trial, call: str) -> None:
     step = f"told(lambda: {ALLOCATIONS[call]}, 50)"
     done = run(step, step, ISHMEM_SIM_FAIL="copy:20@1,launch:20@1")
     why = rf"the PEs disagree; .* PE 1: {call} refused: LevelZeroError: .*{LOST}"
-    refused = rf"ishmem.errors SymmetryError {call}: {why}"
+    refused = rf"ishmem.common.errors SymmetryError {call}: {why}"
     check(done, LOSS, PEER_LOST if call == "realloc" else refused)
 
 
@@ -186,7 +186,7 @@ BARRIER_ON_QUEUE = "told(lambda: ([ishmem.barrier_all_on_queue() for _ in range(
 def test_barrier_on_queue(place: frame.Trial) -> None:
     """PE 0 has a kernel that waits for one of PE 1 that has never run."""
     done = run(BARRIER_ON_QUEUE, BARRIER_ON_QUEUE, ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_LEAKS="ignore")
-    check(done, LOSS, r"ishmem.errors PeerLost finalize on PE 0: PE 1 is gone")
+    check(done, LOSS, r"ishmem.common.errors PeerLost finalize on PE 0: PE 1 is gone")
 
 
 SLOW = KERNEL + INIT + """

@@ -15,7 +15,7 @@ import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
 import dpctl.memory
 
-from ishmem.errors import IshmemError, LevelZeroError
+from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.ipc.exchange import Links
 
@@ -152,7 +152,7 @@ import ctypes, dpctl, dpctl.memory, numpy as np
 before = [dpctl.memory.MemoryUSMDevice(9 << 19, queue=dpctl.SyclQueue("level_zero:gpu")) for _ in range(3)]
 import ishmem
 ishmem.init(heap_size="3M")
-export = ishmem.job.current().heap._export
+export = ishmem.runtime.job.current().heap._export
 n, me = ishmem.n_pes(), ishmem.my_pe()
 a = ishmem.zeros(300_000, dtype="float64")
 for pe in range(n):

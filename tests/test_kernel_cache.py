@@ -19,11 +19,11 @@ from numba import typeof
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.kernels import cache, constants, fingerprint, spirv, state
+from ishmem.environment.settings import Settings
+from ishmem.kernels import binding, cache, cache_key, spec_constants, spirv
 from ishmem.kernels.store import Store
-from ishmem.settings import Settings
 
-HEAP_ID, PE_ID = constants.FIRST, constants.FIRST + 1
+HEAP_ID, PE_ID = spec_constants.FIRST, spec_constants.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
 
 
@@ -231,10 +231,10 @@ def has_a_function(item: kapi.Item, a):
 
 def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
     """The key of a kernel for arrays of these dtypes."""
-    item = fingerprint.NdItemType(1) if nd else fingerprint.ItemType(1)
+    item = cache_key.NdItemType(1) if nd else cache_key.ItemType(1)
     shape = (2,) * ndim
     arrays = [typeof(dpnp.empty(shape, dtype=dtype)) for dtype in dtypes or ("i8",)]
-    return fingerprint.key(kernel, (item, *arrays))
+    return cache_key.key(kernel, (item, *arrays))
 
 
 def check_keys() -> None:
@@ -261,7 +261,7 @@ def test_keys(pes: Pool) -> None:
 
 def check_keys_of_surroundings() -> None:
     seen = [key(with_value(1)), key(names_modules)]
-    facts, process = state.bound()
+    facts, process = binding.bound()
 
     def change(target: Any, name: str, value: Any, expected: int) -> None:
         old = getattr(target, name)
@@ -270,16 +270,16 @@ def check_keys_of_surroundings() -> None:
         setattr(target, name, old)
         assert len(set(now) - set(seen)) == expected, name
 
-    change(fingerprint, "_device", lambda name: ("another device",), 2)
-    change(fingerprint, "SOURCES", "another version of ishmem", 2)
-    change(fingerprint.numba_dpex.core.config, "DPEX_OPT", 1, 2)
-    change(fingerprint, "_surroundings", lambda: ("another version of numba",), 2)
+    change(cache_key, "_device", lambda name: ("another device",), 2)
+    change(cache_key, "SOURCES", "another version of ishmem", 2)
+    change(cache_key.numba_dpex.core.config, "DPEX_OPT", 1, 2)
+    change(cache_key, "_surroundings", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
     other = {"check": not facts.check, "proxied": True, "no_waits": "it is a test"}
     for name, value in other.items():
         changed = type(facts)(**{**vars(facts), name: value})
-        change(state, "_bound", (changed, process), 1)
-    change(state, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
+        change(binding, "_bound", (changed, process), 1)
+    change(binding, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
 
 
 @pytest.mark.pes(1)
@@ -293,11 +293,11 @@ def check_no_key() -> None:
         with_value(1, debug=True), adds_list, keeps_a_module, has_a_function,
     ]  # fmt: skip
     for kernel in no_key:
-        with pytest.raises(fingerprint.NoKeyError):
+        with pytest.raises(cache_key.NoKeyError):
             key(kernel)
-    number = fingerprint.types.UniTuple(fingerprint.types.int64, 2)
-    with pytest.raises(fingerprint.NoKeyError, match="an argument"):
-        fingerprint.key(with_value(1), (number,))
+    number = cache_key.types.UniTuple(cache_key.types.int64, 2)
+    with pytest.raises(cache_key.NoKeyError, match="an argument"):
+        cache_key.key(with_value(1), (number,))
 
 
 @pytest.mark.pes(1)

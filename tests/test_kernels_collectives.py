@@ -11,7 +11,7 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 ROUTINES = ("broadcast", "fcollect", "collect", "alltoall", "alltoalls", "gather", "scatter")
 DST, SST = 3, 2

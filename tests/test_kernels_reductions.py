@@ -11,7 +11,7 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.table import REDUCTIONS
+from ishmem.common.type_tables import REDUCTIONS
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "max": np.maximum, "min": np.minimum,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pes import run_command, run_program
 
-from ishmem import stack
+from ishmem.environment import stack
 from ishmem.ipc import pyze
 
 ROOT = Path(__file__).parent.parent
@@ -40,8 +40,8 @@ def under_loader():
 JOB = """
 import numpy as np, dpnp, numba_dpex as dpex
 import ishmem
-from ishmem import stack
-from ishmem.errors import LevelZeroError
+from ishmem.environment import stack
+from ishmem.common.errors import LevelZeroError
 
 refused, plain = [], LevelZeroError.__init__
 def note(self, *arguments):
@@ -111,7 +111,7 @@ def test_the_layer_is_on(under_loader):
     """What the simulator lets pass and the layer does not."""
     code = """
 import ishmem
-from ishmem.errors import LevelZeroError
+from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze
 try:
     print(pyze._handle("zeContextCreate", pyze.drivers()[0], pyze.ContextDesc(flags=1 << 10)) > 0)

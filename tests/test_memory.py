@@ -12,11 +12,11 @@ from common import dpnp, pattern, same
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 
 def offset_of(a: Any) -> int:
-    from ishmem import job
+    from ishmem.runtime import job
 
     address = a._pointer if hasattr(a, "_pointer") else a.get_array()._pointer
     offset: int = address - job.current().heap.base
@@ -24,7 +24,7 @@ def offset_of(a: Any) -> int:
 
 
 def free_bytes() -> int:
-    from ishmem import job
+    from ishmem.runtime import job
 
     return job.current().heap.allocator.free_bytes
 

@@ -11,7 +11,7 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 
 def ring() -> tuple[int, int, int]:
@@ -20,7 +20,7 @@ def ring() -> tuple[int, int, int]:
 
 
 def live() -> int:
-    from ishmem import job
+    from ishmem.runtime import job
 
     return len(job.current().heap.allocator.live)
 

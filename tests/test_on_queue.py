@@ -15,7 +15,7 @@ from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmet
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 LARGE = 40_000
 READY = dpctl.SyclEvent()

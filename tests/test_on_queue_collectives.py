@@ -10,7 +10,7 @@ from common import dpctl, dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.table import REDUCTIONS
+from ishmem.common.type_tables import REDUCTIONS
 
 READY = dpctl.SyclEvent()
 

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 import ishmem  # noqa: F401
-from ishmem.errors import LevelZeroError
+from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze
 
 SIZES = {

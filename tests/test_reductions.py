@@ -9,8 +9,8 @@ from common import same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem import algorithms
-from ishmem.table import REDUCTIONS
+from ishmem.collective import algorithms
+from ishmem.common.type_tables import REDUCTIONS
 
 WORLD = ishmem.TEAM_WORLD
 

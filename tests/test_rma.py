@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from pes import Pool
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 LARGE = (1 << 20) + 5
 # numba-dpex takes no float16 arrays, whatever a kernel does with them.
@@ -419,7 +419,7 @@ def engine_pes() -> Iterator[Pool]:
 
 
 def check_engine_is_used() -> None:
-    from ishmem import job
+    from ishmem.runtime import job
 
     a = ishmem.zeros(4)
     ishmem.put_nbi(a[:2], a[2:], ishmem.n_pes() - 1)

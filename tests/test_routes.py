@@ -24,9 +24,10 @@ from common import SAMPLE, dpex, dpnp, kapi
 from pes import Pool, run_program
 
 import ishmem
-from ishmem import _core, job
-from ishmem.errors import IshmemError
-from ishmem.routes import Route
+from ishmem import _core
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import job
+from ishmem.runtime.routes import Route
 
 MODES = {
     "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},
@@ -267,7 +268,7 @@ with ishmem.init(heap_size="1M"):
     ishmem.barrier_all()
     ishmem.atomic_add(a, 10, 1 - me)
     ishmem.barrier_all()
-    print(ishmem.job.current().heap.routes[1 - me].name, a.asnumpy().tolist())
+    print(ishmem.runtime.job.current().heap.routes[1 - me].name, a.asnumpy().tolist())
     ishmem.free(a)
 """
 

@@ -13,7 +13,7 @@ import uuid
 import pytest
 from pes import run_command, run_program
 
-RUN = [sys.executable, "-m", "ishmem.run"]
+RUN = [sys.executable, "-m", "ishmem.launch.run"]
 
 HEAD = """
 import os, signal, subprocess, sys, time

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from test_exchange import LIMIT, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
 
-from ishmem.errors import IshmemError, PeerLost
+from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import handles, wire
 from ishmem.ipc.exchange import Links
 from ishmem.ipc.wire import Kind, Message
@@ -118,7 +118,7 @@ def as_stranger(program: str, *words: str) -> list[str]:
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[str]]:
     """A job of two PEs that waits for a line."""
-    command = [sys.executable, "-m", "ishmem.run", "-n", "2", "--no-prefix", sys.executable, "-c", VICTIM]
+    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--no-prefix", sys.executable, "-c", VICTIM]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -323,7 +323,7 @@ def test_descriptors_of_the_wrong_kind_are_refused() -> None:
 LIAR = """
 import functools, os, sys
 import ishmem
-from ishmem import heap
+from ishmem.runtime import heap
 kind = sys.argv[1]
 honest = heap.SymmetricHeap.exchange
 
@@ -362,7 +362,7 @@ os._exit(0)
 
 @pytest.mark.parametrize("kind", ["pipe", "none", "many", "small", "bytes", "offset"])
 def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
-    command = [sys.executable, "-m", "ishmem.run", "-n", "2", "--no-prefix", sys.executable, "-c", LIAR, kind]
+    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--no-prefix", sys.executable, "-c", LIAR, kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.stdout.count("told") == 2 and "told True" in done.stdout, done.stdout + done.stderr
 
@@ -378,7 +378,7 @@ def test_no_descriptor_is_inherited_by_accident() -> None:
         print(subprocess.run([sys.executable, "-S", "-c", listing], close_fds=False, capture_output=True, text=True).stdout)
         ishmem.finalize()
     """)  # noqa: E501
-    command = [sys.executable, "-m", "ishmem.run", "-n", "1", "--no-prefix", sys.executable, "-c", program]
+    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "1", "--no-prefix", sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert not any(word in done.stdout for word in ("ze_simulator", "ishmem-kept", "socket")), done.stdout

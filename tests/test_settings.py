@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from ishmem import settings
+from ishmem.environment import settings
 
 LARGEST = 2**63 - 1
 
@@ -160,7 +160,7 @@ def test_logging(capsys):
 
 
 def test_table_has_every_setting():
-    command = [sys.executable, "-m", "ishmem.settings"]
+    command = [sys.executable, "-m", "ishmem.environment.settings"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for name in settings.known() - {"ISHMEM_ROOT"}:
         assert f"| `{name}` |" in text

@@ -156,11 +156,11 @@ def test_what_is_loaded() -> None:
         ishmem.barrier_all()
         print(*sorted({"dpnp", "numba", "numba_dpex", "ishmem.kernels"} & set(sys.modules)), "and no more")
         import numba_dpex
-        from ishmem.kernels import state
-        assert state.process().n_pes == ishmem.n_pes()
+        from ishmem.kernels import binding
+        assert binding.process().n_pes == ishmem.n_pes()
         ishmem.finalize()
         try:
-            state.current()
+            binding.current()
         except Exception as error:
             print(type(error).__name__)
     """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pes import run_program
 
-from ishmem import sharing
+from ishmem.runtime import device_sharing
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
@@ -136,8 +136,8 @@ def test_alone_on_a_device() -> None:
 
 
 def test_words() -> None:
-    assert sharing.describe([0, 2], 2) == sharing.describe([3], 1) == ""
-    words = sharing.describe([0, 2, 3], 2)
+    assert device_sharing.describe([0, 2], 2) == device_sharing.describe([3], 1) == ""
+    words = device_sharing.describe([0, 2, 3], 2)
     assert words.startswith("PEs 0, 2, 3 share one device, which runs kernels of 2 of them at a time, so a kernel")
     for advice in ("one PE for each device or tile", "ZEX_NUMBER_OF_CCS", "wait on the host", "ISHMEM_SHARED_DEVICE"):
         assert advice in words

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 
-from ishmem.errors import LevelZeroError
+from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze
 
 HERE = Path(__file__).parent

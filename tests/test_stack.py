@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pes import run_program
 
-from ishmem import stack
-from ishmem.elf import library_of
-from ishmem.errors import IshmemError
+from ishmem.common.errors import IshmemError
+from ishmem.environment import stack
+from ishmem.environment.elf import library_of
 
 OURS = ("LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "ZE_FLAT_DEVICE_HIERARCHY", "ONEAPI_DEVICE_SELECTOR")
 
@@ -41,7 +41,7 @@ def drm(monkeypatch, tmp_path):
 
 def test_load_in_plain_python():
     code = """
-from ishmem import stack
+from ishmem.environment import stack
 assert stack.load() == stack.load() == "sim"
 import dpctl, dpnp, numba_dpex
 a = dpnp.ones((8, 8))
@@ -55,7 +55,7 @@ print(len(dpctl.get_devices("level_zero")), dpnp.dot(a, a).sum(), dpnp.linalg.de
 def test_load_when_needed():
     code = """
 import sys
-from ishmem import stack
+from ishmem.environment import stack
 stack.load_when_needed()
 stack.load_when_needed()
 print(stack.loaded_loader())
@@ -69,7 +69,7 @@ def test_import_after_load_keeps_scipys_blas():
     """MKL's ``dgemm_`` has 64-bit integers: scipy must not find it."""
     pytest.importorskip("scipy")
     code = """
-from ishmem import stack
+from ishmem.environment import stack
 stack.load()
 import dpnp, numpy, scipy.linalg
 print(scipy.linalg.blas.dgemm(1.0, numpy.ones((3, 3)), numpy.ones((3, 3))).sum())
@@ -81,7 +81,7 @@ print(scipy.linalg.blas.dgemm(1.0, numpy.ones((3, 3)), numpy.ones((3, 3))).sum()
 def test_mkl_is_not_visible_to_others():
     code = """
 import ctypes
-from ishmem import stack
+from ishmem.environment import stack
 stack.load()
 import dpnp
 print(hasattr(ctypes.CDLL(None), "dgemm_"))
@@ -91,14 +91,17 @@ print(hasattr(ctypes.CDLL(None), "dgemm_"))
 
 def test_dpnp_before_ishmem_under_ishmrun():
     code = (
-        "import dpnp; print(dpnp.zeros(8).sycl_device.filter_string); from ishmem import stack; stack.load()"
+        "import dpnp; print(dpnp.zeros(8).sycl_device.filter_string); "
+        "from ishmem.environment import stack; stack.load()"
     )
     done = run_program(code, 2)
     assert sorted(done.stdout.splitlines()) == ["[0] level_zero:gpu:0", "[1] level_zero:gpu:0"], done.stderr
 
 
 def test_number_of_devices():
-    code = "from ishmem import stack; stack.load(); import dpctl; print(len(dpctl.get_devices('level_zero')))"
+    code = (
+        "from ishmem.environment import stack; stack.load(); import dpctl; print(len(dpctl.get_devices('level_zero')))"
+    )
     assert python(code, ISHMEM_SIM_DEVICES="3").stdout == "3\n"
 
 
@@ -188,5 +191,5 @@ def test_group_library_names_what_is_missing(tmp_path):
 
 
 def test_stack_is_quick_to_import():
-    done = python("import sys, ishmem.stack; print(*{'numpy', 'dpctl', 'pydantic'} & set(sys.modules))")
+    done = python("import sys, ishmem.environment.stack; print(*{'numpy', 'dpctl', 'pydantic'} & set(sys.modules))")
     assert done.stdout.strip() == ""

@@ -11,7 +11,7 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.table import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 
 KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
 LENGTH, WIDTH = 120, 140

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from pes import run_command, run_program
 
-from ishmem import profile, settings
 from ishmem.benchmarks import tune
-from ishmem.table import COLLECTIVES
+from ishmem.collective import profile
+from ishmem.common.type_tables import COLLECTIVES
+from ishmem.environment import settings
 
 DEVICE = "Some GPU (of many)"
 
@@ -97,7 +98,7 @@ def test_every_collective_is_tuned() -> None:
 
 SHOW = """
 import ishmem
-from ishmem import algorithms
+from ishmem.collective import algorithms
 install = algorithms.install
 def told(table, forced=""):
     print("table", table["broadcast"], table["fcollect"], repr(forced))

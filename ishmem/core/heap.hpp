@@ -11,7 +11,7 @@
 
 namespace ishmem {
 
-constexpr unsigned MAX_TEAMS = 128;  // with the twins of ishmem/layout.py
+constexpr unsigned MAX_TEAMS = 128;  // with the twins of ishmem/common/layout.py
 
 // A team: members are start, start + stride, ...; size 0 while the number is free.
 struct Team {

@@ -25,7 +25,7 @@ bool compare(T seen, int how, T wanted) {
     }
 }
 
-// Tells Python that a wait is a long one, slice by slice, and that it is over: see ishmem/waits.py.
+// Tells Python that a wait is a long one, slice by slice, and that it is over: see ishmem/runtime/long_waits.py.
 class Story {
  public:
     ~Story() {

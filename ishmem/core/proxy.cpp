@@ -13,7 +13,7 @@
 namespace ishmem {
 namespace {
 
-enum Kind { Put, Get, Store, Load, AtomicRmw };  // as in kernels/far.py
+enum Kind { Put, Get, Store, Load, AtomicRmw };  // as in kernels/proxy.py
 
 struct Request {
     int64_t turn;    // the lap that may write its request here

@@ -2,7 +2,7 @@
 // memory it does not reach, and atomics on peers that it reaches without atomics.
 //
 // Kernels write requests into a ring in host memory; a thread that never takes the interpreter's lock, which the launch
-// of a kernel holds, serves them in the order of their tickets. All numbers only grow. See kernels/far.py.
+// of a kernel holds, serves them in the order of their tickets. All numbers only grow. See kernels/proxy.py.
 #pragma once
 #include <vector>
 

@@ -302,7 +302,7 @@ def _plain(name: str, n: int) -> list[Any]:
     known: dict[str, list[Any]] = {
         "pe": list(range(n)), "src_pe": list(range(n)), "root": list(range(n)), "index": [0, 1, 63],
         "nelems": [0, 1, 5, None], "counts": [[1] * n, [0] * n, range(n)],
-        "cmp": list(ishmem.constants.Cmp), "sig_op": [0, 1], "sycl_queue": [None], "depends": [None, []],
+        "cmp": list(ishmem.common.constants.Cmp), "sig_op": [0, 1], "sycl_queue": [None], "depends": [None, []],
         "device": [None], "order": ["C", "F"], "dtype": list(DTYPES), "usm_type": ["device"], "timeout": [0],
         "shape": [3, (2, 3), (), 0, [4]], "name": ["bad calls", "other"], "alignment": [1, 64, 4096],
         "nbytes": [0, 1, 1000], "size": [0, 1, 8, 100], "hints": [0, 1, 3], "cmp_values": [np.zeros(64, "i8")],

@@ -1,0 +1,90 @@
+"""The command ``ishmem``: each subcommand is a module of its own, imported when it is used.
+
+To add one, write a click command (or group) in the module that it belongs to and name it in `SUBCOMMANDS`. The help
+is here so that ``ishmem --help`` imports nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from typing import Any, NamedTuple, NoReturn
+
+import click
+
+from ishmem.common.errors import IshmemError
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand is, and what it does in one line.
+
+    Attributes:
+        place: ``module:name`` of the click command.
+        help: The line that ``ishmem --help`` shows.
+    """
+
+    place: str
+    help: str
+
+
+SUBCOMMANDS = {
+    "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
+    "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
+    "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
+    "tune": Subcommand("ishmem.benchmarks.tune:command", "Measure the algorithms of the collectives; keep a profile."),
+    "run": Subcommand("ishmem.cli.command:run", "Start a program on N PEs; the same as ishmrun."),
+}
+"""The subcommands by name."""
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in SUBCOMMANDS:
+            return None
+        module, attribute = SUBCOMMANDS[name].place.split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], SUBCOMMANDS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"allowed are {', '.join(sorted(SUBCOMMANDS))}"
+            ctx.fail(f"no such command: {args[0]}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, SUBCOMMANDS[name].help) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="ishmem", message="ishmem %(version)s")
+def command() -> None:
+    """SHMEM for Intel GPUs, in Python."""
+
+
+@click.command(
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False},
+)
+@click.pass_context
+def run(ctx: click.Context) -> None:
+    """Start a program on N PEs; the same as ishmrun."""
+    from ishmem.launch import run as launcher
+
+    ctx.exit(launcher.main(ctx.args))
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command; see ``ishmem --help``. Ends the process: status 0, or 2 for wrong usage or no usable devices."""
+    try:
+        command.main(arguments, prog_name="ishmem")
+    except (IshmemError, ImportError, ValueError) as error:
+        print(f"ishmem: {error}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,415 @@
+"""``ishmem doctor``: checks this machine in order and says what is wrong and how to mend it.
+
+A check yields findings; it must not change anything and must not raise. What depends on the machine is read below
+`Machine.root`, so that tests can make every condition.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from importlib import metadata
+from pathlib import Path
+from typing import Callable
+
+import click
+
+from ishmem.common.errors import IshmemError
+from ishmem.environment import stack
+
+PYTHONS = ((3, 9), (3, 11))
+DESCRIPTORS = 1024
+MEMORY = 1 << 30
+SECONDS = 60
+
+
+class State(Enum):
+    """How a check ended."""
+
+    OK = "ok"
+    WARNING = "warning"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has found, and how to mend it unless that is ok."""
+
+    state: State
+    text: str
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What is checked: an environment, and the root of the file system."""
+
+    root: Path = Path("/")
+    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def under(self, path: str) -> Path:
+        """Return a path of the machine."""
+        return self.root / path.lstrip("/")
+
+
+def ok(text: str) -> Finding:
+    """Return the finding that all is well."""
+    return Finding(State.OK, text)
+
+
+def warning(text: str, mend: str) -> Finding:
+    """Return the finding that something may disturb."""
+    return Finding(State.WARNING, text, mend)
+
+
+def wrong(text: str, mend: str) -> Finding:
+    """Return the finding that ishmem cannot work so."""
+    return Finding(State.WRONG, text, mend)
+
+
+# ---- the software
+
+
+def check_python(_machine: Machine) -> Iterator[Finding]:
+    """The version of Python."""
+    version = sys.version_info[:2]
+    name = ".".join(map(str, version))
+    if PYTHONS[0] <= version <= PYTHONS[1]:
+        yield ok(f"Python {name}")
+    else:
+        yield wrong(f"Python {name}; numba-dpex 0.23 needs 3.9 to 3.11", "make the environment with python3.11")
+
+
+def check_packages(_machine: Machine) -> Iterator[Finding]:
+    """The packages of the SYCL stack, against the versions that ishmem is pinned to."""
+    pins = [re.match(r"([\w.-]+)==([\w.]+)$", line.split(";")[0].strip()) for line in metadata.requires("ishmem") or []]
+    differ = []
+    for name, wanted in (pin.groups() for pin in pins if pin):
+        try:
+            found = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found = "missing"
+        if found != wanted:
+            differ.append(f"{name} is {found}, not {wanted}")
+    if differ:
+        yield wrong("; ".join(differ), "make the environment anew from nothing: pip's upgrades in place delete files")
+    else:
+        yield ok(f"{len([pin for pin in pins if pin])} pinned packages are as they should be")
+
+
+def check_libraries(_machine: Machine) -> Iterator[Finding]:
+    """The libraries of the SYCL stack, and its plugin for Level Zero."""
+    try:
+        folder = stack.library_folder()
+    except ImportError as error:
+        yield wrong(str(error), "install ishmem anew: pip install --force-reinstall ishmem")
+        return
+    missing = [f"{name} ({package})" for name, package in stack.LIBRARIES.items() if not (folder / name).exists()]
+    if not any(folder.glob("libur_adapter_level_zero.so*")) and not any(folder.glob("libpi_level_zero.so*")):
+        missing.append("the Level Zero plugin of SYCL (intel-cmplr-lib-ur==2024.2.2)")
+    if missing:
+        yield wrong(f"not in {folder}: {', '.join(missing)}", "pip install the packages named")
+    else:
+        yield ok(f"libraries of SYCL in {folder}")
+
+
+def check_variables(machine: Machine) -> Iterator[Finding]:
+    """Variables that put other libraries before those of the wheels."""
+    found = [
+        f"{folder}/{name}"
+        for folder in machine.environ.get("LD_LIBRARY_PATH", "").split(":")
+        for name in ("libsycl.so.7", "libsycl.so.8", "libOpenCL.so.1", "libmkl_core.so.2")
+        if folder and Path(folder).is_absolute() and machine.under(f"{folder}/{name}").exists() and not _ours(folder)
+    ]
+    if found:
+        yield warning(
+            f"LD_LIBRARY_PATH puts {', '.join(found)} before the wheels' own", "start without oneAPI's setvars.sh"
+        )
+    icd = machine.environ.get("OCL_ICD_FILENAMES", "")
+    if icd and not all(_ours(os.path.dirname(name)) for name in icd.split(":")):
+        yield warning(f"OCL_ICD_FILENAMES={icd} replaces the wheels' OpenCL runtime", "unset OCL_ICD_FILENAMES")
+    if not found and not icd:
+        yield ok("LD_LIBRARY_PATH and OCL_ICD_FILENAMES leave the wheels' libraries first")
+
+
+def _ours(folder: str) -> bool:
+    try:
+        return os.path.realpath(folder) == str(stack.library_folder())
+    except ImportError:
+        return False
+
+
+# ---- the devices
+
+
+def check_nodes(machine: Machine) -> Iterator[Finding]:
+    """Intel GPUs of the kernel, and whether this user may open them."""
+    nodes = sorted(machine.under("/dev/dri").glob("renderD*"))
+    intel = [node for node in nodes if _vendor(machine, node.name) == "0x8086"]
+    if not intel:
+        yield warning("no Intel GPU in /dev/dri", "nothing for the simulator; else load the driver i915 or xe")
+        return
+    closed = [node for node in intel if not os.access(node, os.R_OK | os.W_OK)]
+    if closed:
+        names = ", ".join(f"/dev/dri/{node.name}" for node in closed)
+        yield wrong(f"no permission for {names}", "sudo usermod -aG render,video $USER, then log in again")
+    else:
+        yield ok(f"{len(intel)} Intel GPUs, open to this user")
+
+
+def _vendor(machine: Machine, name: str) -> str:
+    try:
+        return machine.under(f"/sys/class/drm/{name}/device/vendor").read_text().strip()
+    except OSError:
+        return ""
+
+
+def check_hierarchy(machine: Machine) -> Iterator[Finding]:
+    """How tiles are shown, and which devices."""
+    shown = machine.environ.get("ZE_FLAT_DEVICE_HIERARCHY", "FLAT")
+    if shown != "FLAT":
+        yield warning(f"ZE_FLAT_DEVICE_HIERARCHY={shown}: a PE gets a card, not a tile", "unset it, or set it to FLAT")
+    mask, selector = (machine.environ.get(name, "") for name in ("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"))
+    if mask:
+        yield warning(
+            f"ZE_AFFINITY_MASK={mask} hides devices, and links to them cannot be asked for",
+            "unset it; ishmrun gives each PE its device by ONEAPI_DEVICE_SELECTOR",
+        )
+    if selector and not re.match(r"(level_zero|\*):", selector):
+        yield wrong(f"ONEAPI_DEVICE_SELECTOR={selector} shows no Level Zero device", "unset ONEAPI_DEVICE_SELECTOR")
+    elif mask and selector:
+        yield warning(f"ONEAPI_DEVICE_SELECTOR={selector} counts within ZE_AFFINITY_MASK={mask}", "set one only")
+    elif shown == "FLAT" and not mask:
+        yield ok("every device is shown, tiles as devices")
+
+
+_DEVICES = """
+from pathlib import Path
+from ishmem.environment import stack
+print(stack.load())
+from ishmem.ipc import pyze
+handles = [device for driver in pyze.drivers() for device in pyze.devices(driver)]
+print(len(handles))
+import dpctl
+print(len(dpctl.get_devices(backend="level_zero", device_type="gpu")))
+for driver in pyze.drivers():
+    print("driver", pyze.driver_properties(driver).driverVersion, *pyze.api_version(driver))
+loader = Path(stack.loaded_loader() or "")
+for name in ("zeDeviceGetRootDevice", "zeCommandListHostSynchronize", "zeImageViewCreateExt"):  # SYCL binds them
+    if loader.is_file() and name.encode() not in loader.read_bytes():
+        print("lacks", loader, name)
+from ishmem.runtime.device_sharing import engines
+for a in handles:
+    print("engines", engines(a))
+for a in handles:
+    for b in handles:
+        if a != b and not pyze.can_access_peer(a, b):
+            print("none", handles.index(a), handles.index(b))
+        elif a != b and not pyze.p2p_properties(a, b).flags & pyze.P2P_ATOMICS:
+            print("no-atomics", handles.index(a), handles.index(b))
+"""
+
+
+def check_devices(machine: Machine) -> Iterator[Finding]:
+    """The driver or the simulator, devices of Level Zero and of SYCL, and what pairs of them can do."""
+    environ = {**machine.environ}
+    environ.setdefault("ISHMEM_SIM_DEVICES", "2")
+    done = _python(_DEVICES, environ)
+    if done.returncode:
+        yield wrong(f"no device can be used: {_last(done)}", "install the driver (libze1, libze-intel-gpu1), or --sim")
+        return
+    kind, seen, of_sycl, *pairs = done.stdout.splitlines()
+    name = "the simulator" if kind == "sim" else "the driver"
+    if seen == "0":
+        mask = environ.get("ZE_AFFINITY_MASK")
+        yield wrong(f"{name} shows no device", f"unset ZE_AFFINITY_MASK, now {mask}" if mask else "install the driver")
+    else:
+        yield ok(f"{name} shows {seen} devices")
+    yield from _driver([line.split() for line in pairs], kind == "sim")
+    if seen != of_sycl and not environ.get("ONEAPI_DEVICE_SELECTOR"):
+        yield wrong(f"SYCL sees {of_sycl} devices, Level Zero {seen}", "pip install intel-cmplr-lib-ur==2024.2.2")
+    apart = [line.split()[1:] for line in pairs if line.startswith("none")]
+    if apart:
+        yield warning(f"no peer access between devices {apart}", "use devices of one fabric; others are staged")
+    weak = [line.split()[1:] for line in pairs if line.startswith("no-atomics")]
+    if weak:
+        yield warning(f"no peer atomics between devices {weak}", "nothing on PCIe; atomics take a slower route")
+
+
+def _driver(facts: list[list[str]], simulated: bool) -> Iterator[Finding]:
+    """Say what the driver, the loader and the compute queues of the devices are."""
+    for version, *level in (fact[1:] for fact in facts if fact[0] == "driver"):
+        number = int(version)
+        yield ok(f"driver {number >> 24}.{number >> 16 & 255}.{number & 65535}, Level Zero {'.'.join(level)}")
+    lacks = [fact[1:] for fact in facts if fact[0] == "lacks"]
+    if lacks and not simulated:  # the simulator has them
+        names = ", ".join(name for _loader, name in lacks)
+        yield wrong(f"the loader {lacks[0][0]} lacks {names}, which SYCL needs", "install level-zero 1.15 or later")
+    engines = [int(fact[1]) for fact in facts if fact[0] == "engines"]
+    if engines:
+        one = "one PE for each device, or kernels cannot wait for other PEs"
+        yield ok(f"a device runs kernels of {min(engines)} processes at a time{f': {one}' * (min(engines) == 1)}")
+
+
+# ---- the operating system
+
+
+def check_limits(machine: Machine) -> Iterator[Finding]:
+    """File descriptors and memory."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < DESCRIPTORS:
+        yield wrong(f"{soft} file descriptors allowed, {DESCRIPTORS} wanted", f"ulimit -n {min(hard, 65536)}")
+    else:
+        yield ok(f"{soft} file descriptors")
+    available = _available(machine)
+    if available < MEMORY:
+        yield warning(f"{available >> 20} MiB of memory are free", "lower ISHMEM_SYMMETRIC_SIZE, or end other programs")
+    else:
+        yield ok(f"{available >> 30} GiB of memory are free")
+
+
+def _available(machine: Machine) -> int:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+)", machine.under("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
+
+
+def check_sockets(_machine: Machine) -> Iterator[Finding]:
+    """Shared memory, and its way from one process to another."""
+    try:
+        fd = os.memfd_create("ishmem-doctor")
+        one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with one, other:
+            socket.send_fds(one, [b"x"], [fd])
+            _data, fds, _flags, _address = socket.recv_fds(other, 1, 1)
+        for each in (fd, *fds):
+            os.close(each)
+    except OSError as error:
+        yield wrong(f"memory cannot be shared by Unix sockets: {error}", "let the container allow it")
+        return
+    yield ok("memfd and SCM_RIGHTS work")
+
+
+def check_leftovers(machine: Machine) -> Iterator[Finding]:
+    """Processes of jobs that have lost their ishmrun, and jobs that wait for PEs."""
+    try:
+        sockets = machine.under("/proc/net/unix").read_text()
+    except OSError:
+        sockets = ""
+    waiting = len(re.findall(r"^\S+ \S+ \S+ 00010000 .*@ishmem-[0-9a-f]{32}$", sockets, re.MULTILINE))  # that listen
+    orphans = [str(pid) for pid in _processes(machine) if _is_orphan(machine, pid)]
+    if orphans:
+        yield warning(f"PEs without their ishmrun: processes {', '.join(orphans)}", f"kill {' '.join(orphans)}")
+    if waiting:
+        yield warning(f"{waiting} jobs wait for PEs to come", "wait, or end them")
+    if not orphans and not waiting:
+        yield ok("nothing is left of other jobs")
+
+
+def _processes(machine: Machine) -> list[int]:
+    return sorted(int(path.name) for path in machine.under("/proc").glob("[0-9]*"))
+
+
+def _is_orphan(machine: Machine, pid: int) -> bool:
+    try:
+        started = b"ISHMEM_PE=" in machine.under(f"/proc/{pid}/environ").read_bytes()
+        parent = machine.under(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    except (OSError, IndexError):
+        return False
+    return started and parent == "1" and pid != os.getpid()
+
+
+# ---- all together
+
+_JOB = """
+import ishmem
+ishmem.init("8M")
+a = ishmem.zeros(2, dtype="i8")
+ishmem.p(a, 7, 1 - ishmem.my_pe(), ishmem.my_pe())
+ishmem.barrier_all()
+assert ishmem.g(a, ishmem.my_pe(), 1 - ishmem.my_pe()) == 7
+ishmem.finalize()
+"""
+
+
+def check_job(machine: Machine) -> Iterator[Finding]:
+    """A job of two PEs: every one opens the other's memory and writes there."""
+    outer = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
+    environ = {name: value for name, value in machine.environ.items() if name not in outer}
+    launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--timeout", str(SECONDS)]
+    command = [*launcher, sys.executable, "-c", _JOB]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    if done.returncode:
+        yield wrong(f"a job of two PEs fails: {_last(done)}", "mend what is above; ISHMEM_DEBUG=1 tells more")
+    else:
+        yield ok("a job of two PEs shares memory")
+
+
+def check_mpi(_machine: Machine) -> Iterator[Finding]:
+    """Whether mpi4py, where it is installed, can be loaded beside the stack."""
+    try:
+        metadata.version("mpi4py")
+    except metadata.PackageNotFoundError:
+        yield ok("mpi4py is not installed, and not needed")
+        return
+    done = _python("import ishmem, dpctl\nfrom mpi4py import MPI", {**os.environ, "MPI4PY_RC_INITIALIZE": "0"})
+    if done.returncode:
+        yield warning(f"mpi4py does not load: {_last(done)}", "pip install mpich, or pip uninstall mpi4py")
+    else:
+        yield ok("mpi4py loads beside the stack")
+
+
+def _python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own: a driver may crash."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess([], 1, "", f"no answer within {SECONDS} s")
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    return ((done.stderr + done.stdout).strip().splitlines() or [f"ended with status {done.returncode}"])[-1]
+
+
+CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
+    check_python, check_packages, check_libraries, check_variables, check_nodes, check_hierarchy, check_devices,
+    check_limits, check_sockets, check_leftovers, check_mpi, check_job,
+)  # fmt: skip
+
+
+def examine(machine: Machine) -> Iterator[Finding]:
+    """Do all checks, in order; one that fails by itself is something wrong."""
+    for check in CHECKS:
+        try:
+            yield from check(machine)
+        except (OSError, ValueError, ImportError, IshmemError) as error:
+            yield wrong(f"{check.__name__.replace('_', ' ')}: {error}", "report this")
+
+
+@click.command()
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Check this machine, and say what is wrong and how to mend it; exit status 1 if something is."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console, worst = Console(soft_wrap=True), State.OK
+    styles = {State.OK: "green", State.WARNING: "yellow", State.WRONG: "bold red"}
+    for finding in examine(Machine()):
+        console.print(Text(f"{finding.state.value:8}", styles[finding.state]) + Text(finding.text))
+        if finding.mend:
+            console.print(Text(f"         mend: {finding.mend}"))
+        if finding.state is State.WRONG or worst is State.OK:
+            worst = finding.state
+    ctx.exit(1 if worst is State.WRONG else 0)

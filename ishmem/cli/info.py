@@ -1,0 +1,216 @@
+"""``ishmem info``: what ishmem finds on this machine; starts no job."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ishmem.common import constants
+from ishmem.environment import settings as settings_module, stack
+
+if TYPE_CHECKING:
+    from ishmem.runtime.routes import Route
+
+PACKAGES = ("ishmem", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "shmem4py")
+"""Distributions whose versions matter to a report."""
+
+
+@click.command()
+@click.option("-n", "--pes", type=click.IntRange(1, 4096), help="PEs of the job that the routes are shown for.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(pes: int | None, as_json: bool) -> None:
+    """Show versions, devices, links between devices, the heap, routes between PEs, and settings that are set."""
+    facts = gather(pes)
+    if as_json:
+        print(json.dumps(facts, indent=2))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for title, table in _tables(facts):
+        console.print(f"\n[bold]{title}[/bold]", table)
+
+
+def gather(pes: int | None = None) -> dict[str, Any]:
+    """Return all that ``ishmem info`` shows, as what JSON can hold; initialises Level Zero in this process.
+
+    Args:
+        pes: Number of PEs for the routes; by default one for each device, on the simulator 2.
+
+    Raises:
+        IshmemError, ImportError: The SYCL stack does not load, or the driver does not start.
+        ValueError: ``ISHMEM_DEVICE`` is none of those allowed.
+    """
+    as_set = settings_that_are_set()
+    if "ISHMEM_PE" not in os.environ:
+        os.environ.setdefault("ISHMEM_SIM_DEVICES", str(pes or 2))  # one for each PE, as ishmrun does
+    kind = stack.load()
+    from ishmem.ipc import pyze
+
+    driver = next(driver for driver in pyze.drivers() if pyze.devices(driver))
+    handles = pyze.devices(driver)
+    return {
+        "versions": versions(),
+        "driver": _driver(kind, driver),
+        "devices": [_device(handle) for handle in handles],
+        "links": [[_link(one, other) for other in handles] for one in handles],
+        "heap": _heap(handles),
+        "routes": _routes(handles, pes or len(handles)),
+        "settings": as_set,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, of the specification, and of the packages that are installed."""
+    found = {"Python": ".".join(map(str, sys.version_info[:3])), "OpenSHMEM": ".".join(map(str, constants.VERSION))}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def settings_that_are_set() -> dict[str, str]:
+    """Return the ``ISHMEM_*`` variables of the environment, and those of SYCL and Level Zero that choose devices."""
+    others = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY")
+    wanted = [name for name in os.environ if name.startswith(settings_module.PREFIX) or name in others]
+    return {name: os.environ[name] for name in sorted(wanted)}
+
+
+def _driver(kind: str, driver: int) -> dict[str, str]:
+    from ishmem.ipc import pyze
+
+    version, level = pyze.driver_properties(driver).driverVersion, pyze.api_version(driver)
+    return {
+        "kind": "simulator" if kind == "sim" else "GPU",
+        "loader": stack.loaded_loader() or "",
+        "version": str(version),
+        "Level Zero": f"{level[0]}.{level[1]}",
+        "shares memory": "yes" if pyze.driver_ipc_properties(driver).flags & pyze.IPC_MEMORY else "no",
+    }
+
+
+def _device(device: int) -> dict[str, Any]:
+    from ishmem.ipc import pyze
+    from ishmem.runtime.heap import shares_atomics
+
+    properties = pyze.device_properties(device)
+    units = properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice
+    return {
+        "name": properties.name.decode(errors="replace"),
+        "integrated": bool(properties.flags & pyze.DEVICE_INTEGRATED),
+        "memory": sum(memory.totalSize for memory in pyze.memory_properties(device)),
+        "largest allocation": properties.maxMemAllocSize,
+        "execution units": units,
+        "host atomics": shares_atomics(device),
+    }
+
+
+def _link(device: int, peer: int) -> str:
+    """Say what a device may do with the memory of another."""
+    from ishmem.ipc import pyze
+
+    if device == peer:
+        return "itself"
+    if not pyze.can_access_peer(device, peer):
+        return "none"
+    return "atomics" if pyze.p2p_properties(device, peer).flags & pyze.P2P_ATOMICS else "access"
+
+
+def _heap(handles: list[int]) -> dict[str, Any]:
+    from ishmem.ipc import pyze
+
+    try:
+        settings = settings_module.load()
+    except ValueError as error:
+        return {"problem": str(error)}
+    limit = min(pyze.device_properties(handle).maxMemAllocSize for handle in handles)
+    return {"size": settings.symmetric_size, "fits": settings.symmetric_size <= limit}
+
+
+def _routes(handles: list[int], pes: int) -> list[list[str]]:
+    """Say for each pair of PEs how the host's operations reach the peer, and how kernels do."""
+    from ishmem.runtime.heap import host_routes, shares_atomics
+    from ishmem.runtime.routes import between, for_kernels, left_to_hosts
+
+    try:
+        settings = settings_module.load()
+    except ValueError:
+        return []
+    own = [handles[pe % len(handles)] for pe in range(pes)]
+    routes = {handle: host_routes(handle, settings) for handle in set(own)}
+    reached = [[between(device, peer) for peer in own] for device in own]
+    left = left_to_hosts(reached, [shares_atomics(device) for device in own])
+    by_kernels = [for_kernels(row, left) for row in reached]
+    return [[_route(*routes[device], route) for route in row] for device, row in zip(own, by_kernels)]
+
+
+def _route(cutover: int, mapped_atomics: bool, by_kernels: Route) -> str:
+    from ishmem.runtime.heap import NEVER
+
+    copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {settings_module.format_size(cutover)}"
+    atomics = "mapped" if mapped_atomics else "by a kernel"
+    return f"copies {copies}; atomics {atomics}; kernels {by_kernels.words}"
+
+
+def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:
+    heap = facts["heap"]
+    size = heap.get("problem") or settings_module.format_size(heap["size"]) + " on each PE"
+    about = {**facts["versions"], **{f"driver: {key}": value for key, value in facts["driver"].items()}}
+    about["symmetric heap"] = size if heap.get("fits", True) else f"{size}: more than a device allows"
+    tables = [
+        ("Versions", _pairs(about)),
+        ("Devices", _device_table(facts["devices"])),
+        ("Links: what a device may do with the memory of another", _link_table(facts["links"])),
+        ("Routes between PEs", _route_table(facts["routes"])),
+    ]
+    return [*tables, ("Settings that are set", _pairs(facts["settings"]))] if facts["settings"] else tables
+
+
+def _table(*columns: str) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(*columns, box=SIMPLE_HEAD, pad_edge=False) if columns else Table.grid(padding=(0, 2))
+
+
+def _pairs(pairs: dict[str, str]) -> Any:
+    table = _table()
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs.items():
+        table.add_row(name, value)
+    return table
+
+
+def _device_table(devices: list[dict[str, Any]]) -> Any:
+    table = _table("", "name", "memory", "at once", "EUs", "host atomics")
+    for number, device in enumerate(devices):
+        sizes = [settings_module.format_size(device[key]) for key in ("memory", "largest allocation")]
+        atomics = "coherent" if device["host atomics"] else "by kernels"
+        name = device["name"] + (" (integrated)" if device["integrated"] else "")
+        table.add_row(str(number), name, *sizes, str(device["execution units"]), atomics)
+    return table
+
+
+def _link_table(links: list[list[str]]) -> Any:
+    table = _table("", *map(str, range(len(links))))
+    for number, row in enumerate(links):
+        table.add_row(str(number), *row)
+    return table
+
+
+def _route_table(routes: list[list[str]]) -> Any:
+    """List the routes, each with the pairs of PEs that it serves."""
+    table = _table("PE", "to PEs", "route")
+    for pe, row in enumerate(routes):
+        for route in dict.fromkeys(row):
+            peers = [str(peer) for peer, other in enumerate(row) if other == route]
+            table.add_row(str(pe), " ".join(peers), route)
+    return table

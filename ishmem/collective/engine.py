@@ -1,0 +1,183 @@
+"""Collectives by the copy engine, and reductions by device kernels: for memory that the host reaches slowly.
+
+Everything here runs between the entry of a call, which the core has done, and its exit, where the PEs wait for each
+other again. A data movement is a list of pulls, so nothing is written into a PE that has not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Any, Callable, NamedTuple
+
+import dpctl.tensor
+import dpnp
+import numpy as np
+
+from ishmem import _core
+from ishmem.collective import algorithms
+from ishmem.collective.fallback import Asked, Call
+from ishmem.common.type_tables import REDUCTIONS
+from ishmem.runtime import job
+from ishmem.runtime.copy_engine import CopyEngine
+from ishmem.runtime.heap import UsmRange
+
+_UNIT = 64
+_HEAP = 2**48  # places below are in the heap, others in static objects
+_OPERATIONS = {
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "max": "maximum", "min": "minimum",
+    "sum": "add", "prod": "multiply",
+}  # fmt: skip
+
+
+class Pull(NamedTuple):
+    """A copy from a member's ``source`` into this PE's ``dest``, in bytes."""
+
+    to: int
+    member: int
+    origin: int
+    nbytes: int
+
+
+def move(call: Call, requests: list[Asked]) -> None:
+    """Move or combine the data of a call that every member has entered; returns when this PE's share is done."""
+    this = job.current()
+    engine = this.engine
+    try:
+        if call.routine not in REDUCTIONS:
+            _copy(call, requests, engine)
+        elif call.routine.startswith("sum_") and call.routine.endswith("scan"):
+            _scan(call, requests, engine)
+        else:
+            _reduce(call, requests, engine)
+    finally:
+        engine.quiet()
+
+
+def _address(place: int, pe: int) -> int:
+    """Return the address on a PE of what a member has published the place of."""
+    return job.current().heap.peers[pe] + place if place < _HEAP else int(_core.static_at(place, pe))
+
+
+def _copy(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
+    pes = list(call.team.shape)
+    copies = []
+    for to, member, origin, nbytes in _pulls(call, requests):
+        source, dest = _address(requests[member].source, pes[member]) + origin, call.dest.address + to
+        if nbytes and source != dest:
+            copies.append((dest, source, nbytes))
+    engine.copy_all(copies)
+
+
+def _pulls(call: Call, requests: list[Asked]) -> Iterator[Pull]:
+    item, me, size = call.dest.itemsize, call.team.my_pe(), len(requests)
+    nbytes = call.count * item
+    if call.routine == "broadcast":
+        yield Pull(0, call.root, 0, nbytes)
+    elif call.routine == "fcollect" or (call.routine == "gather" and me == call.root):
+        yield from (Pull(j * nbytes, j, 0, nbytes) for j in range(size))
+    elif call.routine == "collect":
+        counts = [request.extra for request in requests]
+        yield from (Pull(at * item, j, 0, n * item) for j, (n, at) in enumerate(zip(counts, [0, *accumulate(counts)])))
+    elif call.routine == "alltoall":
+        yield from (Pull(j * nbytes, j, me * nbytes, nbytes) for j in range(size))
+    elif call.routine == "scatter":
+        yield Pull(0, call.root, me * nbytes, nbytes)
+    elif call.routine == "alltoalls":
+        dst, sst = (step * item for step in call.steps)
+        for j, i in np.ndindex(size, call.count):
+            yield Pull((j * call.count + i) * dst, j, (me * call.count + i) * sst, item)
+    elif call.lists:
+        yield from _pulls_of_counts(call, requests, me, size)
+
+
+def _pulls_of_counts(call: Call, requests: list[Asked], me: int, size: int) -> Iterator[Pull]:
+    dest_counts, dest_places, source_counts, source_places = (np.multiply(x, call.dest.itemsize) for x in call.lists)
+    if call.routine == "scatterv":
+        yield Pull(0, call.root, int(source_places[me]), int(source_counts[me]))
+    elif call.routine == "gatherv" and me == call.root:
+        yield from (Pull(int(dest_places[j]), j, 0, int(dest_counts[j])) for j in range(size))
+    elif call.routine == "alltoallv":
+        for j, request in enumerate(requests):
+            place = int(np.frombuffer(request.numbers, "u8")[2 * size + me]) * call.dest.itemsize
+            yield Pull(int(dest_places[j]), j, place, int(dest_counts[j]))
+
+
+def _operation(routine: str, module: Any) -> Callable[..., Any]:
+    operation: Callable[..., Any] = getattr(module, _OPERATIONS[routine.split("_")[0]])
+    return operation
+
+
+def _share(call: Call) -> tuple[int, int]:
+    """Return first and last element, not included, of what this PE combines."""
+    unit, size, me = max(_UNIT // call.dest.itemsize, 1), call.team.n_pes(), call.team.my_pe()
+    share = -(-call.count // (size * unit)) * unit
+    first = min(me * share, call.count)
+    return first, min(first + share, call.count)
+
+
+def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
+    """Combine this PE's share of the elements of all members, and copy it to all of them."""
+    first, last = _share(call)
+    if first == last:
+        return
+    item, pes = call.dest.itemsize, list(call.team.shape)
+    sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
+    dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
+    in_heap = all(place < _HEAP for request in requests for place in (request.dest, request.source))
+    reached = in_heap and not job.current().heap.far
+    by_kernel = reached and requests[0].algorithm == algorithms.ALGORITHMS.index("kernel")
+    combine = _combine_on_device if by_kernel else _combine_on_host
+    total, address = combine(call, sources, last - first, engine)
+    engine.copy_all([(dest, address, (last - first) * item) for dest in dests])
+    engine.quiet()
+    del total  # kept until here
+
+
+def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
+    parts = [_device_array(address, count, call.dest.dtype) for address in sources]
+    combine, total = _operation(call.routine, dpnp), dpnp.array(parts[0])
+    for part in parts[1:]:
+        combine(total, part, out=total)
+    total.sycl_queue.wait()
+    return total, int(total.get_array()._pointer)
+
+
+def _device_array(address: int, count: int, dtype: str) -> Any:
+    heap = job.current().heap
+    memory = UsmRange(address, count * np.dtype(dtype).itemsize, heap.queue, heap).memory()
+    return dpnp.asarray(dpctl.tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
+
+
+def _combine_on_host(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
+    parts = _fetch(sources, count, call.dest.dtype, engine)
+    combine, total = _operation(call.routine, np), parts[0]
+    with np.errstate(all="ignore"):
+        for part in parts[1:]:
+            combine(total, part, out=total)
+    return total, int(total.ctypes.data)
+
+
+def _fetch(sources: list[int], count: int, dtype: str, engine: CopyEngine) -> Any:
+    parts = np.empty((len(sources), count), dtype)
+    engine.copy_all([(part.ctypes.data, source, part.nbytes) for part, source in zip(parts, sources)])
+    engine.quiet()
+    return parts
+
+
+def _scan(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
+    """Compute this PE's share of the elements of every member's sums, and copy them there."""
+    first, last = _share(call)
+    if first == last:
+        return
+    item, pes = call.dest.itemsize, list(call.team.shape)
+    sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
+    sums = _fetch(sources, last - first, call.dest.dtype, engine)
+    with np.errstate(all="ignore"):
+        np.add.accumulate(sums, axis=0, out=sums)
+    if call.routine == "sum_exscan":
+        sums[1:] = sums[:-1].copy()
+        sums[0] = 0
+    dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
+    engine.copy_all([(dest, row.ctypes.data, row.nbytes) for dest, row in zip(dests, sums)])
+    engine.quiet()

@@ -1,0 +1,302 @@
+"""The collective routines of the host beyond the plain case, which ``ishmem/core/collectives.cpp`` does alone.
+
+It words errors, and hands over to the copy engine or a kernel where the table of ``ishmem.collective.algorithms`` says
+so. A PE that refuses its own arguments takes part in the call with the refusal, so that the others raise too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ishmem import _core, teams
+from ishmem.common.errors import SymmetryError
+from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS, RMA_TYPES
+from ishmem.runtime import check, job
+
+ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
+_TYPE_NAMES = {np.dtype(name).num: name for name in RMA_TYPES}
+_REFUSAL = 7
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call whose arguments are right on this PE.
+
+    Attributes:
+        count: Elements of a block.
+        lists: Counts and places of the blocks of ``dest`` and of ``source``, for routines that take them.
+    """
+
+    routine: str
+    team: teams.Team
+    dest: check.View
+    source: check.View
+    count: int
+    root: int = -1
+    steps: tuple[int, int] = (1, 1)
+    lists: tuple[list[int], ...] = ()
+
+
+class Asked(NamedTuple):
+    """What a member has asked for in the last call of a team."""
+
+    routine: str
+    dtype: str
+    root: int
+    nelems: int
+    algorithm: int
+    extra: int
+    dest: int
+    source: int
+    refusal: str
+    numbers: bytes
+
+    def __str__(self) -> str:
+        """Say what must be the same on all PEs, and a refusal."""
+        if self.algorithm == _REFUSAL:
+            return f"{self.routine} {self.refusal}"
+        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
+        root = f", root {self.root}" if self.root >= 0 else ""
+        steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
+        lists = f", counts and places {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
+        return f"{self.routine}{sizes} of dtype {self.dtype}{root}{steps}{lists}"
+
+
+def asked(team: int) -> list[Asked]:
+    """Return what each member of a team has asked for in its last call."""
+    routines, result = list(COLLECTIVES), []
+    for signature, extra, dest, source, refusal, numbers in _core.asked_collective(team):
+        routine, dtype = routines[signature & 31], _TYPE_NAMES.get(signature >> 5 & 31, "")
+        root, count, algorithm = (signature >> 13 & 4095) - 1, signature >> 25, signature >> 10 & 7
+        reason = refusal.decode(errors="replace")
+        result.append(Asked(routine, dtype, root, count, algorithm, extra, dest, source, reason, numbers))
+    return result
+
+
+def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> None:
+    """Do what the core left to Python: move the data, or raise."""
+    this = job.current()
+    if verdict == _core.NOT_PLAIN:
+        refuse(routine, dest, source, team, **arguments)
+    group = teams.find(team)
+    if verdict == _core.PEER_GONE:
+        this.raise_lost(routine)
+    requests = asked(group.handle)
+    if verdict == _core.DISSENT:
+        raise SymmetryError(dissent(routine, group, requests))
+    if verdict == _core.TOO_SHORT:
+        total = sum(request.extra for request in requests)
+        raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
+    from ishmem.collective import engine
+
+    engine.move(checked(routine, group, dest, source, **arguments), requests)
+    if _core.leave_collective(group.handle) == _core.PEER_GONE:
+        this.raise_lost(routine)
+
+
+def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
+    """Word the error for members that ask for different things."""
+    words = {pe: str(request) for pe, request in zip(team.shape, requests)}
+    algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
+    if len(set(words.values())) > 1:
+        return job.describe_dissent(routine, words)
+    if len(set(algorithms.values())) > 1:
+        return f"{routine}: the PEs use different algorithms; ISHMEM_ALGORITHM is the same on all PEs"
+    size = len(requests)
+    table = [np.frombuffer(request.numbers, "u8")[: 2 * size].reshape(2, size) for request in requests]
+    for i, j in np.ndindex(size, size):
+        sent, expected = table[i][0, j], table[j][1, i]
+        if sent != expected:
+            return (
+                f"{routine}: the PEs disagree; PE {team.shape.pe(i)} sends {sent} elements to PE {team.shape.pe(j)}, "
+                f"which expects {expected}"
+            )
+    return f"{routine}: the PEs disagree"
+
+
+def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> NoReturn:
+    """Raise what is wrong with the arguments of a call, and make the other PEs raise."""
+    group = teams.find(team)
+    group.shape  # noqa: B018 - raises on a PE that is not in the team, for which nobody waits
+    try:
+        checked(routine, group, dest, source, **arguments)
+        raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
+    except Exception as error:
+        tell_refusal(routine, group, error)
+        raise
+
+
+def tell_refusal(routine: str, team: teams.Team, error: Exception) -> None:
+    """Take part in a call with the error that this PE raises, so that the others raise, too."""
+    text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
+    if _core.refuse_collective(ROUTINES[routine], team.handle, text) == _core.PEER_GONE:
+        job.current().raise_lost(routine)
+
+
+def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any) -> None:
+    """Do ``alltoalls``, whose strides are checked here."""
+    arguments = {"dst": dst, "sst": sst, "nelems": nelems}
+    call = _check_first("alltoalls", dest, source, team, arguments)
+    verdict = _core.alltoalls(dest, source, *call.steps, call.count, team)
+    if verdict:
+        go_on(verdict, "alltoalls", dest, source, team, **arguments)
+
+
+def with_counts(routine: str, dest: Any, source: Any, team: Any, lists: tuple[Any, ...], root: Any = None) -> None:
+    """Do a routine with a count for each PE, which are checked here."""
+    arguments = {"lists": lists, "root": root}
+    call = _check_first(routine, dest, source, team, arguments)
+    verdict = _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists)
+    if verdict:
+        go_on(verdict, routine, dest, source, team, **arguments)
+
+
+def _check_first(routine: str, dest: Any, source: Any, team: Any, arguments: dict[str, Any]) -> Call:
+    try:
+        return checked(routine, teams.find(team), dest, source, **arguments)
+    except Exception:
+        refuse(routine, dest, source, team, **arguments)
+
+
+def checked(
+    routine: str,
+    team: teams.Team,
+    dest: Any,
+    source: Any,
+    nelems: Any = None,
+    root: Any = None,
+    dst: Any = 1,
+    sst: Any = 1,
+    lists: tuple[Any, ...] = (),
+) -> Call:
+    """Check the arguments of a call.
+
+    Raises:
+        SymmetryError, TypeError, ValueError, IndexError: As the routines say.
+    """
+    size, types = team.shape.size, COLLECTIVES[routine]
+    to, origin = check.view(dest, "dest", types, routine), check.view(source, "source", types, routine)
+    check.same_dtype(to, origin)
+    check.contiguous(to, origin)
+    check.writable(to)
+    for array in (to, origin):
+        check.remote(array, job.current().pe)
+    number = -1
+    if root is not None or routine in ("broadcast", "gather", "scatter", "gatherv", "scatterv"):
+        number = check.integer(root, "root")
+        team.world_pe(number, "root")
+    if lists:
+        found = _lists(routine, to, origin, team.my_pe(), size, lists)
+        _check_apart(routine, to, origin, to.count, origin.count, None)
+        return Call(routine, team, to, origin, 0, number, (1, 1), found)
+    steps = _step(dst, "dst"), _step(sst, "sst")
+    count = _count(routine, size, to, origin, nelems, steps)
+    to_blocks, origin_blocks = blocks(routine, size)
+    whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
+    place = _in_place(routine, team.my_pe() * count * to.itemsize)
+    _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), place)
+    return Call(routine, team, to, origin, count, number, steps)
+
+
+def _in_place(routine: str, own: int) -> int | None:
+    """Return how many bytes after the start of ``dest`` ``source`` may lie, when it may lie in it."""
+    if routine in ("fcollect", "gather", "scatter"):
+        return -own if routine == "scatter" else own
+    return 0 if routine == "broadcast" or routine in REDUCTIONS else None
+
+
+def _check_apart(
+    routine: str, to: check.View, origin: check.View, to_count: int, origin_count: int, in_place: int | None
+) -> None:
+    first, second = to.address, origin.address
+    overlap = first < second + origin_count * to.itemsize and second < first + to_count * to.itemsize
+    if not overlap or not to_count or not origin_count or second - first == in_place:
+        return
+    exception = {0: "; they may be the same array", None: ""}.get(in_place, "; this PE's own block may be in place")
+    raise ValueError(f"{routine}: dest and source overlap{exception}")
+
+
+def _step(value: Any, name: str) -> int:
+    step = check.integer(value, name)
+    if not 1 <= step < 2**31:
+        raise ValueError(f"{name} is {step}; strides are at least 1")
+    return step
+
+
+def blocks(routine: str, size: int) -> tuple[int, int]:
+    """Return how many blocks ``dest`` and ``source`` hold in a team of a size."""
+    to = size if routine in ("fcollect", "alltoall", "alltoalls", "gather") else 1
+    return to, size if routine in ("alltoall", "alltoalls", "scatter") else 1
+
+
+def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: Any, steps: tuple[int, int]) -> int:
+    to_blocks, origin_blocks = blocks(routine, size)
+    if nelems is None and routine != "alltoalls":
+        count = to.count if routine == "scatter" else origin.count // origin_blocks
+        exact = origin.count == count * origin_blocks and (to.count == count * to_blocks or routine == "collect")
+        if not exact:
+            raise ValueError(
+                f"{routine}: dest has {to.count} elements and source has {origin.count}; for {size} PEs they have "
+                f"{to_blocks} and {origin_blocks} blocks of one size; pass such slices, or nelems="
+            )
+        return count
+    count = check.integer(nelems, "nelems")
+    need = [
+        number * count * step - (step - 1 if count else 0) for number, step in zip((to_blocks, origin_blocks), steps)
+    ]
+    if routine == "collect":
+        need[0] = 0
+    if count < 0 or to.count < need[0] or origin.count < need[1]:
+        raise ValueError(
+            f"{routine}: nelems is {count}; for {size} PEs dest needs {need[0]} elements and has {to.count}, source "
+            f"needs {need[1]} and has {origin.count}"
+        )
+    return count
+
+
+def _lists(
+    routine: str, to: check.View, origin: check.View, me: int, size: int, lists: tuple[Any, ...]
+) -> tuple[list[int], ...]:
+    if routine != "alltoallv":
+        counts = _numbers(lists[0], "counts", size)
+        places = _places(counts, lists[1], "displs", size)
+        whole, part = (to, origin) if routine == "gatherv" else (origin, to)
+        _reach(whole, counts, places)
+        _reach(part, [counts[me]], [0])
+        apart = (counts, places), (counts, [0] * size)
+        (dest_counts, dest_places), (source_counts, source_places) = apart if routine == "gatherv" else apart[::-1]
+        return dest_counts, dest_places, source_counts, source_places
+    dest_counts, source_counts = _numbers(lists[0], "dest_counts", size), _numbers(lists[1], "source_counts", size)
+    dest_places = _places(dest_counts, lists[2], "dest_displs", size)
+    source_places = _places(source_counts, lists[3], "source_displs", size)
+    _reach(to, dest_counts, dest_places)
+    _reach(origin, source_counts, source_places)
+    return dest_counts, dest_places, source_counts, source_places
+
+
+def _numbers(values: Any, name: str, size: int) -> list[int]:
+    if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str):
+        raise TypeError(f"{name} is a sequence of {size} integers, got {type(values).__name__}")
+    numbers = [check.integer(value, name) for value in values]
+    if len(numbers) != size:
+        raise ValueError(f"{name} has {len(numbers)} numbers; the team has {size} PEs")
+    if min(numbers) < 0:
+        raise ValueError(f"{name} is {numbers}; the numbers are at least 0")
+    return numbers
+
+
+def _places(counts: list[int], displs: Any, name: str, size: int) -> list[int]:
+    if displs is None:
+        return [0, *accumulate(counts)][:-1]
+    return _numbers(displs, name, size)
+
+
+def _reach(array: check.View, counts: list[int], places: list[int]) -> None:
+    need = max(place + count if count else 0 for place, count in zip(places, counts))
+    if need > array.count:
+        raise ValueError(f"{array.name} has {array.count} elements; counts {counts} at {places} reach {need}")

@@ -1,0 +1,113 @@
+"""What ``ishmem tune`` has measured: the algorithms of collectives, and from which size on the copy engine copies.
+
+A profile is a text file with a section for each device and number of PEs:
+
+    [Intel(R) Data Center GPU Max 1100, 4 PEs]
+    put = mapped, engine:64K
+    broadcast = slot, mapped:2K, tree:64K
+
+An entry is an algorithm and, after a colon, the size of a block from which on it is used.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import platformdirs
+
+from ishmem.collective.algorithms import Table, allowed
+from ishmem.common.type_tables import COLLECTIVES
+from ishmem.environment.settings import format_size, parse_size
+
+if TYPE_CHECKING:
+    from ishmem.environment.settings import Settings
+
+PUT = "put"
+"""The entry that says from which size on the copy engine copies for the host."""
+ROUTES = ("mapped", "engine")
+
+
+def default_path() -> Path:
+    """Return where ``ishmem tune`` writes, and ``init`` looks, unless ISHMEM_PROFILE says otherwise."""
+    return platformdirs.user_config_path("ishmem") / "tune.ini"
+
+
+def section(device: str, n_pes: int) -> str:
+    """Return the name of a section."""
+    return f"{device}, {n_pes} PEs"
+
+
+def read(path: Path) -> dict[str, Table]:
+    """Read a profile: the table of each section.
+
+    Raises:
+        ValueError: Words that are not known; names the file and the section.
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text("utf-8"), str(path))
+        return {name: _table(parser[name]) for name in parser.sections()}
+    except (configparser.Error, OSError, ValueError) as error:
+        raise ValueError(f"{path}: {error}; write it anew with `ishmem tune`, or delete it") from None
+
+
+def write(path: Path, tables: dict[str, Table]) -> None:
+    """Write a profile; sections of the file that are not in ``tables`` stay."""
+    parser = configparser.ConfigParser(interpolation=None)
+    for name, table in {**(read(path) if path.exists() else {}), **tables}.items():
+        parser[name] = {routine: entries_text(entries) for routine, entries in table.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_suffix(".new")
+    with made.open("w", encoding="utf-8") as file:
+        file.write("# Measured by `ishmem tune`. The algorithms of each routine, each from a size of the block on.\n")
+        parser.write(file)
+    made.replace(path)
+
+
+def find(settings: Settings, device: str, n_pes: int) -> Table:
+    """Return what was measured for a device with this number of PEs, or else with the next number below or above.
+
+    Raises:
+        ValueError: The profile is damaged, or ISHMEM_PROFILE names a file that is not there.
+    """
+    path = _file(settings.profile)
+    if path is None:
+        if settings.profile:
+            raise ValueError(f"ISHMEM_PROFILE: got {settings.profile!r}, allowed: a file that `ishmem tune` wrote")
+        return {}
+    wanted = re.compile(rf"{re.escape(device)}, ([0-9]{{1,9}}) PEs")
+    counts = {int(match[1]): table for name, table in read(path).items() if (match := wanted.fullmatch(name))}
+    return counts[min(counts, key=lambda n: (abs(n - n_pes), n))] if counts else {}
+
+
+def _file(asked: str | None) -> Path | None:
+    try:
+        path = Path(asked).expanduser() if asked else default_path()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # too long; the home of no user
+        return None
+
+
+def entries_text(entries: list[tuple[int, str]]) -> str:
+    """Write entries as `read` reads them."""
+    return ", ".join(name + (f":{format_size(start)}" if start else "") for start, name in entries)
+
+
+def _table(entries: configparser.SectionProxy) -> Table:
+    return {routine: _entries(entries.name, routine, text) for routine, text in entries.items()}
+
+
+def _entries(where: str, routine: str, text: str) -> list[tuple[int, str]]:
+    if routine != PUT and routine not in COLLECTIVES:
+        raise ValueError(f"[{where}]: {routine!r} is no collective routine, nor {PUT!r}")
+    names = ROUTES if routine == PUT else allowed(routine)
+    entries = []
+    for part in text.split(","):
+        name, _colon, size = part.strip().partition(":")
+        if name not in names:
+            raise ValueError(f"[{where}]: {routine} has no algorithm {name!r}; allowed are {', '.join(names)}")
+        entries.append((parse_size(size) if size else 0, name))
+    return sorted(entries)

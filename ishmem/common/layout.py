@@ -1,0 +1,187 @@
+"""What lies in the internal part of each PE's heap, before the part that users allocate from.
+
+The host side and the device side both reach it by the offsets given here:
+
+=========  =============================================  ====================================
+table      int64 per PE: that PE's heap minus mine        read by every device access
+teams      a `TeamRecord` per team                        written by this host, read by kernels
+host       a line per team and barrier round              written by peers' hosts
+device     a line per team and barrier round              written by peers' kernels
+meeting    two `MeetingSlot` of each PE per team          written by peers' kernels
+farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
+agree      two records per team                           read by peers' hosts
+rings      a line and two slots per team                  written by this host, read by peers' hosts
+turn       int64                                          used by this PE's kernels
+violation  what kernels found wrong                       written by this PE's kernels
+active     two lines per PE, and whether this PE gave up  written by peers' hosts
+proxy      int64: address of the ring of requests         read by this PE's kernels
+tickets    int64: requests that kernels have begun        used by this PE's kernels, read by this host
+routes     int64 per PE: a `Route`                        read by this PE's kernels
+=========  =============================================  ====================================
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+LINE = 64
+RECORD = 256
+MEETING_SLOT = 1024
+PAGE = 4096
+RING_SLOTS = 256  # requests of kernels that wait for the proxy
+MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
+TWIN = 64  # from the handle of a team to that of its twin, in which its on-queue collectives meet
+SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
+
+
+class TeamRecord(NamedTuple):
+    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the number is free."""
+
+    start: int = 0
+    stride: int = 1
+    size: int = -1
+    me: int = -1
+    sequence: int = 0
+
+    def pack(self) -> bytes:
+        """Return the bytes in the heap."""
+        return struct.pack(f"<{len(self)}q", *self)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> TeamRecord:
+        """Read the bytes in the heap."""
+        return cls(*struct.unpack_from(f"<{len(cls._fields)}q", data))
+
+    @classmethod
+    def at(cls, field: str) -> int:
+        """Return the offset of a field in the record."""
+        return 8 * cls._fields.index(field)
+
+
+class MeetingSlot(NamedTuple):
+    """What a member of a team tells another when it enters a collective call in a kernel, one int64 each.
+
+    Attributes:
+        number: Number of the meeting, written last.
+        call: What must be the same for all, as ``ishmem.common.violations.call_word`` packs it.
+        count: Elements of a block, which must be the same for all.
+        share: Elements that this member contributes, where that differs.
+        payload: Where the data of a small block begin; they may fill the slot.
+    """
+
+    number: int
+    call: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
+    share: int
+    payload: int
+
+    @classmethod
+    def at(cls, field: str) -> int:
+        """Return the offset of a field in the slot."""
+        return 8 * cls._fields.index(field)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Offsets in bytes from the heap's base, for a job of ``n_pes`` PEs."""
+
+    n_pes: int
+
+    table = 0
+
+    @property
+    def sync_bytes(self) -> int:
+        """Size of the lines of one team: one per round of the dissemination barrier."""
+        return LINE * max((self.n_pes - 1).bit_length(), 1)
+
+    def team(self, handle: int) -> int:
+        """Record of a team."""
+        return _round_up(8 * self.n_pes, LINE) + LINE * handle
+
+    def host_sync(self, handle: int) -> int:
+        """First line of a team's barrier on the host."""
+        return self.team(MAX_TEAMS) + self.sync_bytes * handle
+
+    def device_sync(self, handle: int) -> int:
+        """First line of a team's barrier inside kernels."""
+        return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
+
+    @property
+    def meeting_bytes(self) -> int:
+        """Size of the slots of one team: for even and odd numbers, of every member."""
+        return 2 * MEETING_SLOT * self.n_pes
+
+    def meeting(self, handle: int) -> int:
+        """First slot of a team for collective calls inside kernels."""
+        return self.device_sync(MAX_TEAMS) + self.meeting_bytes * handle
+
+    @property
+    def farewell(self) -> int:
+        """Barriers that this PE's host has begun, written when it leaves."""
+        return self.meeting(TWIN)
+
+    def agree(self, handle: int, sequence: int) -> int:
+        """Record of this PE for the collective call number ``sequence`` of a team.
+
+        There are two, used in turn: a PE can be at most one collective call ahead of another.
+        """
+        return self.farewell + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
+
+    @property
+    def slot_bytes(self) -> int:
+        """Size of a slot of a ring: three numbers for each PE fit into its data."""
+        return max(SLOT, LINE + _round_up(24 * self.n_pes, LINE))
+
+    @property
+    def ring_bytes(self) -> int:
+        """Size of a team's ring for the collectives of the host."""
+        return LINE + 2 * self.slot_bytes
+
+    def ring(self, handle: int) -> int:
+        """Ring of a team for the collectives of the host."""
+        return self.agree(MAX_TEAMS, 0) + self.ring_bytes * handle
+
+    @property
+    def turn(self) -> int:
+        """Number of ``any`` calls of this PE's kernels, from which the place to start looking is made."""
+        return self.ring(MAX_TEAMS)
+
+    @property
+    def violation(self) -> int:
+        """What this PE's kernels found wrong, a `Violation` of `ishmem.common.violations`."""
+        return self.turn + LINE
+
+    def active_set(self, pe: int, number: int) -> int:
+        """Line of another PE for the call number ``number`` of active sets that both are in; two, used in turn."""
+        return self.violation + 2 * LINE + LINE * (2 * pe + number % 2)
+
+    @property
+    def gave_up(self) -> int:
+        """Whether this PE makes no active sets any more, an int64."""
+        return self.active_set(self.n_pes, 0)
+
+    @property
+    def proxy(self) -> int:
+        """Address of the ring in which this PE's kernels post requests to the host."""
+        return self.gave_up + LINE
+
+    @property
+    def tickets(self) -> int:
+        """Number of requests that this PE's kernels have begun."""
+        return self.proxy + LINE
+
+    @property
+    def routes(self) -> int:
+        """The `Route` of this PE's kernels to each PE."""
+        return self.tickets + LINE
+
+    @property
+    def size(self) -> int:
+        """Bytes of the internal part, in whole pages."""
+        return _round_up(self.routes + 8 * self.n_pes, PAGE)
+
+
+def _round_up(value: int, unit: int) -> int:
+    return (value + unit - 1) // unit * unit

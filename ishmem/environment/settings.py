@@ -1,0 +1,278 @@
+"""Settings, read from ``ISHMEM_*`` environment variables.
+
+``python -m ishmem.environment.settings`` prints them as a table in markdown.
+"""
+
+import difflib
+import logging
+import os
+import re
+import socket
+import warnings
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional, Union
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "ISHMEM_"
+
+SIMULATOR = {
+    "SIM_DEVICES": ("1; ishmrun: one for each PE", "number", "number of simulated GPUs"),
+    "SIM_MEMORY": ("16G", "bytes, K, M or G", "memory of each simulated GPU"),
+    "SIM_STRICT": ("0", "0 or 1", "the host may not touch device memory, as on hardware"),
+    "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
+    "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
+    "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
+    "SIM_PEERS": ("atomics", "atomics, access or none", "what a simulated GPU may do with the memory of another card"),
+    "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
+    "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
+    "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
+    "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
+    "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
+    "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
+    "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
+}
+"""Variables that the simulator reads: default, what is allowed, meaning. See docs/simulator.md."""
+
+# Set by installations of Intel SHMEM itself, and no setting there either.
+_FOREIGN = {"ISHMEM_ROOT"}
+
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGT]?)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_LARGEST = 2**63 - 1
+_SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5G; more than 0"
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_OFF, _ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
+
+_warned: set[str] = set()
+
+
+def parse_size(text: Union[str, int]) -> int:
+    """Read a size such as ``4096``, ``512M`` or ``1.5G``; units are powers of 1024.
+
+    Raises:
+        ValueError: It is none, is not more than 0, or does not fit into 63 bits.
+    """
+    match = _SIZE.fullmatch(str(text).strip())
+    size = int(Decimal(match[1]) * 2 ** _UNITS[match[2].upper()]) if match and len(match[1]) < 40 else 0
+    if not 0 < size <= _LARGEST:
+        raise ValueError(f"not a size: {text!r}")
+    return size
+
+
+def format_size(size: int) -> str:
+    """Write a size in the largest unit that divides it, as `parse_size` reads it."""
+    unit = next(unit for unit in "TGMK " if size % 2 ** _UNITS[unit.strip()] == 0)
+    return f"{size >> _UNITS[unit.strip()]}{unit.strip()}"
+
+
+def _level(value: Union[str, int, None]) -> Optional[int]:
+    text = str(value).strip()
+    if value is None or text.lower() in _OFF:
+        return None
+    if text.lower() in _ON:
+        return logging.DEBUG
+    if text.upper() not in _LEVELS:
+        raise ValueError(f"not a level: {value!r}")
+    return int(getattr(logging, text.upper()))
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _folder(value: Any) -> str:
+    text = str(value).strip()
+    if text.lower() in ("auto", *_ON):
+        return "auto"
+    if text.lower() in _OFF:
+        return "off"
+    if "/" not in text:
+        raise ValueError(f"not a folder: {value!r}")
+    try:
+        return str(Path(text).expanduser().absolute())
+    except RuntimeError:
+        raise ValueError(f"the folder of no user: {value!r}") from None
+
+
+def _algorithms(text: str) -> str:
+    from ishmem.collective.algorithms import parse
+
+    parse(text)
+    return text
+
+
+_Size = Annotated[int, BeforeValidator(parse_size)]
+_Level = Annotated[Optional[int], BeforeValidator(_level)]
+
+
+def _setting(default: Any, allowed: str, description: str, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={"allowed": allowed}, **limits)
+
+
+class Settings(BaseSettings):
+    """What the environment asks for; see the descriptions of the fields."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="ignore",
+        case_sensitive=True,
+        env_ignore_empty=True,
+        populate_by_name=True,
+        alias_generator=lambda name: PREFIX + name.upper(),
+    )
+
+    symmetric_size: _Size = _setting("512M", _SIZE_ALLOWED, "size of each PE's symmetric heap")
+    debug: _Level = _setting(
+        None, "true, false, or a level: " + ", ".join(_LEVELS), "messages of the logger `ishmem` on stderr"
+    )
+    device: Annotated[Literal["auto", "gpu", "sim"], BeforeValidator(_lower)] = _setting(
+        "auto", "auto, gpu or sim", "real GPUs or the simulator; auto: real ones where there are any"
+    )
+    ze_loader: Optional[str] = _setting(
+        None,
+        "path of a libze_loader.so.1",
+        "the Level Zero loader; unset: the one that the system finds, and none for the simulator",
+    )
+    host_atomics: Annotated[Literal["auto", "mapped", "kernel"], BeforeValidator(_lower)] = _setting(
+        "auto",
+        "auto, mapped or kernel",
+        "how the host does atomics: on the mapped heap or by a kernel; auto: as the device allows",
+    )
+    copy_cutover: Optional[_Size] = _setting(
+        None,
+        _SIZE_ALLOWED,
+        "from this size on the copy engine copies, not the host; unset: chosen by device",
+    )
+    algorithm: Annotated[str, AfterValidator(_algorithms)] = _setting(
+        "",
+        "`routine=algorithm` or `routine=algorithm:size`, separated by commas; see docs/collectives.md",
+        "forces the algorithm of a collective routine, from a size of the message on",
+    )
+    profile: Optional[str] = _setting(
+        None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: where `ishmem tune` writes"
+    )
+    init_timeout: float = _setting(
+        60.0,
+        "seconds, more than 0",
+        "how long `init` waits for the other PEs",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    timeout: Optional[float] = _setting(
+        None,
+        "seconds, more than 0",
+        "how long any wait, or a kernel that the program waits for, may take: then every wait raises `WaitTimeout`, "
+        "which says where each PE is; unset: for ever",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    teams_max: int = _setting(
+        64, "3 to 64", "teams alive at once on a PE, with the three predefined ones", ge=3, le=64
+    )
+    check: bool = _setting(
+        False, "true or false", "kernels check PE numbers, addresses and bounds, and the host raises what they find"
+    )
+    kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
+        "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
+    )
+    kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; the oldest go first")
+    shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
+        "refuse",
+        "refuse or allow",
+        "kernels that wait for other PEs, where more PEs share a GPU than it runs kernels of at a time",
+    )
+    leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
+        "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
+    )
+    pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by ishmrun", ge=0)
+    npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by ishmrun", ge=1)
+    job: Optional[str] = _setting(
+        None, "32 hexadecimal digits", "name of the job; set by ishmrun", pattern="^[0-9a-f]{32}$"
+    )
+
+    board: Optional[str] = _setting(None, "a path", "memory in which PEs say what they wait in; set by ishmrun")
+    joined: Optional[int] = _setting(
+        None, "a process", "the process that has joined the job: not one that it has started; set by init", ge=1
+    )
+
+    @model_validator(mode="after")
+    def _launched(self) -> "Settings":
+        launch = {"ISHMEM_PE": self.pe, "ISHMEM_NPES": self.npes, "ISHMEM_JOB": self.job}
+        missing = [name for name, value in launch.items() if value is None]
+        if 0 < len(missing) < len(launch):
+            raise ValueError(
+                f"{', '.join(missing)}: got nothing, allowed: all of {', '.join(launch)}, or none of them"
+            )
+        if self.pe is not None and self.npes is not None and self.pe >= self.npes:
+            raise ValueError(f"ISHMEM_PE: got '{self.pe}', allowed: 0 to {self.npes - 1} (ISHMEM_NPES - 1)")
+        return self
+
+
+def load() -> Settings:
+    """Read the settings from the environment; warn, once each, about names that are not known.
+
+    Raises:
+        ValueError: Names each variable that is wrong, what it got and what is allowed.
+    """
+    for name in os.environ:
+        if name.startswith(PREFIX) and name not in known() and name not in _warned:
+            _warned.add(name)
+            warnings.warn(_unknown(name), stacklevel=2)
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise ValueError("; ".join(_explain(detail) for detail in error.errors())) from None
+
+
+def known() -> set[str]:
+    """Give the names of all variables that mean something."""
+    names = {PREFIX + name.upper() for name in (*Settings.model_fields, *SIMULATOR)}
+    return names | _FOREIGN
+
+
+def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
+    """Show the messages of the logger ``ishmem`` on stderr, with PE and host, when ``DEBUG`` is set."""
+    logger = logging.getLogger("ishmem")
+    for handler in [handler for handler in logger.handlers if handler.name == "ishmem"]:
+        logger.removeHandler(handler)
+    if settings.debug is None:
+        return
+    handler = logging.StreamHandler()
+    handler.name = "ishmem"
+    handler.setFormatter(logging.Formatter(f"[{pe}/{npes} {socket.gethostname()}] %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(settings.debug)
+
+
+def table() -> str:
+    """Write the settings as a table in markdown."""
+    rows = ["| variable | default | allowed | meaning |", "|---|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default in (None, "") else f"`{field.default}`"
+        rows.append(f"| `{PREFIX}{name.upper()}` | {default} | {_allowed(name)} | {field.description} |")
+    rows += [f"| `{PREFIX}{name}` | {' | '.join(texts)} |" for name, texts in SIMULATOR.items()]
+    return "\n".join(rows)
+
+
+def _allowed(field: str) -> str:
+    extra = Settings.model_fields[field].json_schema_extra
+    return str(extra["allowed"]) if isinstance(extra, dict) else ""
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, known(), n=1)
+    return f"{name} is no setting of ishmem" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _explain(detail: Any) -> str:
+    if not detail["loc"]:
+        return str(detail["ctx"]["error"])
+    name = str(detail["loc"][0])
+    return f"{name}: got {detail['input']!r}, allowed: {_allowed(name[len(PREFIX) :].lower())}"
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,335 @@
+"""The warden of a job: starts the PEs, watches them, and ends whatever is left of them.
+
+It is a process of its own, between ishmrun and the PEs. The kernel tells it when ishmrun dies, gives
+it the orphans of the PEs (it is a *subreaper*), and kills the PEs when it dies itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import itertools
+import os
+import resource
+import signal
+import subprocess
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from ishmem.runtime.status_board import Board, State, describe_end
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP = signal.SIGUSR1
+"""Sent to the warden when nobody reads the output any more, or when ishmrun has died."""
+
+TIMED_OUT = 124
+GRACE = 2.0
+"""Seconds from SIGTERM to SIGKILL, when the job is ended."""
+PATIENCE = 3.0
+"""Seconds that PEs have to end by themselves, once one has failed: their waits raise ``PeerLost``."""
+GRACE_FORWARDED = 10.0
+"""Seconds that the PEs have for a signal which the user sent."""
+
+_SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PF_EXITING = 0x4
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the warden starts.
+
+    Attributes:
+        command: The program and its arguments.
+        environments: The environment of each PE.
+        outputs: Where each PE writes stdout and stderr; empty: where ishmrun does.
+        report: Where the warden writes what happened, a line each.
+        board: Where the PEs say what they are doing.
+        timeout: Seconds that the job may take.
+        hang_timeout: Seconds that a PE may be in a kernel.
+    """
+
+    command: list[str]
+    environments: list[dict[str, str]]
+    outputs: list[tuple[int, int]]
+    report: int
+    board: Board
+    timeout: float | None = None
+    hang_timeout: float | None = None
+
+
+def start(job: Job) -> int:
+    """Fork the warden; gives its process number.
+
+    This process gets the orphans of the job when the warden is killed, see `wait`.
+    """
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _serve(job, parent, before)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return pid
+
+
+def wait(pid: int) -> int:
+    """Wait for the warden's end; gives the exit status of the job."""
+    _, result = os.waitpid(pid, 0)
+    status = os.waitstatus_to_exitcode(result)
+    if status < 0:
+        _end_children()
+    return status if status >= 0 else 128 - status
+
+
+def _serve(job: Job, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
+    status = 1
+    try:
+        # A group of its own: a terminal's signals come from ishmrun only, and so only once.
+        os.setpgid(0, 0)
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
+        warden = _Warden(job, mask)
+        if os.getppid() == parent:
+            status = warden.run()
+    except Exception:
+        traceback.print_exc()
+    finally:
+        _end_children()
+        os._exit(status)
+
+
+class _Warden:
+    def __init__(self, job: Job, mask: set[int | signal.Signals]) -> None:
+        self._job = job
+        self._mask = mask
+        self._pid = os.getpid()
+        self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
+        self._status: int | None = None
+        self._cause: int | None = None
+        self._sent: set[int] = set()
+        self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
+        self._end_at: float | None = None
+        self._kill_at: float | None = None
+        self._look_at = time.monotonic() if job.hang_timeout else None
+
+    def run(self) -> int:
+        """Start the PEs and watch them until all have ended."""
+        try:
+            for pe in range(len(self._job.environments)):
+                self._start(pe)
+        except OSError as error:
+            self._report(f"cannot start {self._job.command[0]}: {error.strerror}{hint(error)}")
+            self._end(2)
+        for end in itertools.chain(*self._job.outputs):
+            os.close(end)
+        while self._running:
+            self._step()
+        return self._status or 0
+
+    def _start(self, pe: int) -> None:
+        out, err = self._job.outputs[pe] if self._job.outputs else (None, None)
+        process = subprocess.Popen(
+            self._job.command,
+            env=self._job.environments[pe],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            preexec_fn=self._become_pe,
+        )
+        self._running[process.pid] = (pe, process)
+
+    def _become_pe(self) -> None:
+        """Run in the new process, before its program: safe, since the warden has one thread only."""
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != self._pid:
+            os._exit(1)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+
+    def _step(self) -> None:
+        moments = (self._timeout_at, self._end_at, self._kill_at, self._look_at)
+        deadlines = [moment for moment in moments if moment is not None]
+        patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
+        got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
+        if got is None:
+            self._check_deadlines()
+        elif got.si_signo == signal.SIGCHLD:
+            self._reap()
+        elif got.si_signo == STOP:
+            self._end(128 + signal.SIGPIPE)
+        else:
+            self._forward(signal.Signals(got.si_signo))
+
+    def _check_deadlines(self) -> None:
+        now = time.monotonic()
+        if self._kill_at is not None and now >= self._kill_at:
+            self._kill_at = None
+            self._send(signal.SIGKILL)
+        if self._end_at is not None and now >= self._end_at:
+            self._report(f"not ended within {PATIENCE:g} s: PE {self._names()}; ending it")
+            self._terminate()
+        if self._timeout_at is not None and now >= self._timeout_at:
+            self._timeout_at = None
+            self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
+            self._report(*self._places())
+            self._end(TIMED_OUT)
+        if self._look_at is not None and now >= self._look_at:
+            self._look_for_kernels(now)
+
+    def _look_for_kernels(self, now: float) -> None:
+        """End the job when a PE has been in a kernel for too long: its own threads cannot notice."""
+        limit = self._job.hang_timeout or 0.0
+        self._look_at = now + min(limit / 4, 0.5)
+        beats = [self._job.board[pe].beat for pe, _ in self._running.values()]
+        if any(0 < beat < now - limit for beat in beats) and self._status is None and not self._job.board.head.hang:
+            self._job.board.announce(limit)
+            self._report(*self._job.board.head.text.splitlines())
+            self._end(TIMED_OUT, PATIENCE)
+
+    def _reap(self) -> None:
+        """Take note of the children that ended; the PEs' orphans are among them."""
+        ended = list(self._collect())
+        if any(code for _pe, code in ended):
+            # One that is being killed may take longer to go than those that fail because of it.
+            dying = [pid for pid in self._running if _is_dying(pid)]
+            ended += [self._take(pid, os.waitpid(pid, 0)[1]) for pid in dying]
+        board = self._job.board
+        for pe, code in sorted(ended, key=lambda one: board[one[0]].exiting):
+            self._ended(pe, code)
+
+    def _collect(self) -> Iterator[tuple[int, int]]:
+        """Give the PEs that have ended, each with its exit status or minus the signal."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, result = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid in self._running:
+                    yield self._take(pid, result)
+
+    def _take(self, pid: int, result: int) -> tuple[int, int]:
+        pe, process = self._running.pop(pid)
+        process.returncode = os.waitstatus_to_exitcode(result)
+        return pe, process.returncode
+
+    def _ended(self, pe: int, code: int) -> None:
+        board, first = self._job.board, self._status is None
+        cause = self._find_cause(pe)  # before the others are told, who then fail too
+        deserted = board[pe].is_inside and not board.head.closing
+        board[pe].code = code
+        tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
+        places = self._places() if tell else []
+        if not board.head.first and (code or deserted or board[pe].state == State.ABSENT):
+            board.head.first = pe + 1
+        board[pe].ended = 1  # the other PEs wait for this before they raise
+        if code == 0 and not deserted:
+            return
+        if -code not in self._sent:
+            others = "; ending the other PEs" if self._running and first else ""
+            self._report(f"PE {pe} {describe_end(code)}{' without ishmem.finalize()' * (code == 0)}{others}")
+        status = 128 - code if code < 0 else code or 1
+        if self._sent.isdisjoint(FORWARDED):
+            self._report(*places)
+            self._end(status, PATIENCE if self._use_ishmem() else 0.0)
+        elif first:
+            self._status = status
+        if first and code >= 0:  # a signal is a cause of its own
+            self._cause = cause
+        elif pe == self._cause and code > 0:
+            self._status = status
+
+    def _find_cause(self, failed: int) -> int | None:
+        """Find the PE whose program had ended when another one failed: perhaps for that, and its status will tell."""
+        board = self._job.board
+        ended = [(board[pe].exiting, pe) for pe, _ in self._running.values() if board[pe].exiting]
+        first, pe = min(ended, default=(0.0, None))
+        return pe if not board[failed].exiting or first < board[failed].exiting else None
+
+    def _use_ishmem(self) -> bool:
+        return any(self._job.board[pe].state != State.ABSENT for pe, _ in self._running.values())
+
+    def _places(self) -> list[str]:
+        """Say where the PEs are, when any is inside ishmem."""
+        board = self._job.board
+        if not any(record.is_inside for record in board):
+            return []
+        return [f"  {line}" for line in board.table(range(board.n_pes))]
+
+    def _end(self, status: int, patience: float = 0.0) -> None:
+        """End the job, PEs that do not end by themselves too; the first call decides its exit status."""
+        if self._status is not None:
+            return
+        self._status = status
+        if patience:
+            self._end_at = time.monotonic() + patience
+        else:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        self._end_at = None
+        self._kill_at = time.monotonic() + GRACE
+        self._send(signal.SIGTERM)
+
+    def _names(self) -> str:
+        return ", ".join(str(pe) for pe, _ in self._running.values())
+
+    def _forward(self, number: signal.Signals) -> None:
+        again = not self._sent.isdisjoint(FORWARDED)
+        self._report(f"{number.name} passed on to the PEs")
+        self._send(number)
+        self._kill_at = time.monotonic() + (0.0 if again else GRACE_FORWARDED)
+
+    def _send(self, number: signal.Signals) -> None:
+        self._sent.add(number)
+        for pid in self._running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, number)
+
+    def _report(self, *lines: str) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
+
+
+def hint(error: OSError) -> str:
+    """Say what can be done about an error."""
+    if error.errno not in (errno.EMFILE, errno.ENFILE):
+        return ""
+    return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"
+
+
+def _is_dying(pid: int) -> bool:
+    """Whether the kernel is taking a process apart."""
+    with contextlib.suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return bool(int(fields[6]) & _PF_EXITING)
+    return False
+
+
+def _end_children() -> None:
+    """Kill all children of this process, and theirs: the orphans become children in their turn."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            for pid in _children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def _children() -> list[int]:
+    own = os.getpid()
+    return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == own]
+
+
+def _parent(stat: Path) -> int:
+    try:
+        return int(stat.read_bytes().rpartition(b")")[2].split()[1])
+    except OSError:
+        return 0

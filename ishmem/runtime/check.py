@@ -1,0 +1,208 @@
+"""The checks of arguments, and the words of their errors.
+
+The compiled core handles what is right at once and refuses everything else; then these functions find
+out what is not right and raise, or return what another route needs.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ishmem import _core
+from ishmem.common.errors import SymmetryError
+from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.runtime import job
+
+
+@dataclass(frozen=True)
+class View:
+    """An array as the routes see it; ``order`` has bit 0 set for C, bit 1 for Fortran contiguous."""
+
+    name: str
+    address: int
+    count: int
+    itemsize: int
+    order: int
+    writable: bool
+    device: bool
+    dtype: str
+
+
+def integer(value: Any, name: str) -> int:
+    """Return ``value`` as an int.
+
+    Raises:
+        TypeError: It is not an integer.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is an integer, got {type(value).__name__}") from None
+
+
+def seconds(timeout: Any) -> float:
+    """Return a time limit as the core takes it: -1 for none.
+
+    Raises:
+        TypeError: It is neither a number nor ``None``.
+        ValueError: It is negative or not a number (nan).
+    """
+    if timeout is None:
+        return -1.0
+    try:
+        limit = float(timeout) if not isinstance(timeout, (str, bytes)) else None
+    except (TypeError, ValueError, OverflowError):
+        limit = None
+    if limit is None:
+        raise TypeError(f"timeout is seconds, a number, or None for no limit; got {timeout!r}")
+    if not limit >= 0:
+        raise ValueError(f"timeout is {limit}; allowed are seconds, at least 0, or None for no limit")
+    return limit
+
+
+def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and dtype of an array that is to be made.
+
+    Raises:
+        TypeError: A dtype that operations do not take, or sizes that are not integers.
+        ValueError: A negative size.
+    """
+    kind = np.dtype(dtype)
+    if kind.name not in RMA_TYPES:
+        raise TypeError(refusal(routine, name, kind, RMA_TYPES))
+    sizes = tuple(integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"shape is {sizes}; sizes must not be negative")
+    return sizes, kind
+
+
+def pe(value: Any) -> int:
+    """Return a PE number.
+
+    Raises:
+        TypeError: It is not an integer.
+        IndexError: There is no such PE.
+    """
+    number, n_pes = integer(value, "pe"), job.current().n_pes
+    if not 0 <= number < n_pes:
+        raise IndexError(f"pe is {number}; PEs are numbered 0 to {n_pes - 1}")
+    return number
+
+
+def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> View:
+    """Describe an array argument.
+
+    Raises:
+        TypeError: Not an array, or of a dtype that is not in ``types``.
+    """
+    facts = _core.describe(array)
+    if facts is None:
+        raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}")
+    dtype = str(getattr(array, "dtype", "uint8"))
+    if dtype not in types:
+        raise TypeError(refusal(routine, name, dtype, types))
+    address, count, itemsize, order, writable, device = facts
+    return View(name, address, count, itemsize, order, writable, device, dtype)
+
+
+def symmetric(array: View) -> int:
+    """Return the offset of a symmetric array in the heap.
+
+    Raises:
+        SymmetryError: It is not, or no longer, on the symmetric heap.
+    """
+    offset = _core.offset_of(array.address, array.count * array.itemsize) if array.device else -1
+    if offset < 0:
+        raise SymmetryError(
+            f"{array.name} (at {array.address:#x}, {array.count} elements of {array.dtype}) is not on the symmetric "
+            "heap, or was freed; make symmetric arrays with ishmem.empty, zeros, array, ..."
+        )
+    return offset
+
+
+def remote(array: View, pe: int) -> int:
+    """Return the address of a symmetric array on a PE: a device address, or for a static object that of its map.
+
+    Raises:
+        SymmetryError: Neither on the symmetric heap nor a static object.
+    """
+    if not array.device and (address := _core.static_address(array.address, array.count * array.itemsize, pe)):
+        return int(address)
+    return job.current().heap.peers[pe] + symmetric(array)
+
+
+def element(array: View, index: Any, pe: int | None = None) -> int:
+    """Return the address of one element of a symmetric array on a PE: by default, on this one.
+
+    Raises:
+        SymmetryError: Not on the symmetric heap.
+        IndexError: There is no such element.
+        ValueError: Not C-contiguous.
+    """
+    position = integer(index, "index")
+    contiguous(array)
+    first = remote(array, job.current().pe if pe is None else pe)
+    if not 0 <= position < array.count:
+        raise IndexError(f"index is {position}; {array.name} has the elements 0 to {array.count - 1}")
+    return first + position * array.itemsize
+
+
+def contiguous(*arrays: View) -> None:
+    """Check that arrays lie in memory as one piece, all in the same order.
+
+    Raises:
+        ValueError: They do not.
+    """
+    for array in arrays:
+        if not array.order:
+            raise ValueError(
+                f"{array.name} is not contiguous; copy it with dpnp.ascontiguousarray, or move the elements with a "
+                "contiguous slice at a time"
+            )
+    if len(arrays) == 2 and not arrays[0].order & arrays[1].order:
+        raise ValueError(f"{arrays[0].name} and {arrays[1].name} are in different memory orders (C and Fortran)")
+
+
+def same_dtype(dest: View, source: View) -> None:
+    """Check that two arrays have one dtype.
+
+    Raises:
+        TypeError: They have not.
+    """
+    if dest.dtype != source.dtype:
+        raise TypeError(
+            f"{dest.name} has dtype {dest.dtype} and {source.name} has dtype {source.dtype}; they must be equal"
+        )
+
+
+def writable(array: View) -> None:
+    """Check that an array may be written.
+
+    Raises:
+        ValueError: It is read-only.
+    """
+    if not array.writable:
+        raise ValueError(f"{array.name} is read-only")
+
+
+def count(nelems: Any, dest: View, source: View) -> int:
+    """Return the number of elements to move.
+
+    Raises:
+        ValueError: The sizes do not fit.
+        TypeError: ``nelems`` is not an integer.
+    """
+    if nelems is None:
+        if dest.count != source.count:
+            raise ValueError(
+                f"dest has {dest.count} elements and source has {source.count}; pass equal slices, or nelems="
+            )
+        return source.count
+    number = integer(nelems, "nelems")
+    if not 0 <= number <= min(dest.count, source.count):
+        raise ValueError(f"nelems is {number}; dest has {dest.count} elements and source has {source.count}")
+    return number

@@ -1,0 +1,84 @@
+"""The copy engine: copies appended to one Level Zero immediate command list."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from ishmem import _core
+from ishmem.common.errors import LevelZeroError
+from ishmem.ipc import pyze
+
+PIECE = 1 << 20
+
+
+class CopyEngine:
+    """Copies between device addresses, and between host memory and device addresses.
+
+    Attributes:
+        outstanding: Whether a copy may not have completed.
+    """
+
+    def __init__(self, context: int, device: int, far: Sequence[range] = ()) -> None:
+        """Make one; ``far`` is memory that the host has mapped and the device does not reach."""
+        self._far = far
+        self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
+        self._kept: list[Any] = []
+        self._lock = threading.Lock()
+        self.outstanding = False
+
+    def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
+        """Start a copy; not blocking, unless an end is far. ``keep`` is held until it has completed."""
+        if not nbytes:
+            return
+        if any(dest in memory or source in memory for memory in self._far):
+            self._copy_far(dest, source, nbytes)
+            return
+        with self._lock:
+            pyze.append_copy(self._list, dest, source, nbytes)
+            self._kept.append(keep)
+            self._mark(True)
+
+    def copy_all(self, copies: list[tuple[int, int, int]]) -> None:
+        """Start copies, each of destination, source and size, whose memory the caller keeps; not blocking."""
+        for dest, source, nbytes in copies:
+            self.copy(dest, source, nbytes, None)
+
+    def _copy_far(self, dest: int, source: int, nbytes: int) -> None:
+        """Copy in pieces through a buffer of the host, which does the far end."""
+        buffer = (ctypes.c_char * min(nbytes, PIECE))()
+        place = ctypes.addressof(buffer)
+        for done in range(0, nbytes, PIECE):
+            piece, from_far = min(PIECE, nbytes - done), any(source in memory for memory in self._far)
+            if from_far:
+                ctypes.memmove(place, source + done, piece)
+            with self._lock:
+                to, origin = (dest + done, place) if from_far else (place, source + done)
+                pyze.append_copy(self._list, to, origin, piece)
+                pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
+            if not from_far:
+                ctypes.memmove(dest + done, place, piece)
+
+    def quiet(self) -> None:
+        """Wait until every copy has completed."""
+        if not self.outstanding:
+            return
+        with self._lock:
+            pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
+            self._kept.clear()
+            self._mark(False)
+
+    def _mark(self, outstanding: bool) -> None:
+        """Note, also for the core, whether a copy may not have completed."""
+        if outstanding != self.outstanding:
+            _core.count_busy(1 if outstanding else -1)
+        self.outstanding = outstanding
+
+    def close(self) -> None:
+        """Complete everything, unless the device is lost, and release the list."""
+        with contextlib.suppress(LevelZeroError):
+            self.quiet()
+        pyze.zeCommandListDestroy(self._list)

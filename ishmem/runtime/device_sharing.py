@@ -1,0 +1,37 @@
+"""PEs that share a device: whether their kernels run at the same time, so that one may wait for another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ishmem.ipc import pyze
+
+if TYPE_CHECKING:
+    from ishmem.runtime.heap import SymmetricHeap
+
+
+def reason(heap: SymmetricHeap) -> str:
+    """Return why no kernel of the job may wait for other PEs, empty when it may; the same on all PEs."""
+    for place in dict.fromkeys(heap.places):
+        pes = [pe for pe, other in enumerate(heap.places) if other == place]
+        if words := describe(pes, engines(place.device() or heap.device)):
+            return words
+    return ""
+
+
+def engines(device: int) -> int:
+    """Return how many processes can run kernels on a device at a time."""
+    return max((group.numQueues for group in pyze.queue_groups(device) if group.flags & pyze.QUEUE_COMPUTE), default=1)
+
+
+def describe(pes: list[int], engines: int) -> str:
+    """Say what is wrong with PEs on one device that runs kernels of so many processes at a time, if anything is."""
+    if len(pes) <= engines:
+        return ""
+    names = ", ".join(map(str, pes))
+    return (
+        f"PEs {names} share one device, which runs kernels of {engines} of them at a time, so a kernel that waits for "
+        "another PE may never end. Use one PE for each device or tile, let the device show more compute engines "
+        "(ZEX_NUMBER_OF_CCS=0:4 where it has four), or wait on the host or by wait_until_on_queue. "
+        "ISHMEM_SHARED_DEVICE=allow lets kernels wait all the same"
+    )

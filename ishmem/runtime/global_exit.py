@@ -1,0 +1,91 @@
+"""How one PE ends all: a message over the links, and a signal for those that cannot read it.
+
+The thread that reads the links ends its process when it hears of it. A PE that is in a kernel holds the lock of the
+Python interpreter, so that this thread cannot run: such a PE is ended by a signal that carries the status.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, NoReturn
+
+from ishmem import _core
+from ishmem.runtime.status_board import Board
+
+if TYPE_CHECKING:
+    from ishmem.ipc.exchange import Links
+    from ishmem.runtime.job import Job
+
+PATIENCE = 0.5
+"""Seconds that the other PEs have to end by themselves."""
+
+_SIGNAL = signal.SIGRTMAX - 3
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def prepare(links: Links, board: Board | None) -> tuple[list[int], Board]:
+    """Let this process be ended by the others; return the process numbers of all PEs, and the board. Collective.
+
+    A PE that has no board takes that of PE 0.
+    """
+    _core.exit_on(_SIGNAL)
+    shared = [board.fd] if board and links.pe == 0 else []
+    parts = links.allgather(str(os.getpid()).encode(), shared, what="init")
+    ((fd,),) = (fds for _payload, fds in parts if fds)
+    if board is None:
+        board = Board(fd, links.n_pes)
+        board.join(links.pe, "init")
+    else:
+        os.close(fd)
+    return [int(payload) for payload, _fds in parts], board
+
+
+def end_job(this: Job, status: int) -> NoReturn:
+    """End every PE of the job with a status."""
+    _flush()
+    this.board.head.closing = 1
+    opened = {pid: _open(pid) for pid in this.processes if pid != os.getpid()}
+    others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
+    this.links.on_lost = None  # their ends are no news
+    this.links.exit(status)
+    if _wait(others, PATIENCE):
+        for pid in others:
+            _libc.sigqueue(pid, int(_SIGNAL), ctypes.c_void_p(status))
+        _wait(others, PATIENCE)
+    os._exit(status)
+
+
+def end_process(status: int) -> NoReturn:
+    """End this process, since another PE ends the job."""
+    _flush()
+    os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def _open(pid: int) -> int | None:
+    """Return a descriptor that becomes readable when a process has ended, None when it has."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _wait(processes: dict[int, int], seconds: float) -> bool:
+    """Wait for the end of processes and drop those that have ended; return whether any is left."""
+    deadline = time.monotonic() + seconds
+    while processes and (left := deadline - time.monotonic()) > 0:
+        ended = select.select(list(processes.values()), [], [], left)[0]
+        for pid in [pid for pid, descriptor in processes.items() if descriptor in ended]:
+            os.close(processes.pop(pid))
+    return bool(processes)

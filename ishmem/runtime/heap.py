@@ -1,0 +1,288 @@
+"""The symmetric heap: one device allocation per PE, exchanged and mapped once.
+
+Each PE allocates device USM, exports it, and opens every peer's. A peer's memory is then reached in
+two ways: through a device address, by kernels and the copy engine, and through a host mapping of the
+same memory, by the host's own loads and stores.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import struct
+from typing import TYPE_CHECKING, Any
+
+import dpctl.memory
+import dpctl.tensor
+import numpy as np
+
+from ishmem import _core
+from ishmem.collective import algorithms, profile
+from ishmem.common.errors import IshmemError
+from ishmem.common.layout import LINE, Layout
+from ishmem.common.type_tables import COLLECTIVES
+from ishmem.ipc import handles, native, pyze, wire
+from ishmem.runtime.allocator import Allocator
+from ishmem.runtime.routes import UUID_SIZE, Place, Route, between, for_kernels, left_to_hosts, uuid_of
+
+if TYPE_CHECKING:
+    import dpctl
+    import dpnp
+
+    from ishmem.environment.settings import Settings
+    from ishmem.ipc.exchange import Links
+    from ishmem.runtime.proxy import Proxy
+
+DISCRETE_CUTOVER = 16 << 10
+NEVER = 2**63
+
+
+class UsmRange:
+    """A raw range of device memory in the form that dpctl takes as a buffer."""
+
+    def __init__(self, address: int, nbytes: int, queue: dpctl.SyclQueue, keep: Any = None) -> None:
+        self.keep = keep
+        self.__sycl_usm_array_interface__ = {
+            "data": (address, False),
+            "shape": (nbytes,),
+            "strides": None,
+            "typestr": "|u1",
+            "version": 1,
+            "syclobj": queue,
+            "offset": 0,
+        }
+
+    def memory(self) -> dpctl.memory.MemoryUSMDevice:
+        """Return the range as a dpctl memory object."""
+        return dpctl.memory.as_usm_memory(self)
+
+
+class SymmetricHeap:
+    """This PE's heap and its views of all the others.
+
+    Attributes:
+        layout: Where the internal part ends.
+        allocator: Bookkeeping of the part that users allocate from.
+        base: Device address of this PE's heap.
+        peers: Address of every PE's heap, as seen from this PE: a device address, or of the host's mapping of a heap
+            that this PE's device does not reach.
+        places: The devices of the PEs.
+        routes: How kernels of this PE reach each PE.
+        atomics_by_host: Whether all atomics on a PE's memory are done by hosts, one at a time.
+        locks: What keeps these apart, in memory of each PE's host.
+        proxy: What serves kernels where that is not direct, None when no pair needs it.
+    """
+
+    def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
+        """Allocate the heap on the device of ``queue`` and clear its internal part."""
+        self.pe, self.queue = pe, queue
+        self.layout = Layout(n_pes)
+        self.size = self.layout.size + user_size
+        _check_fits(queue.sycl_device, self.size)
+        self.context, self.device = native.context(queue.sycl_context), native.device(queue.sycl_device)
+        self.memory = _allocate(self.size, user_size, queue)
+        self.base = self.memory._pointer
+        self.allocator = Allocator(self.layout.size, self.size)
+        self.peers: list[int] = []
+        self.places: list[Place] = []
+        self.routes: list[Route] = []
+        self.atomics_by_host: list[bool] = []
+        self.locks: list[handles.HostMap] = []
+        self.proxy: Proxy | None = None
+        self._mappings: list[handles.Mapping] = []
+        self._maps: list[handles.HostMap] = []
+        self._export = handles.export(self.context, self.base)
+        self._own = handles.map_host(self._export.fds, self.size, self._export.place)
+        self._check_map()
+        ctypes.memset(self._own.address, 0, self.layout.size)
+
+    def _check_map(self) -> None:
+        """Refuse a host mapping that is not of the heap: a driver may lay out its handles in a way not known here."""
+        told = os.urandom(16)
+        _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.queue))  # its end aborts when the device is lost
+        self.memory.copy_from_host(told)
+        pyze.zeDeviceGetStatus(self.device)  # raises when the copy has failed
+        if (seen := ctypes.string_at(self._own.address, len(told))) != told:
+            raise IshmemError(
+                f"the host's mapping of the heap on {self.queue.sycl_device.name} shows other memory ({seen.hex()} "
+                f"where {told.hex()} was written); the driver's IPC handle is {self._export.handles[0].hex()}"
+            )
+
+    def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
+        """Swap exports with all PEs; collective."""
+        place = Place(uuid_of(self.device))
+        lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(lock, LINE)
+            parts = links.allgather(place.uuid + self._export.pack(), [lock, *self._export.fds], what="init")
+        finally:
+            os.close(lock)
+        self.places = [Place(packed[:UUID_SIZE]) for packed, _fds in parts]
+        self.routes = [between(self.device, place.device()) for place in self.places]
+        self._find_atomics(links)
+        return parts
+
+    def _find_atomics(self, links: Links) -> None:
+        """Tell all PEs how this one reaches them, and learn on whose memory atomics are left to the hosts."""
+        told = links.allgather(bytes([shares_atomics(self.device), *self.routes]), what="init")
+        routes = [[Route(number) for number in part[1:]] for part, _fds in told]
+        self.atomics_by_host = left_to_hosts(routes, [bool(part[0]) for part, _fds in told])
+
+    def kernel_routes(self) -> list[Route]:
+        """Return the routes as kernels take them."""
+        return for_kernels(self.routes, self.atomics_by_host)
+
+    def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
+        """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.
+
+        Raises:
+            IshmemError: A PE sent something else than its heap.
+        """
+        try:
+            for pe, (packed, fds) in enumerate(exports):
+                self._open(pe, packed, fds)
+        except Exception as error:
+            raise IshmemError(f"PE {pe} sent no heap that can be opened: {error}") from error
+        finally:
+            for _packed, fds in exports:  # those that no call below has taken over
+                wire.close_fds(fds)
+        self._configure(settings)
+        self._write_table()
+
+    def _configure(self, settings: Settings) -> None:
+        """Hand the maps and what was measured to the host core."""
+        addresses = [each.address for each in self._maps]
+        measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
+        cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
+        _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
+        _core.watch_violations(settings.check)
+        masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
+        _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
+        algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
+        _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
+        _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
+
+    def _write_table(self) -> None:
+        """Tell kernels where the heaps are, and start the proxy where they cannot do all by themselves."""
+        # A peer that is not reached has distance 0, this PE's own heap, so that nothing ever goes to a wild address.
+        distances = [self.peers[pe] - self.base if self.reaches(pe) else 0 for pe in range(len(self.peers))]
+        _core.write(self.pe, self.layout.table, struct.pack(f"<{len(distances)}q", *distances))
+        if any(route is not Route.DIRECT for route in self.kernel_routes()):
+            from ishmem.runtime.proxy import Proxy
+
+            self.proxy = Proxy(self)
+
+    def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
+        """Map a PE's heap for the host, and open it for the device where that reaches it."""
+        self.locks.append(handles.map_host(fds[:1], LINE))
+        if pe == self.pe:
+            self._maps.append(self._own)
+            self.peers.append(self.base)
+        else:
+            export = handles.Export.unpack(packed[UUID_SIZE:])
+            self._maps.append(handles.map_host(fds[1:], self.size, export.place))
+            self.peers.append(self._open_export(export, fds) if self.reaches(pe) else self._maps[-1].address)
+        if self.reaches(pe):
+            handles.make_resident(self.context, self.device, self.peers[pe], self.size)
+
+    def _open_export(self, export: handles.Export, fds: list[int]) -> int:
+        """Return the device address of a heap; takes over its descriptors."""
+        taken, fds[1:] = fds[1:], []
+        self._mappings.append(handles.open_export(self.context, self.device, export, taken))
+        return self._mappings[-1].pointer
+
+    def reaches(self, pe: int) -> bool:
+        """Return whether this PE's device loads from and stores to the heap of a PE."""
+        return self.routes[pe] is not Route.STAGED
+
+    @property
+    def far(self) -> list[range]:
+        """The host's mappings of heaps that this PE's device does not reach."""
+        return [range(base, base + self.size) for pe, base in enumerate(self.peers) if not self.reaches(pe)]
+
+    def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
+        """Return a dpnp array at ``offset`` of this PE's heap."""
+        nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
+        return _wrap(self.bytes_at(offset, nbytes), shape, dtype, order=order)
+
+    def peer_array(self, pe: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
+        """Return a dpnp array within ``low`` to ``high`` of a PE's heap, with shape and strides of ``like``."""
+        memory = UsmRange(self.peers[pe] + low, max(high - low, like.itemsize), self.queue, self).memory()
+        return _wrap(memory, like.shape, like.dtype, strides=like.strides, offset=(first - low) // like.itemsize)
+
+    def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
+        """Return a dpctl memory object of just these bytes: dpctl copies the whole of one to the host at times."""
+        return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
+
+    def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
+        """Return bytes of a PE's heap as the host's own loads and stores reach them."""
+        return memoryview((ctypes.c_char * nbytes).from_address(self._maps[pe].address + offset)).cast("B")
+
+    def close(self, unmap: bool = True) -> None:
+        """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
+        if self.proxy:
+            self.proxy.close()
+        _core.reset()
+        if not unmap:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+            return
+        for mapping in self._mappings:
+            mapping.close()
+        for host_map in (*self._maps, *self.locks, self._own):
+            host_map.close()
+        self._mappings.clear()
+        self._maps.clear()
+
+
+def _check_fits(device: dpctl.SyclDevice, size: int) -> None:
+    limit = min(device.max_mem_alloc_size, device.global_mem_size)
+    if size > limit:
+        raise IshmemError(
+            f"a symmetric heap of {size} bytes does not fit {device.name}, which allows {limit} bytes "
+            "in one allocation; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+        )
+
+
+def _allocate(size: int, user_size: int, queue: dpctl.SyclQueue) -> dpctl.memory.MemoryUSMDevice:
+    try:
+        return dpctl.memory.MemoryUSMDevice(size, alignment=4096, queue=queue)
+    except Exception as error:
+        raise IshmemError(
+            f"the symmetric heap, {size} bytes ({user_size} and {size - user_size} of ishmem's own), cannot be "
+            f"allocated on {queue.sycl_device.name}, which has {queue.sycl_device.global_mem_size} bytes for all "
+            f"processes: {error}; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
+        ) from error
+
+
+def host_routes(
+    device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
+) -> tuple[int, bool]:
+    """Return from which size on the copy engine copies for the host, and whether host atomics go to the mapped heap.
+
+    ``measured`` is what a profile says of ``put``.
+    """
+    shared = shares_atomics(device)
+    cutover = NEVER if shared else DISCRETE_CUTOVER
+    if measured is not None:
+        cutover = next((start for start, route in measured if route == "engine"), NEVER)
+    if settings.copy_cutover is not None:
+        cutover = settings.copy_cutover
+    return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
+
+
+def shares_atomics(device: int) -> bool:
+    """Whether the host's atomics on this device's memory are atomic for kernels too.
+
+    Across PCIe they are not: a locked instruction becomes a read and a write.
+    """
+    capabilities = pyze.memory_access_properties(device).deviceAllocCapabilities
+    integrated = pyze.device_properties(device).flags & pyze.DEVICE_INTEGRATED
+    return bool(capabilities & pyze.ACCESS_CONCURRENT_ATOMIC or integrated)
+
+
+def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
+    import dpnp
+
+    return dpnp.asarray(dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))

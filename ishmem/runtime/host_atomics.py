@@ -1,0 +1,47 @@
+"""Host atomics by a device kernel, for devices whose memory the host cannot update atomically.
+
+One work-item calls the device form of the same routine, so host and kernel atomics are one operation.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+import dpnp
+import numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+
+from ishmem import amo
+from ishmem.common.type_tables import Atomic
+from ishmem.runtime import job
+
+
+@functools.cache
+def _kernel(name: str, n_operands: int) -> Any:
+    """Return the kernel ``(target, operands, pe, index, old)`` of a fetching routine."""
+    routine: Callable[..., Any] = getattr(amo, name)
+
+    def run_0(item: kapi.Item, target, operands, pe, index, old):  # type: ignore[no-untyped-def]
+        old[0] = routine(target, pe, index)
+
+    def run_1(item: kapi.Item, target, operands, pe, index, old):  # type: ignore[no-untyped-def]
+        old[0] = routine(target, operands[0], pe, index)
+
+    def run_2(item: kapi.Item, target, operands, pe, index, old):  # type: ignore[no-untyped-def]
+        old[0] = routine(target, operands[0], operands[1], pe, index)
+
+    return dpex.kernel((run_0, run_1, run_2)[n_operands])
+
+
+def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands: list[Any]) -> Any:
+    """Do an atomic operation in a kernel and return the old value; blocking."""
+    queue = target.sycl_queue
+    given = dpnp.zeros(max(len(operands), 1), dtype=target.dtype, sycl_queue=queue)
+    for place, operand in enumerate(operands):
+        given[place] = operand[0]
+    old = dpnp.empty(1, dtype=target.dtype, sycl_queue=queue)
+    kernel = _kernel(atomic.fetching, len(atomic.operands))
+    with job.current().naming_loss():
+        dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
+        return old.asnumpy()[0].item()

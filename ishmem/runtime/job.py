@@ -1,0 +1,256 @@
+"""The state of this process as a PE: who it is, its heap, its links, and how PEs agree."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
+
+from ishmem import _core
+from ishmem.common import violations
+from ishmem.common.errors import PeerLost, StateError, SymmetryError
+from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
+from ishmem.common.team_shape import Shape
+from ishmem.ipc import pyze
+from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
+
+if TYPE_CHECKING:
+    from ishmem.active_sets import ActiveSets
+    from ishmem.environment.settings import Settings
+    from ishmem.ipc.exchange import Links
+    from ishmem.runtime.copy_engine import CopyEngine
+    from ishmem.runtime.heap import SymmetricHeap
+    from ishmem.runtime.long_waits import Waits
+    from ishmem.runtime.queue_workers import Lanes
+    from ishmem.runtime.status_board import Board
+    from ishmem.statics import Statics
+
+log = logging.getLogger("ishmem")
+T = TypeVar("T")
+PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
+
+
+class Job:
+    """One per process, from ``init`` to ``finalize``."""
+
+    links: Links
+    heap: SymmetricHeap
+    default_engine: CopyEngine
+    lanes: Lanes
+    statics: Statics
+    active_sets: ActiveSets
+    board: Board
+    waits: Waits
+    processes: list[int]  # of all PEs
+    no_waits: str  # why kernels may not wait for other PEs; empty when they may
+
+    def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
+        self.pe, self.n_pes, self.settings = pe, n_pes, settings
+        self.gone: dict[int, str] = {}
+        self.teams: dict[int, Shape] = {}
+        self.team_configs: dict[int, Any] = {}
+        self.highest_sequence = 0
+        self.first_sequences: dict[int, int] = {}  # what the counts of each team began with
+        self.contexts: set[Any] = set()
+        self._local = threading.local()
+        self._sequences = [0] * MAX_TEAMS
+
+    @property
+    def engine(self) -> CopyEngine:
+        """The copy engine of the context whose operation this thread is in."""
+        return getattr(self._local, "engine", None) or self.default_engine
+
+    def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
+        """Set the copy engine for this thread, ``None`` for the default one; return what it was."""
+        previous = getattr(self._local, "engine", None)
+        self._local.engine = engine
+        return previous
+
+    def on_lost(self, pe: int, how: str) -> None:
+        """Note that a PE has died; called by the thread that reads the links."""
+        self.gone[pe] = how
+        log.warning("PE %d is lost: %s", pe, how)
+        _core.set_lost(pe)
+
+    def on_left(self, pe: int) -> None:
+        """Note that a PE has finalised; called by the thread that reads the links."""
+        self.gone.setdefault(pe, "it has finalised or exited")
+        _core.set_left(pe)
+
+    def raise_lost(self, routine: str) -> NoReturn:
+        """Raise the error of a call that needs a PE that is gone."""
+        if error := self.waits.hang():  # that PE gave up before this one
+            raise error
+        pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
+        raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
+
+    def raise_problems(self) -> None:
+        """Raise what has gone wrong in this PE's kernels: a failed launch, or what ``ISHMEM_CHECK`` found.
+
+        numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
+        """
+        self.raise_lost_device()
+        if self.heap.proxy:
+            raise_proxy_problem()
+        violations.raise_violation(self)
+
+    def raise_lost_device(self) -> None:
+        """Raise ``LevelZeroError`` when the device is lost to this process."""
+        if _core.device_status():
+            pyze.zeDeviceGetStatus(self.heap.device)  # raises
+
+    @contextlib.contextmanager
+    def naming_loss(self) -> Iterator[None]:
+        """Turn what SYCL, dpctl and dpnp raise, or do not, when the device is lost into ``LevelZeroError``."""
+        try:
+            yield
+        except Exception:
+            self.raise_lost_device()
+            raise
+        self.raise_lost_device()
+
+    def start_teams(self) -> None:
+        """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""
+        for handle in range(MAX_TEAMS):
+            self._write_team(handle, TeamRecord())
+        for handle in PREDEFINED:
+            self.set_team(handle, Shape(0, 1, self.n_pes))
+
+    @property
+    def handles(self) -> list[int]:
+        """The handles of this PE's teams."""
+        return sorted(handle for handle in self.teams if handle < TWIN)
+
+    def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
+        """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held.
+
+        Its twin is known to the host only.
+        """
+        me = shape.index(self.pe)
+        self.first_sequences[handle] = sequence
+        for number in (handle, handle + TWIN):
+            self.teams[number], self.team_configs[number] = shape, config
+            self._sequences[number] = 0
+            _core.set_team(number, shape.start, shape.stride, shape.size, me, sequence, shape)
+        self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
+
+    def remove_team(self, handle: int) -> None:
+        """Forget a team; a later one with its handle counts on from where its barriers have counted to."""
+        record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
+        self._write_team(handle, TeamRecord())
+        reached = [self.highest_sequence, record.sequence]
+        for number in (handle, handle + TWIN):
+            del self.teams[number]
+            reached.append(_core.remove_team(number))
+        self.highest_sequence = max(reached)
+
+    def _write_team(self, handle: int, record: TeamRecord) -> None:
+        _core.write(self.pe, self.heap.layout.team(handle), record.pack())
+
+    def barrier(self, routine: str, team: int = WORLD) -> None:
+        """Wait until every PE of a team has called; collective, completes no operation."""
+        if _core.barrier(team, -1.0) != _core.SATISFIED:
+            self.raise_lost(routine)
+
+    def agree(self, routine: str, request: str, team: int = WORLD, note: str = "") -> list[str]:
+        """Raise ``SymmetryError`` on every PE of a team unless all make the same request; collective, a barrier.
+
+        Returns:
+            The ``note`` of each, which may differ.
+        """
+        self._sequences[team] += 1
+        sequence = self._sequences[team]
+        place = self.heap.layout.agree(team, sequence)
+        text = "\0".join([note, str(sequence), routine, request]).encode(errors="replace")
+        _core.write(self.pe, place, text[:RECORD].ljust(RECORD, b"\0"))
+        self.barrier(routine, team)
+        members = list(self.teams[team])
+        parts = [_core.read(pe, place, RECORD).split(b"\0", 1) for pe in members]
+        records = {pe: record for pe, (_note, record) in zip(members, parts)}
+        if len({record.rstrip(b"\0") for record in records.values()}) > 1:
+            raise SymmetryError(describe_dissent(routine, {pe: _words(record) for pe, record in records.items()}))
+        return [note.decode() for note, _record in parts]
+
+    def together(
+        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, note: str = ""
+    ) -> tuple[T, list[str]]:
+        """Check arguments on this PE and agree with the team; a PE that refuses its own makes every PE raise.
+
+        Returns:
+            What ``make`` returned, and the ``note`` of each PE of the team.
+        """
+        notes: list[str] = []
+        try:
+            with self.naming_loss():
+                request = make()
+            text, problem = words(request), None
+        except Exception as error:
+            text, problem = f"refused: {type(error).__name__}: {error}", error
+        try:
+            notes = self.agree(routine, text, team, note)
+        except SymmetryError:
+            if problem is None:
+                raise
+        if problem is not None:
+            raise problem
+        return request, notes
+
+
+def describe_dissent(routine: str, requests: dict[int, str]) -> str:
+    """Word the error for PEs that ask for different things."""
+    common = Counter(requests.values()).most_common()
+    split = len(common) > 1 and common[0][1] == common[1][1]
+    odd = [pe for pe, request in requests.items() if split or request != common[0][0]]
+    parts = [f"PE {pe}: {requests[pe]}" for pe in odd]
+    if not split:
+        parts.append(f"the other {common[0][1]}: {common[0][0]}")
+    return f"{routine}: the PEs disagree; " + "; ".join(parts)
+
+
+def _words(record: bytes) -> str:
+    fields = record.rstrip(b"\0").split(b"\0")
+    if len(fields) != 3:
+        return "no matching call"
+    sequence, routine, request = (field.decode(errors="replace") for field in fields)
+    return f"{routine} {request} (collective call {sequence})"
+
+
+_job: Job | None = None
+_finished = False
+
+
+def current() -> Job:
+    """Return the running job.
+
+    Raises:
+        StateError: Before ``init`` or after ``finalize``.
+    """
+    if _job is None:
+        when = "after ishmem.finalize()" if _finished else "before ishmem.init()"
+        raise StateError(f"ishmem was called {when}; it is usable from init to finalize")
+    return _job
+
+
+def running() -> bool:
+    """Return whether the process is between ``init`` and ``finalize``."""
+    return _job is not None
+
+
+def start(job: Job) -> None:
+    """Make ``job`` the running one."""
+    global _job
+    _job = job
+
+
+def finish() -> None:
+    """End the running job; there is no other one afterwards."""
+    global _job, _finished
+    _job, _finished = None, True
+
+
+def finished() -> bool:
+    """Return whether ``finalize`` has been called."""
+    return _finished

@@ -1,0 +1,81 @@
+"""Finds a collective call that some PEs make on the host and others in a kernel, which would wait for ever."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import dpctl
+
+from ishmem import _core
+from ishmem.common.errors import SymmetryError
+from ishmem.common.layout import LINE, MEETING_SLOT, TeamRecord
+
+if TYPE_CHECKING:
+    from ishmem.runtime.job import Job
+
+_COMPLETE = dpctl.event_status_type.complete
+
+
+class Mixed:
+    """What a PE that has waited long looks for, again and again.
+
+    A member that has begun a collective call in a kernel cannot end it before this PE's kernels begin it too. So when
+    it has not entered a call that this PE's host has, and this PE has no kernel under way, both wait for ever.
+    """
+
+    def __init__(self, this: Job) -> None:
+        self._this = this
+        self._kernels: dpctl.SyclEvent | None = None  # complete when all have ended that were submitted before
+
+    def look(self) -> None:
+        """Look once.
+
+        Raises:
+            SymmetryError: A call is made both on the host and in kernels.
+        """
+        # What is known of a member's kernel must be older than what is known of its host.
+        found = [(handle, pe) for handle in self._this.handles for pe in self._in_kernel(handle)]
+        found = [(handle, pe) for handle, pe in found if pe in self._late(handle)]
+        if not found or self._this.lanes.used:  # on-queue operations may be kernels that are yet to begin
+            self._kernels = None
+        elif self._kernels is None:
+            self._kernels = self._this.heap.queue.submit_barrier()
+        elif self._kernels.execution_status == _COMPLETE:
+            handle, pe = found[0]
+            raise SymmetryError(
+                f"PE {pe} calls a collective of team {handle} in a kernel, PE {self._this.pe} on the host; all members "
+                "make a call in the same way"
+            )
+
+    def _in_kernel(self, handle: int) -> list[int]:
+        """Return the members that have begun a call in a kernel that this PE's kernels have not."""
+        layout, shape = self._this.heap.layout, self._this.teams[handle]
+        begun = self._read(self._this.pe, layout.team(handle) + TeamRecord.at("sequence"))
+        slots = [layout.meeting(handle) + half * layout.meeting_bytes // 2 for half in (0, 1)]
+        met = {pe: [slot + member * MEETING_SLOT for slot in slots] for member, pe in enumerate(shape)}
+        met[self._before(handle)].append(layout.device_sync(handle))
+        return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
+
+    def _late(self, handle: int) -> list[int]:
+        """Return the members known not to have entered the call that this PE's host is in."""
+        this, late = self._this, []
+        mine, barrier, first = self._entered(this.pe, handle), _core.team_sequence(handle), this.first_sequences[handle]
+        if mine > first:
+            late = [pe for pe in this.teams[handle] if self._entered(pe, handle) < mine]
+        if barrier > first and self._read(this.pe, this.heap.layout.host_sync(handle)) < barrier:
+            late.append(self._before(handle))
+        return late
+
+    def _before(self, handle: int) -> int:
+        """Return the member that tells this PE first in a barrier."""
+        shape = self._this.teams[handle]
+        return shape.pe((shape.index(self._this.pe) - 1) % shape.size)
+
+    def _entered(self, pe: int, handle: int) -> int:
+        """Return the number of the last collective call of a member's host."""
+        layout = self._this.heap.layout
+        return max(self._read(pe, layout.ring(handle) + LINE + half * layout.slot_bytes) for half in (0, 1))
+
+    def _read(self, pe: int, place: int) -> int:
+        return int(struct.unpack("<q", _core.read(pe, place, 8))[0])

@@ -1,0 +1,74 @@
+"""The proxy: what kernels of this PE cannot do themselves, done by a thread of the host.
+
+A kernel posts a request of 64 bytes into a ring in host memory (``ishmem.kernels.proxy``), and a compiled thread serves
+one after the other (``ishmem/core/proxy.cpp``). It runs only in jobs in which a pair of PEs needs it. Copies and
+stores go through the host's mappings of the heaps. So do atomics.
+
+Where the host's atomics are not atomic to kernels, on a discrete card, atomics are exact only when one kind of agent
+does all of them: then the atomics of all PEs on that memory, its owner's kernels included, go through their proxies,
+and a lock that the processes share keeps them apart. A kernel on the owner's device could do them as well, but two PEs
+that fill their devices with work-items, each waiting for such a kernel on the other, would never end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import TYPE_CHECKING
+
+from ishmem import _core
+from ishmem.common.errors import IshmemError, LevelZeroError
+from ishmem.common.layout import LINE, RING_SLOTS
+from ishmem.ipc import handles, pyze
+
+if TYPE_CHECKING:
+    from ishmem.runtime.heap import SymmetricHeap
+
+STAGING = 1 << 20
+
+
+class Proxy:
+    """The ring of requests and the thread that serves it."""
+
+    def __init__(self, heap: SymmetricHeap) -> None:
+        """Start; ``heap`` is attached."""
+        size = LINE * (RING_SLOTS + 1)
+        self._context = heap.context
+        self._memory = [pyze.alloc_host(heap.context, nbytes, 4096) for nbytes in (size, STAGING)]
+        self._list = pyze.create_immediate(heap.context, heap.device, _copy_group(heap.device))
+        ring, staging = self._memory
+        ctypes.memset(ring, 0, size)
+        handles.make_resident(heap.context, heap.device, ring, size)
+        _core.write(heap.pe, heap.layout.proxy, struct.pack("<q", ring))
+        _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.routes)}q", *heap.kernel_routes()))
+        copy = pyze.address_of("zeCommandListAppendMemoryCopy")
+        locks = [lock.address if by_host else 0 for lock, by_host in zip(heap.locks, heap.atomics_by_host)]
+        _core.start_proxy(ring, RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)
+
+    def close(self) -> None:
+        """End the thread; what is not served is left."""
+        _core.stop_proxy()
+        pyze.zeCommandListDestroy(self._list)
+        for memory in self._memory:
+            pyze.zeMemFree(self._context, memory)
+
+
+def raise_problem() -> None:
+    """Raise what went wrong with a request.
+
+    Raises:
+        LevelZeroError: The driver refused a copy or a kernel.
+        IshmemError: The request was none: an address outside the heap.
+    """
+    code = _core.proxy_problem()
+    if code == -1:
+        raise IshmemError("an operation in a kernel reaches outside the symmetric heap; ISHMEM_CHECK=1 says which")
+    if code:
+        unsigned = code & 0xFFFFFFFF
+        raise LevelZeroError("a request of a kernel to the host", unsigned, pyze.result_name(unsigned))
+
+
+def _copy_group(device: int) -> int:
+    """Return the ordinal of queues that copy beside running kernels, where there are any."""
+    groups = pyze.queue_groups(device)
+    return next((i for i, group in enumerate(groups) if not group.flags & pyze.QUEUE_COMPUTE), 0)

@@ -1,0 +1,248 @@
+"""What each PE of a job is doing, in memory that the PEs and ishmrun share: readable also when a PE was killed.
+
+Its maker is ishmrun, or PE 0 where there is no ishmrun. A record lies in a page of its own; behind the records there
+is room for the tracebacks that PEs write when they are asked where they are. Only the standard library is needed, and
+nothing is locked: who reads beside a writer may see a text that is half new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import enum
+import faulthandler
+import mmap
+import os
+import signal
+import time
+from collections.abc import Iterable, Iterator
+
+from ishmem.common import callsite
+
+TELL = signal.SIGRTMAX - 4
+"""Sent to a PE that is to write where it is."""
+
+_PAGE = 4096
+_TRACE = 1 << 16  # bytes for the tracebacks of a PE; pages that are not written take no memory
+_TEXT = _PAGE - 16 * 8
+_STEP = 0.002
+
+
+class State(enum.IntEnum):
+    """How far a PE has come."""
+
+    ABSENT = 0
+    JOINING = 1
+    JOINED = 2
+    ABANDONED = 3
+    """It has ended its part after an error, without waiting for the others."""
+    LEFT = 4
+    FAILED = 5
+    """Its ``init`` failed; it may try again."""
+
+
+_WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
+
+
+class _Text(ctypes.Structure):
+    """Some words."""
+
+    _fields_ = [("_bytes", ctypes.c_char * _TEXT)]
+
+    @property
+    def text(self) -> str:
+        """The words."""
+        return bytes(self._bytes).decode(errors="replace")
+
+    @text.setter
+    def text(self, words: str) -> None:
+        self._bytes = words.encode(errors="replace")[: _TEXT - 1]
+
+
+class Record(_Text):
+    """One PE.
+
+    Attributes:
+        pid: Process that called ``init``.
+        trace: Its file descriptor for tracebacks.
+        state: A `State`.
+        ended: Whether ishmrun has seen the end of the PE.
+        exiting: When its program has ended without ``finalize``; 0 when it has not.
+        code: Its exit status, or minus the signal.
+        beat: When Python code last ran, kept up only with ``ISHMEM_TIMEOUT`` set.
+        text: What it waits in.
+        since: Since when; 0 when it does not wait for long.
+    """
+
+    _fields_ = [
+        ("pid", ctypes.c_int64),
+        ("trace", ctypes.c_int64),
+        ("state", ctypes.c_int64),
+        ("exiting", ctypes.c_double),
+        ("ended", ctypes.c_int64),
+        ("code", ctypes.c_int64),
+        ("beat", ctypes.c_double),
+        ("since", ctypes.c_double),
+    ]
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the PE takes part in the job."""
+        return self.state in (State.JOINING, State.JOINED)
+
+    def how(self) -> str:
+        """Say how the PE has ended."""
+        return describe_end(self.code)
+
+
+class Head(_Text):
+    """What concerns the whole job.
+
+    Attributes:
+        hang: Whether ``ISHMEM_TIMEOUT`` is over for some PE.
+        text: Where the PEs were then.
+        closing: Whether ``global_exit`` ends the job.
+        first: 1 more than the number of the first PE that failed, or ended before it was in ``init``.
+    """
+
+    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
+
+
+class Board:
+    """The shared memory of one job; an index gives the record of a PE."""
+
+    def __init__(self, fd: int, n_pes: int) -> None:
+        """Map the memory behind a file descriptor, which then belongs to this object."""
+        self.fd, self.n_pes = fd, n_pes
+        memory = mmap.mmap(fd, _PAGE * (1 + n_pes))
+        self.head = Head.from_buffer(memory)
+        self._records = [Record.from_buffer(memory, _PAGE * (1 + pe)) for pe in range(n_pes)]
+
+    @classmethod
+    def make(cls, n_pes: int) -> Board:
+        """Make the board of a job."""
+        fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
+        os.ftruncate(fd, _PAGE * (1 + n_pes) + _TRACE * n_pes)
+        return cls(fd, n_pes)
+
+    @classmethod
+    def find(cls, path: str | None, n_pes: int) -> Board | None:
+        """Open the board that ishmrun has made; None when there is none that fits."""
+        if path is None:
+            return None
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            if _is_board(path) and os.fstat(fd).st_size == _PAGE * (1 + n_pes) + _TRACE * n_pes:
+                return cls(fd, n_pes)
+            os.close(fd)
+        return None
+
+    @property
+    def path(self) -> str:
+        """Path by which processes of the same user can open the board, while this process lives."""
+        return f"/proc/{os.getpid()}/fd/{self.fd}"
+
+    def __getitem__(self, pe: int) -> Record:
+        return self._records[pe]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def join(self, pe: int, text: str) -> None:
+        """Enter this process as a PE; on `TELL` it writes its traceback, even while a kernel holds the interpreter."""
+        record = self[pe]
+        fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # with a position of its own
+        os.lseek(fd, self._trace(pe), os.SEEK_SET)
+        faulthandler.register(TELL, file=fd, all_threads=False)
+        record.text, record.since = text, time.monotonic()
+        record.pid, record.trace, record.state = os.getpid(), fd, State.JOINING
+
+    def fate(self, pe: int, patience: float) -> str | None:
+        """Say how a PE has ended, once ishmrun has seen it; None when it has not."""
+        record, deadline = self[pe], time.monotonic() + patience
+        while not record.ended and record.state != State.ABANDONED:
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(_STEP)
+        if not record.ended:
+            return "it left after an error"
+        return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
+
+    def first_lost(self) -> int | None:
+        """Return the PE that failed first, or ended before ``init``, once ishmrun has seen its end."""
+        return self.head.first - 1 if self.head.first else None
+
+    def where(self, pe: int, now: float | None = None) -> str:
+        """Say what a PE waits in, as it has told, and since when if ``now`` is given."""
+        record = self[pe]
+        since = f", for {now - record.since:.1f} s" if now is not None else ""
+        return record.text + since
+
+    def ask(self, pes: Iterable[int], patience: float = 0.5) -> dict[int, str]:
+        """Ask PEs where they are, and return what those say who answer: late, when kernels hold all cores."""
+        dumps = {pe: self._dump(pe) for pe in pes}  # before any is told: the answer may come at once
+        before = {pe: dump for pe, dump in dumps.items() if self._tell(pe)}
+        answers: dict[int, str] = {}
+        deadline = time.monotonic() + patience
+        while len(answers) < len(before) and time.monotonic() < deadline:
+            time.sleep(_STEP)
+            for pe, dump in before.items():
+                if pe not in answers and self._dump(pe) != dump:
+                    time.sleep(_STEP)  # until it has come to an end
+                    answers[pe] = callsite.describe(callsite.of_dump(self._dump(pe)))
+        return answers
+
+    def table(self, pes: Iterable[int]) -> list[str]:
+        """Say where PEs are, a line each: what they have told before, or else what they answer now."""
+        pes, now = list(pes), time.monotonic()
+        answers = self.ask(pe for pe in pes if not self[pe].since and not self[pe].ended and self[pe].is_inside)
+        return [f"PE {pe}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
+
+    def announce(self, timeout: float) -> None:
+        """Tell all PEs that one of them waits for too long, and where each is."""
+        lines = "\n".join(f"  {line}" for line in self.table(range(self.n_pes)))
+        self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs are:\n{lines}"
+        self.head.hang = 1
+
+    def _line(self, pe: int, answer: str | None, now: float) -> str:
+        record = self[pe]
+        end = f" ({record.how()})" if record.ended or record.code else ""
+        if record.since and record.is_inside:
+            return self.where(pe, now) + end
+        if end or not record.is_inside:
+            return _WORDS[record.state] + end
+        still = now - record.beat
+        held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""
+        return f"{answer}{held}" if answer else "does not answer"
+
+    def _tell(self, pe: int) -> bool:
+        """Send `TELL` to a PE; only to a process that has this board open, since numbers are used again.
+
+        To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
+        the OpenCL runtime, which has no Python code to tell of.
+        """
+        record = self[pe]
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
+                return bool(ctypes.CDLL(None).tgkill(record.pid, record.pid, TELL) == 0)
+        return False
+
+    def _trace(self, pe: int) -> int:
+        return _PAGE * (1 + self.n_pes) + _TRACE * pe
+
+    def _dump(self, pe: int) -> str:
+        return os.pread(self.fd, _TRACE, self._trace(pe)).rstrip(b"\0").decode(errors="replace")
+
+
+def _is_board(path: str) -> bool:
+    return os.readlink(path).startswith("/memfd:ishmem-board-")
+
+
+def describe_end(code: int) -> str:
+    """Say how a process has ended, by its exit status or minus the signal."""
+    if code >= 0:
+        return f"exited with status {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"

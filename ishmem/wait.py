@@ -1,0 +1,108 @@
+"""Waiting for and testing symmetric variables of this PE that other PEs write.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ishmem import _core
+from ishmem.common.constants import SYMBOLS, Cmp
+from ishmem.common.errors import IshmemError, WaitTimeout
+from ishmem.common.type_tables import WAIT_TYPES
+from ishmem.rma import as_element, g
+from ishmem.runtime import check, job
+from ishmem.runtime.stubs import kernel_only
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
+
+
+def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
+    """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+
+    Looks at this PE's own copy. Not collective, blocking; the processor is yielded on every failed poll.
+    What the writing PE did before a fence and the write is visible afterwards. ``timeout`` is in seconds.
+
+    Raises:
+        WaitTimeout: The time is over (also a ``TimeoutError``).
+        PeerLost: A PE died, and the value may never come.
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``ivar`` is not on the symmetric heap.
+        IndexError: There is no such element.
+        TypeError: A dtype or value that cannot be waited for.
+        ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or a value that does not fit.
+
+    Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
+    """
+    outcome = _core.wait_until(ivar, cmp, cmp_value, index, check.seconds(timeout))
+    if outcome == _core.BAD_ARGUMENTS:
+        explain("wait_until", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
+    if outcome != _core.SATISFIED:
+        seen = f"element {index} is {g(ivar, job.current().pe, index)}"
+        give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
+
+
+def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
+    """Return whether element ``index`` of ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+
+    Arguments and errors as for ``wait_until``. Not collective, not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
+    """
+    outcome = _core.test(ivar, cmp, cmp_value, index)
+    if outcome == _core.BAD_ARGUMENTS:
+        explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
+    return bool(outcome == _core.SATISFIED)
+
+
+@kernel_only
+def wait_until_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> None:
+    """``wait_until`` by all work-items of a group together; in kernels only.
+
+    All of them pass the same arguments; a group barrier stands at entry and at exit.
+
+    Source: ishmemx_wait_until_work_group.
+    """
+
+
+@kernel_only
+def test_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> bool:
+    """``test`` by all work-items of a group, which all get one result; in kernels only, as ``wait_until_work_group``.
+
+    Source: ishmemx_test_work_group.
+    """
+    return False
+
+
+def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeout: float | None) -> NoReturn:
+    """Raise the error of a wait that was not satisfied."""
+    this = job.current()
+    if outcome == _core.LOST:
+        this.raise_lost(routine)
+    raise WaitTimeout(f"{routine} on PE {this.pe}: after {timeout} s {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}")
+
+
+def check_cmp(cmp: Any) -> None:
+    """Check a comparison.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if cmp not in list(Cmp):
+        allowed = ", ".join(f"CMP_{member.name}" for member in Cmp)
+        raise ValueError(f"cmp is {cmp!r}; allowed are {allowed}")
+
+
+def explain(
+    routine: str, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any
+) -> NoReturn:
+    """Raise what is wrong with the arguments of a wait or test of one variable."""
+    job.current()
+    check.element(check.view(ivar, name, types, routine), index)
+    check_cmp(cmp)
+    as_element(ivar, cmp_value)
+    raise IshmemError(f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")

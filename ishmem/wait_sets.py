@@ -1,0 +1,382 @@
+"""Waiting for and testing sets of symmetric variables of this PE: all, any or some of them.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait_sets``. A set is a symmetric 1-D
+array or a slice of one with a positive step. ``status``, a dpnp or numpy array of integers or bools, marks with
+nonzero the variables to ignore; an empty set is satisfied at once, as all functions say. ``cmp_value`` is one value
+for all, or in the ``_vector`` forms ``cmp_values``, an array with one of the dtype of ``ivars`` for each.
+
+What a writing PE did before a fence and its write is visible once the variable was seen. None is collective. Waits
+block; the processor is yielded after each look at the set. ``timeout`` is in seconds.
+
+All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
+heap, ``TypeError`` for a dtype or value that cannot be waited for, ``ValueError`` for a value that does not fit, an
+unknown comparison or arrays of another length. Waits raise ``WaitTimeout`` when the time is over, which names a
+variable, the value seen and the one wanted, and ``PeerLost`` when a PE died, as the values may never come.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ishmem import _core, wait
+from ishmem.common.errors import IshmemError
+from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
+from ishmem.rma import as_element
+from ishmem.runtime import blocks, check, job
+from ishmem.runtime.stubs import kernel_only
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    f"{verb}_{which}{form}{caller}"
+    for verb in ("test", "wait_until")
+    for which in ("all", "any", "some")
+    for form in ("", "_vector")
+    for caller in ("", "_work_group")
+]
+
+
+class Mode(IntEnum):
+    """What a call looks for; the numbers of ``Mode`` in ``ishmem/core/operations.hpp``."""
+
+    ALL = 0
+    ANY = 1
+    SOME = 2
+
+
+def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> None:
+    """Wait until every variable has compared with ``cmp_value`` as ``cmp`` says.
+
+    Returns at once when the set is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.2 (shmem_wait_until_all); ishmem_wait_until_all.
+    """
+    _wait("wait_until_all", Mode.ALL, ivars, cmp, cmp_value, status, timeout)
+
+
+def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
+    """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return its index.
+
+    Of several, any may be the one, and none is left out for ever. Returns -1 at once when the set is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
+    """
+    return _wait("wait_until_any", Mode.ANY, ivars, cmp, cmp_value, status, timeout)
+
+
+def wait_until_some(
+    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
+) -> int:
+    """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return how many do.
+
+    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
+    is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.4 (shmem_wait_until_some); ishmem_wait_until_some.
+    """
+    return _wait("wait_until_some", Mode.SOME, ivars, cmp, cmp_value, status, timeout, indices)
+
+
+def wait_until_all_vector(
+    ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
+) -> None:
+    """Wait until every ``ivars[i]`` has compared with ``cmp_values[i]`` as ``cmp`` says.
+
+    Returns at once when the set is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.5 (shmem_wait_until_all_vector); ishmem_wait_until_all_vector.
+    """
+    _wait("wait_until_all_vector", Mode.ALL, ivars, cmp, cmp_values, status, timeout)
+
+
+def wait_until_any_vector(
+    ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
+) -> int:
+    """Wait until an ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says; return its index.
+
+    Of several, any may be the one, and none is left out for ever. Returns -1 at once when the set is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
+    """
+    return _wait("wait_until_any_vector", Mode.ANY, ivars, cmp, cmp_values, status, timeout)
+
+
+def wait_until_some_vector(
+    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
+) -> int:
+    """Wait until an ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says; return how many do.
+
+    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
+    is empty.
+
+    Source: OpenSHMEM 1.5, 9.10.7 (shmem_wait_until_some_vector); ishmem_wait_until_some_vector.
+    """
+    return _wait("wait_until_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, timeout, indices)
+
+
+def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bool:
+    """Return whether every variable compares with ``cmp_value`` as ``cmp`` says.
+
+    True when the set is empty. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.9 (shmem_test_all); ishmem_test_all.
+    """
+    return bool(_test("test_all", Mode.ALL, ivars, cmp, cmp_value, status))
+
+
+def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
+    """Return the index of a variable that compares with ``cmp_value`` as ``cmp`` says, or -1.
+
+    Of several, any may be the one, and none is left out for ever. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
+    """
+    return _test("test_any", Mode.ANY, ivars, cmp, cmp_value, status)
+
+
+def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
+    """Return how many variables compare with ``cmp_value`` as ``cmp`` says.
+
+    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.11 (shmem_test_some); ishmem_test_some.
+    """
+    return _test("test_some", Mode.SOME, ivars, cmp, cmp_value, status, indices)
+
+
+def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> bool:
+    """Return whether every ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says.
+
+    True when the set is empty. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.12 (shmem_test_all_vector); ishmem_test_all_vector.
+    """
+    return bool(_test("test_all_vector", Mode.ALL, ivars, cmp, cmp_values, status))
+
+
+def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> int:
+    """Return the index of an ``ivars[i]`` that compares with ``cmp_values[i]`` as ``cmp`` says, or -1.
+
+    Of several, any may be the one, and none is left out for ever. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
+    """
+    return _test("test_any_vector", Mode.ANY, ivars, cmp, cmp_values, status)
+
+
+def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None) -> int:
+    """Return how many variables compare with ``cmp_values[i]`` as ``cmp`` says.
+
+    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+
+    Source: OpenSHMEM 1.5, 9.10.14 (shmem_test_some_vector); ishmem_test_some_vector.
+    """
+    return _test("test_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, indices)
+
+
+@kernel_only
+def wait_until_all_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> None:
+    """``wait_until_all`` by all work-items of a group; in kernels only.
+
+    Source: ishmemx_wait_until_all_work_group.
+    """
+
+
+@kernel_only
+def wait_until_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
+    """``wait_until_any`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_wait_until_any_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def wait_until_some_work_group(
+    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None
+) -> int:
+    """``wait_until_some`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_wait_until_some_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def wait_until_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> None:
+    """``wait_until_all_vector`` by all work-items of a group; in kernels only.
+
+    Source: ishmemx_wait_until_all_vector_work_group.
+    """
+
+
+@kernel_only
+def wait_until_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
+    """``wait_until_any_vector`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_wait_until_any_vector_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def wait_until_some_vector_work_group(
+    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, group: Any, status: Any = None
+) -> int:
+    """``wait_until_some_vector`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_wait_until_some_vector_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def test_all_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> bool:
+    """``test_all`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_all_work_group.
+    """
+    return False
+
+
+@kernel_only
+def test_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
+    """``test_any`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_any_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def test_some_work_group(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
+    """``test_some`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_some_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def test_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> bool:
+    """``test_all_vector`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_all_vector_work_group.
+    """
+    return False
+
+
+@kernel_only
+def test_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
+    """``test_any_vector`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_any_vector_work_group.
+    """
+    return 0
+
+
+@kernel_only
+def test_some_vector_work_group(
+    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, group: Any, status: Any = None
+) -> int:
+    """``test_some_vector`` by all work-items of a group, with one result; in kernels only.
+
+    Source: ishmemx_test_some_vector_work_group.
+    """
+    return 0
+
+
+def _wait(
+    routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, timeout: Any, indices: Any = None
+) -> int:
+    """Wait, and return what the mode asks for."""
+    found, outcome, count, seen = _look(routine, mode, ivars, cmp, wanted, status, indices, False, timeout)
+    if outcome != _core.SATISFIED:
+        first = int(found[0])
+        value = _host(wanted).flat[first] if routine.endswith("_vector") else wanted
+        which = "" if mode is Mode.ALL else "no element holds, and "
+        wait.give_up(routine, outcome, f"{which}element {first} is {seen}", cmp, value, timeout)
+    return _result(mode, found, count, indices)
+
+
+def _test(routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any = None) -> int:
+    """Look once, and return what the mode asks for."""
+    found, outcome, count, _seen = _look(routine, mode, ivars, cmp, wanted, status, indices, True, None)
+    if mode is Mode.ALL:
+        return int(outcome == _core.SATISFIED)
+    return _result(mode, found, count, indices)
+
+
+def _result(mode: Mode, found: np.ndarray[Any, Any], count: int, indices: Any) -> int:
+    if mode is Mode.ANY:
+        return int(found[0]) if count else -1
+    if mode is Mode.SOME and count:
+        _deliver(found[:count], indices)
+    return count
+
+
+def _look(
+    routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, once: bool, timeout: Any
+) -> tuple[np.ndarray[Any, Any], int, int, Any]:
+    """Check the arguments and let the core look at the set; give what it found."""
+    this = job.current()
+    array = check.view(ivars, "ivars", WAIT_TYPES, routine)
+    step = blocks.step(ivars, array)
+    wait.check_cmp(cmp)
+    values = _values(routine, ivars, array, wanted)
+    ignored = None if status is None else _mask(routine, array, status)
+    if mode is Mode.SOME:
+        _check_indices(routine, array, indices)
+    found = np.empty(array.count + 1, np.int64)
+    limit = check.seconds(timeout)
+    variables = ivars if array.order & 1 else blocks.span(ivars)
+    result = _core.wait_set(variables, step if array.count else 1, cmp, values, ignored, found, int(mode), once, limit)
+    if result is NotImplemented:
+        check.symmetric(array)
+        raise IshmemError(f"{routine} on PE {this.pe} cannot handle ivars={ivars!r}, status={status!r}")
+    return (found, *result)
+
+
+def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndarray[Any, Any]:
+    """Return the value to compare with, or one for each variable, as the dtype of ``ivars``."""
+    if not routine.endswith("_vector"):
+        return as_element(ivars, wanted)
+    given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
+    if given.dtype != array.dtype:
+        raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
+    if given.count != array.count:
+        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; they must be as many")
+    return np.resize(_host(wanted), max(array.count, 1))
+
+
+def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
+    """Return which variables to ignore."""
+    given = check.view(status, "status", STATUS_TYPES, routine)
+    if given.count != array.count:
+        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; they must be as many")
+    return np.ascontiguousarray(_host(status).ravel() != 0)
+
+
+def _check_indices(routine: str, array: check.View, indices: Any) -> None:
+    given = check.view(indices, "indices", STANDARD, routine)
+    check.writable(given)
+    if given.count < array.count:
+        raise ValueError(f"ivars has {array.count} elements and indices only {given.count}; it must hold as many")
+
+
+def _host(array: Any) -> np.ndarray[Any, Any]:
+    """Return a dpnp or numpy array as a numpy array."""
+    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+
+
+def _deliver(found: np.ndarray[Any, Any], indices: Any) -> None:
+    """Write the indices into the caller's array."""
+    if hasattr(indices, "asnumpy"):
+        import dpnp
+
+        found = dpnp.asarray(found.astype(indices.dtype), sycl_queue=indices.sycl_queue)
+    indices[: len(found)] = found

@@ -1,0 +1,238 @@
+"""The key of a compiled kernel: everything that its SPIR-V depends on, or no key when that is not surely known.
+
+A kernel is described by its bytecode and what its names stand for, device functions that it calls included; by the
+types of its arguments, its options, the device, and the versions of all that compiles it. Functions of libraries are
+known by their names and the library's version.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import enum
+import functools
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import types as python
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dpctl
+import numba.core.config
+import numba_dpex.core.config
+import numpy as np
+from numba.core import types
+from numba.core.errors import TypingError
+from numba_dpex.core.pipelines.kernel_compiler import KernelCompiler
+from numba_dpex.core.types import USMNdArray
+from numba_dpex.core.types.dpnp_ndarray_type import DpnpNdArray
+from numba_dpex.core.types.kernel_api.index_space_ids import ItemType, NdItemType
+from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
+from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
+
+import ishmem
+
+from . import binding
+from .intrinsics import registered
+
+LIBRARIES = {"builtins", "math", "cmath", "operator", "numpy", "numba", "numba_dpex", "dpctl", "dpnp", "ishmem"}
+PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
+ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
+NUMBERS = (types.Integer, types.Float, types.Complex, types.Boolean)
+NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # settings of numba that leave kernels alone
+SKIPPED = {"EXTENDED_ARG", "CACHE", "PRECALL"}
+
+
+class NoKeyError(Exception):
+    """Something about a kernel cannot be hashed surely."""
+
+
+def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
+    """Return the key of a kernel for arguments of these types.
+
+    Raises:
+        NoKeyError: There is none; the text says why.
+    """
+    if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
+        raise NoKeyError("numba-dpex is asked to write what it compiles")
+    walk = _Walk()
+    parts = [walk.dispatcher(kernel), _arguments(arguments), _surroundings(), _settings(), SOURCES]
+    if walk.uses_ishmem:
+        parts.append(_job())
+    return _digest(parts)
+
+
+def _digest(parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+class _Walk:
+    """One pass over a kernel and all that it refers to; descriptions are nested tuples of plain values."""
+
+    def __init__(self) -> None:
+        self.uses_ishmem = False
+        self._open: list[Any] = []
+
+    def dispatcher(self, kernel: SPIRVKernelDispatcher) -> tuple[Any, ...]:
+        compiler = kernel._compiler
+        options = sorted(kernel.targetoptions.items())
+        if compiler.locals or compiler.pipeline_class is not KernelCompiler or kernel.targetoptions.get("debug"):
+            raise NoKeyError(f"{kernel.__name__} has options that are not known")
+        if any(kernel is other for other in self._open):
+            raise NoKeyError(f"{kernel.__name__} calls itself")
+        self._open.append(kernel)
+        description = (
+            self._function(kernel.py_func),
+            tuple((name, self._value(name, value)) for name, value in options),
+        )
+        self._open.pop()
+        return description
+
+    def _function(self, function: Any) -> tuple[Any, ...]:
+        code = function.__code__
+        defaults = (function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items())))
+        return (
+            function.__qualname__,
+            code.co_code,
+            getattr(code, "co_exceptiontable", b""),
+            (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_nlocals, code.co_flags),
+            (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
+            tuple(self._value("a constant", value) for value in code.co_consts),
+            self._value("defaults", defaults),
+            tuple((name, self._value(name, value)) for name, value in _referenced(function)),
+        )
+
+    def _value(self, name: str, value: Any) -> tuple[Any, ...]:
+        kind = type(value)
+        if value is None or kind in (bool, int, float, complex, str, bytes):
+            return kind.__name__, repr(value)
+        if isinstance(value, np.generic) and not value.dtype.hasobject:
+            return "numpy", value.dtype.str, value.tobytes()
+        if kind is np.dtype and not value.hasobject:
+            return "dtype", repr(value)
+        if isinstance(value, enum.Enum):
+            return "enum", tuple(map(str, kind.__mro__)), value.name, self._value(name, value.value)
+        if kind is tuple:
+            return "tuple", tuple(self._value(name, item) for item in value)
+        if isinstance(value, types.Number) or value is types.boolean:
+            return "type", str(value)
+        if kind is SPIRVKernelDispatcher:
+            return "device_func", _unchanged(value, self.dispatcher(value))
+        return "library", self._library(name, value)
+
+    def _library(self, name: str, value: Any) -> str:
+        """Return the full name of what is found under it in a library."""
+        module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+        path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+        root = module.split(".")[0]
+        found: Any = sys.modules.get(module)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        ours = isinstance(value, python.FunctionType) and value in registered
+        if found is not value or not (root in LIBRARIES or ours):
+            raise NoKeyError(f"{name} is a {type(value).__name__}, which cannot be hashed")
+        self.uses_ishmem |= ours or root == "ishmem"
+        return f"{module}.{path}"
+
+
+def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
+    """Give what the global and closure variables of a function stand for, as it reads them: ``module.name`` as one."""
+    code = function.__code__
+    scope = {**vars(builtins), **function.__globals__}
+    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    for at, step in enumerate(steps):
+        name = step.argval
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if name not in scope:
+                raise NoKeyError(f"{name} is not defined")
+            value = scope[name]
+        elif step.opname in ("LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF") and name in cells:
+            value = cells[name].cell_contents
+        else:
+            continue
+        for after in steps[at + 1 :]:
+            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or not isinstance(value, (python.ModuleType, type)):
+                break
+            if not hasattr(value, after.argval):
+                raise NoKeyError(f"{name}.{after.argval} is not defined")
+            value, name = getattr(value, after.argval), f"{name}.{after.argval}"
+        yield name, value
+
+
+_compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def _unchanged(function: SPIRVKernelDispatcher, description: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the description of a device function, unless numba may have compiled it when it was another.
+
+    numba compiles a device function once for each signature, with what its names stood for then.
+    """
+    digest = _digest(description)
+    if not function.overloads:
+        _compiled[function] = digest
+    elif _compiled.get(function) != digest:
+        _compiled[function] = "changed"
+        raise NoKeyError(f"{function.__name__} was compiled before, maybe with other values of its variables")
+    return description
+
+
+def _arguments(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    queues: list[Any] = []  # which arrays share one, since a kernel may not take arrays of several
+    return tuple(_argument(argument, queues) for argument in arguments)
+
+
+def _argument(argument: Any, queues: list[Any]) -> tuple[Any, ...]:
+    kind = type(argument)
+    if kind in ARRAYS and isinstance(argument.dtype, NUMBERS):
+        if argument.queue not in queues:
+            queues.append(argument.queue)
+        facts = (argument.ndim, argument.layout, argument.mutable, argument.aligned, argument.usm_type)
+        place = (argument.addrspace, queues.index(argument.queue), _device(argument.device))
+        return kind.__name__, str(argument.dtype), *facts, *place
+    if kind in (ItemType, NdItemType):
+        return kind.__name__, argument.ndim
+    if kind in NUMBERS:
+        return "number", str(argument)
+    raise NoKeyError(f"an argument is a {argument}")
+
+
+@functools.cache
+def _device(name: str) -> tuple[str, ...]:
+    device = dpctl.SyclDevice(name)
+    aspects = (device.has_aspect_atomic64, device.has_aspect_fp16, device.has_aspect_fp64)
+    return str(device.backend), device.name, device.vendor, device.driver_version, str(aspects)
+
+
+@functools.cache
+def _surroundings() -> tuple[Any, ...]:
+    versions = tuple(importlib.metadata.version(package) for package in PACKAGES)
+    return sys.version, platform.machine(), versions
+
+
+def _settings() -> tuple[Any, ...]:
+    """Return the settings of numba and numba-dpex, which may change at any time."""
+    found = {**vars(numba.core.config), **vars(numba_dpex.core.config)}
+    plain = ((name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str)))
+    return tuple(sorted(item for item in plain if item[0].isupper() and not any(word in item[0] for word in NOT_CODE)))
+
+
+def _job() -> str:
+    try:
+        return repr(binding.current())
+    except TypingError as error:
+        raise NoKeyError(str(error)) from None
+
+
+def _sources() -> str:
+    """Hash the sources of ishmem; done when this is imported, as they may be edited while the process runs."""
+    folders = (Path(ishmem.__file__).parent, Path(__file__).parent)
+    files = sorted(path for folder in folders for path in folder.glob("*.py"))
+    return _digest([(path.name, path.read_bytes()) for path in files])
+
+
+SOURCES = _sources()

@@ -1,0 +1,283 @@
+"""Requests to the proxy for peers that this PE's kernels cannot reach, or not by atomics (``ishmem.runtime.proxy``).
+
+A job in which every pair of PEs has loads, stores and atomics compiles none of this: ``reachable`` and ``has_atomics``
+are the constant true there, and the compiler removes the branches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ishmem.runtime.routes import Route
+
+from . import binding
+from .intrinsics import atomic_store_word, device, fence, load, peer_delta, store
+from .proxy_ring import (
+    OPERAND,
+    OTHER,
+    SLOTS,
+    TURN,
+    await_ticket,
+    claim,
+    completed,
+    is_free,
+    peek,
+    poke,
+    post,
+    ring_address,
+    slot_of,
+    take_ticket,
+)
+from .spec_constants import heap_base, pe_count, route_table, ticket_counter
+
+PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
+
+
+def element(like: Any) -> Any:
+    """Return the type of the elements of an array, or of a number itself."""
+    return getattr(like, "dtype", like)
+
+
+def itemsize(array: Any) -> int:
+    """Return the bytes of an element of an array's type, or of a number's."""
+    return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
+
+
+def reachable(pe):
+    """Return whether kernels of this PE load and store at a PE; in kernels only, as all that follow."""
+
+
+def has_atomics(pe):
+    """Return whether kernels of this PE have atomics on the memory of a PE."""
+
+
+def copy_far(kind, pe, remote, local, nbytes):
+    """Let the proxy copy to (``PUT``) or from (``GET``) a PE; returns a ticket to `await_ticket`.
+
+    ``remote`` is this PE's own address of the symmetric memory, ``local`` any device address.
+    """
+
+
+def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
+
+
+def load_at(pe, address, like):
+    """Return the element at a PE, of the dtype of ``like``; ``address`` is this PE's own of the symmetric memory."""
+
+
+def store_at(pe, address, like, value):
+    """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
+
+
+def store_far(dest, value, pe, remote):
+    """Let the proxy store an element of the dtype of ``dest``; does not wait."""
+
+
+def load_far(source, pe, remote):
+    """Let the proxy fetch an element of the dtype of ``source``."""
+
+
+def atomic_far(rmw, dest, pe, remote, value, cond):
+    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
+
+
+def complete():
+    """Complete all operations of this PE's kernels."""
+
+
+def settle():
+    """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
+
+
+def store_flag(pe, address, value):
+    """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
+
+
+def _register_route(host: Any, worst: Route) -> None:
+    """Register the question whether the route to a PE is at least as good as ``worst``."""
+
+    @device(host)
+    def _route(pe):
+        if not binding.current().proxied:
+            return lambda pe: True
+        return lambda pe: peek(route_table() + 8 * pe) <= worst
+
+
+_register_route(reachable, Route.STORES)
+_register_route(has_atomics, Route.DIRECT)
+
+
+@device(copy_far)
+def _copy_far(kind, pe, remote, local, nbytes):
+    if not binding.current().proxied:
+        return lambda kind, pe, remote, local, nbytes: 0
+
+    def impl(kind, pe, remote, local, nbytes):
+        ticket, slot = claim()
+        poke(slot + OPERAND, local)
+        poke(slot + OTHER, nbytes)
+        post(slot, ticket, kind, pe, remote - heap_base())
+        return ticket
+
+    return impl
+
+
+@device(move_far)
+def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    if not binding.current().proxied:
+        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
+
+    def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+        ticket = -1
+        for block in range(rank, count, size):
+            end, start = to + block * to_step, origin + block * from_step
+            ticket = copy_far(PUT, pe, end, start, nbytes) if put else copy_far(GET, pe, start, end, nbytes)
+        if ticket >= 0:
+            await_ticket(ticket)
+
+    return impl
+
+
+@device(store_far)
+def _store_far(dest, value, pe, remote):
+    if not binding.current().proxied:
+        return lambda dest, value, pe, remote: None
+    what = STORE | itemsize(dest) << 16
+
+    def impl(dest, value, pe, remote):
+        ticket, slot = claim()
+        store(slot + OPERAND, dest, value)
+        post(slot, ticket, what, pe, remote - heap_base())
+
+    return impl
+
+
+@device(load_far)
+def _load_far(source, pe, remote):
+    zero, what = element(source)(0), LOAD | itemsize(source) << 16
+    return lambda source, pe, remote: ask(what, source, pe, remote, zero, zero)
+
+
+@device(load_at)
+def _load_at(pe, address, like):
+    if not binding.current().proxied:
+        return lambda pe, address, like: load(address + peer_delta(pe), like)
+    return lambda pe, address, like: (
+        load(address + peer_delta(pe), like) if reachable(pe) else load_far(like, pe, address)
+    )
+
+
+@device(store_at)
+def _store_at(pe, address, like, value):
+    if not binding.current().proxied:
+        return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
+
+    def impl(pe, address, like, value):
+        if reachable(pe):
+            store(address + peer_delta(pe), like, value)
+        else:
+            store_far(like, value, pe, address)
+
+    return impl
+
+
+@device(atomic_far)
+def _atomic_far(rmw, dest, pe, remote, value, cond):
+    what = ATOMIC | itemsize(dest) << 16
+
+    def impl(rmw, dest, pe, remote, value, cond):
+        if reachable(pe):
+            flush(pe)  # what was stored before must be there before
+        return ask(what | rmw << 8, dest, pe, remote, value, cond)
+
+    return impl
+
+
+def ask(what, like, pe, remote, value, cond):
+    """Post a request that has a result, an element of the dtype of ``like``, and wait for that; in kernels only."""
+
+
+@device(ask)
+def _ask(what, like, pe, remote, value, cond):
+    zero = element(like)(0)
+    if not binding.current().proxied:
+        return lambda what, like, pe, remote, value, cond: zero
+
+    def impl(what, like, pe, remote, value, cond):
+        fence()
+        ticket, ring = take_ticket(), ring_address()
+        slot = slot_of(ring, ticket)
+        posted, done, result = False, False, zero
+        # In one loop: a work-item that waits for its slot must not hold up one beside it that has to give it up.
+        while not done:
+            if not posted:
+                if is_free(slot, ticket):
+                    store(slot + OPERAND, like, value)
+                    store(slot + OPERAND + 8, like, cond)
+                    post(slot, ticket, what, pe, remote - heap_base())
+                    posted = True
+            elif completed(ring) > ticket:
+                fence()
+                result = load(slot + OPERAND, like)
+                fence()
+                poke(slot + TURN, ticket // SLOTS + 1)
+                done = True
+        return result
+
+    return impl
+
+
+def flush(pe):
+    """Wait until this PE's stores have arrived at a PE that it reaches: a load does not overtake them."""
+
+
+@device(flush)
+def _flush(pe):
+    def impl(pe):
+        peek(heap_base() + peer_delta(pe))
+        fence()
+
+    return impl
+
+
+@device(complete)
+def _complete():
+    if not binding.current().proxied:
+        return lambda: fence()
+
+    def impl():
+        fence()
+        for pe in range(pe_count()):
+            if reachable(pe) and not has_atomics(pe):
+                flush(pe)
+        ring, wanted = ring_address(), peek(ticket_counter())
+        while completed(ring) < wanted:
+            pass
+        fence()
+
+    return impl
+
+
+@device(settle)
+def _settle():
+    if not binding.current().proxied:
+        return lambda: None
+    return lambda: complete()
+
+
+@device(store_flag)
+def _store_flag(pe, address, value):
+    if not binding.current().proxied:
+        return lambda pe, address, value: atomic_store_word(address + peer_delta(pe), value)
+    what = STORE | 8 << 16
+
+    def impl(pe, address, value):
+        if has_atomics(pe):
+            atomic_store_word(address + peer_delta(pe), value)
+            return
+        ticket, slot = claim()
+        poke(slot + OPERAND, value)
+        post(slot, ticket, what, pe, address - heap_base())
+
+    return impl

@@ -1,0 +1,99 @@
+"""Checks inside kernels, which are compiled in when ``ISHMEM_CHECK`` is set and are nothing otherwise.
+
+An operation that does not pass is left out, and the first one is written down in this PE's heap, where the
+host finds it: see ``ishmem.common.violations``.
+"""
+
+from __future__ import annotations
+
+from ishmem.common.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
+
+from . import binding
+from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device
+from .spec_constants import heap_end, pe_count, user_start, violation_record
+
+NAMES: list[str] = []
+"""Names of routines by their numbers, which is what kernels write down."""
+
+
+def number(routine: str) -> int:
+    """Return the number that stands for a routine in kernels."""
+    NAMES.append(routine)
+    return len(NAMES) - 1
+
+
+def allowed(routine, array, pe, first, count):
+    """Return whether elements of a symmetric array on a PE may be reached; in kernels only."""
+
+
+def fits(routine, array, count):
+    """Return whether an array of this PE has so many elements; in kernels only."""
+
+
+@compiled
+def holds(routine, address, size, item, count):
+    """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes."""
+    problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
+    if problem == OUTSIDE and 0 <= count <= size:
+        return True
+    report(routine, problem, -1, address, 0, count, size)
+    return False
+
+
+def report(routine, problem, pe, address, first, count, size):
+    """Write a violation down, unless there is one already; in kernels only."""
+
+
+@device(allowed)
+def _allowed(routine, array, pe, first, count):
+    if not binding.current().check:
+        return lambda routine, array, pe, first, count: True
+
+    def impl(routine, array, pe, first, count):
+        address = address_of(array)
+        if pe < 0 or pe >= pe_count():
+            problem = NO_PE
+        elif address < user_start() or address + array.size * array.itemsize > heap_end():
+            problem = NOT_SYMMETRIC
+        elif first < 0 or count < 0 or first + count > array.size:
+            problem = OUTSIDE
+        else:
+            return True
+        report(routine, problem, pe, address, first, count, array.size)
+        return False
+
+    return impl
+
+
+@device(fits)
+def _fits(routine, array, count):
+    if not binding.current().check:
+        return lambda routine, array, count: True
+
+    def impl(routine, array, count):
+        if 0 <= count <= array.size:
+            return True
+        report(routine, OUTSIDE, -1, address_of(array), 0, count, array.size)
+        return False
+
+    return impl
+
+
+@device(report)
+def _report(routine, problem, pe, address, first, count, size):
+    fields = tuple(Violation.at(name) for name in Violation._fields[1:])
+    to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
+
+    def impl(routine, problem, pe, address, first, count, size):
+        record = violation_record()
+        if atomic_exchange_word(record, 1) == 0:
+            atomic_store_word(record + to_routine, routine)
+            atomic_store_word(record + to_problem, problem)
+            atomic_store_word(record + to_pe, pe)
+            atomic_store_word(record + to_address, address)
+            atomic_store_word(record + to_first, first)
+            atomic_store_word(record + to_count, count)
+            atomic_store_word(record + to_size, size)
+            atomic_store_word(record + to_complete, 1)
+
+    return impl

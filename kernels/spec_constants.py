@@ -1,0 +1,64 @@
+"""What differs from process to process, as functions in kernels: the device compiler sees constants.
+
+Each is an ``OpSpecConstant`` of the SPIR-V, whose default is set when a kernel is loaded: so the code that is kept
+serves every PE and every number of PEs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba_dpex.core.utils import itanium_mangler
+from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
+
+from . import binding
+from .binding import Process
+
+FIRST = 0x15A0  # SPIR-V number of the first field of `Process`
+
+
+def defaults(process: Process) -> dict[int, int]:
+    """Return the constants of a process by their SPIR-V numbers."""
+    return dict(enumerate(process, FIRST))
+
+
+def emit(builder: Any, field: str) -> Any:
+    """Emit the constant of a field of `Process`."""
+    i32, i64 = ir.IntType(32), ir.IntType(64)
+    symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i32, i64]), symbol)
+    function.calling_convention = CC_SPIR_FUNC
+    function.attributes.add("nounwind")
+    function.attributes.add("readnone")
+    at = Process._fields.index(field)
+    return builder.call(function, [i32(FIRST + at), i64(binding.process()[at])], cconv=CC_SPIR_FUNC)
+
+
+def _constant(field: str) -> Any:
+    """Make the function that returns a field of `Process` in kernels."""
+
+    def typing(_context: Any) -> Any:
+        binding.process()  # refuses to compile outside a job
+        return types.int64(), lambda _context, builder, _signature, _arguments: emit(builder, field)
+
+    return intrinsic(target=SPIRV_TARGET_NAME)(typing)
+
+
+heap_base = _constant("heap")
+this_pe = _constant("my_pe")
+pe_count = _constant("n_pes")
+team_records = _constant("teams")
+sync_lines = _constant("sync")
+sync_bytes = _constant("sync_bytes")
+meeting_slots = _constant("meetings")
+meeting_bytes = _constant("meeting_bytes")
+turn_counter = _constant("turn")
+violation_record = _constant("violation")
+proxy_address = _constant("proxy")
+ticket_counter = _constant("tickets")
+route_table = _constant("routes")
+user_start = _constant("user")
+heap_end = _constant("end")

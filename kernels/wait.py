@@ -1,0 +1,107 @@
+"""Waiting and testing inside kernels: the device forms of ``ishmem.wait``.
+
+A kernel that waits spins: it cannot yield, so what it waits for must be able to happen meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba_dpex import kernel_api as kapi
+
+from ishmem import wait
+from ishmem.common.constants import Cmp
+from ishmem.common.type_tables import WAIT_TYPES
+
+from . import type_checks
+from .intrinsics import address_of, atomic_load, device, group_rank, group_sum
+from .runtime_checks import allowed, number
+
+WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
+
+
+def compare(seen, cmp, wanted):
+    """Return whether ``seen`` compares with ``wanted`` as ``cmp`` says; in kernels only."""
+
+
+@device(compare)
+def _compare(seen, cmp, wanted):
+    # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, on which the OpenCL CPU runtime crashes.
+    def impl(seen, cmp, wanted):
+        less, equal, greater = seen < wanted, seen == wanted, seen > wanted
+        return (
+            ((cmp == Cmp.EQ) & equal)
+            | ((cmp == Cmp.NE) & (less | greater))
+            | ((cmp == Cmp.GT) & greater)
+            | ((cmp == Cmp.GE) & (greater | equal))
+            | ((cmp == Cmp.LT) & less)
+            | ((cmp == Cmp.LE) & (less | equal))
+        )
+
+    return impl
+
+
+def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
+    type_checks.array(routine, "ivar", ivar, WAIT_TYPES)
+    type_checks.contiguous(routine, ivar=ivar)
+    type_checks.integer(routine, "index", index)
+    type_checks.value(routine, "cmp_value", cmp_value, ivar.dtype)
+    return ivar.dtype
+
+
+@device(wait.wait_until)
+def _wait_until(ivar, cmp, cmp_value, index=0):
+    type_checks.may_wait("wait_until")
+    dtype = _check("wait_until", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, index=0):
+        address = address_of(ivar) + index * ivar.itemsize
+        wanted = dtype(cmp_value)
+        if not allowed(WAIT_UNTIL, ivar, 0, index, 1):
+            return
+        while not compare(atomic_load(address, ivar), cmp, wanted):
+            pass
+
+    return impl
+
+
+@device(wait.test)
+def _test(ivar, cmp, cmp_value, index=0):
+    dtype = _check("test", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, index=0):
+        if not allowed(TEST, ivar, 0, index, 1):
+            return False
+        address = address_of(ivar) + index * ivar.itemsize
+        return compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
+
+    return impl
+
+
+@device(wait.wait_until_work_group)
+def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
+    type_checks.may_wait("wait_until_work_group")
+    _check("wait_until_work_group", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, group, index=0):
+        kapi.group_barrier(group)
+        if group_rank() == 0:
+            wait.wait_until(ivar, cmp, cmp_value, index)
+        kapi.group_barrier(group)
+
+    return impl
+
+
+@device(wait.test_work_group)
+def _test_work_group(ivar, cmp, cmp_value, group, index=0):
+    _check("test_work_group", ivar, cmp_value, index)
+
+    def impl(ivar, cmp, cmp_value, group, index=0):
+        kapi.group_barrier(group)
+        # One work-item decides: others could see another value.
+        held = group_rank() == 0 and wait.test(ivar, cmp, cmp_value, index)
+        decided = group_sum(held) != 0
+        kapi.group_barrier(group)
+        return decided
+
+    return impl

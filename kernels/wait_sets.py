@@ -1,0 +1,308 @@
+"""Waiting for and testing sets inside kernels: the device forms of ``ishmem.wait_sets``.
+
+One look at a set and one wait exist for each of all, any and some; the ``_vector`` forms are the same code for
+an array of values, and in the ``_work_group`` forms one work-item looks and tells the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba_dpex import device_func, kernel_api as kapi
+
+from ishmem import wait_sets
+from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
+
+from . import type_checks
+from .intrinsics import (
+    address_of,
+    atomic_load,
+    atomic_load_word,
+    atomic_store_word,
+    device,
+    group_rank,
+    group_sum,
+    require,
+)
+from .runtime_checks import allowed, number
+from .spec_constants import turn_counter
+from .wait import compare
+
+WAIT = number("wait_until_all, _any or _some")
+
+
+def ignored(status, i):
+    """Return whether variable ``i`` is not in the set; in kernels only."""
+
+
+@device(ignored)
+def _ignored(status, i):
+    if type_checks.absent(status):
+        return lambda status, i: False
+    return lambda status, i: status[i] != 0
+
+
+def holds(ivars, i, cmp, wanted):
+    """Return whether variable ``i`` compares with ``wanted``, one value or an array; in kernels only."""
+
+
+@device(holds)
+def _holds(ivars, i, cmp, wanted):
+    dtype = ivars.dtype
+    if isinstance(wanted, types.Array):
+        return lambda ivars, i, cmp, wanted: compare(
+            atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i]
+        )
+    return lambda ivars, i, cmp, wanted: compare(
+        atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, dtype(wanted)
+    )
+
+
+def empty(ivars, status):
+    """Return whether all variables are ignored; in kernels only."""
+
+
+@device(empty)
+def _empty(ivars, status):
+    def impl(ivars, status):
+        for i in range(ivars.size):  # noqa: SIM110
+            if not ignored(status, i):
+                return False
+        return True
+
+    return impl
+
+
+def turn(size):
+    """Return a number below ``size`` that no pattern of calls can foresee; in kernels only."""
+
+
+@device(turn)
+def _turn(size):
+    u64 = types.uint64
+    golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+    def impl(size):
+        counter = turn_counter()
+        calls = atomic_load_word(counter) + 1  # one that another work-item overwrites does no harm
+        atomic_store_word(counter, calls)
+        mixed = u64(calls) * u64(golden)
+        mixed = (mixed ^ (mixed >> u64(30))) * u64(first)
+        mixed = (mixed ^ (mixed >> u64(27))) * u64(second)
+        return types.int64((mixed ^ (mixed >> u64(31))) >> u64(1)) % size
+
+    return impl
+
+
+def test_all(ivars, indices, cmp, wanted, status):
+    """Look once for all of a set; in kernels only, as the five that follow."""
+
+
+def test_any(ivars, indices, cmp, wanted, status):
+    """Look once for any of a set."""
+
+
+def test_some(ivars, indices, cmp, wanted, status):
+    """Look once for some of a set."""
+
+
+def wait_until_all(ivars, indices, cmp, wanted, status):
+    """Wait for all of a set."""
+
+
+def wait_until_any(ivars, indices, cmp, wanted, status):
+    """Wait for any of a set."""
+
+
+def wait_until_some(ivars, indices, cmp, wanted, status):
+    """Wait for some of a set."""
+
+
+@device(test_all)
+def _test_all(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status):
+        for i in range(ivars.size):  # noqa: SIM110
+            if not ignored(status, i) and not holds(ivars, i, cmp, wanted):
+                return False
+        return True
+
+    return impl
+
+
+@device(test_any)
+def _test_any(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status):
+        i = turn(ivars.size) if ivars.size > 1 else 0
+        for _ in range(ivars.size):
+            if not ignored(status, i) and holds(ivars, i, cmp, wanted):
+                return i
+            i = i + 1 if i + 1 < ivars.size else 0
+        return -1
+
+    return impl
+
+
+@device(test_some)
+def _test_some(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status):
+        count = 0
+        for i in range(ivars.size):
+            if not ignored(status, i) and holds(ivars, i, cmp, wanted):
+                indices[count] = i
+                count += 1
+        return count
+
+    return impl
+
+
+@device(wait_until_all)
+def _wait_until_all(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status):
+        if not allowed(WAIT, ivars, 0, 0, ivars.size):
+            return True
+        for i in range(ivars.size):
+            if not ignored(status, i):
+                while not holds(ivars, i, cmp, wanted):
+                    pass
+        return True
+
+    return impl
+
+
+def _until(look: Any, nothing: int) -> Any:
+    """Make the wait that looks until it finds something, or at once finds that the set is empty."""
+
+    def make(ivars, indices, cmp, wanted, status):
+        def impl(ivars, indices, cmp, wanted, status):
+            if not allowed(WAIT, ivars, 0, 0, ivars.size):
+                return nothing
+            result = look(ivars, indices, cmp, wanted, status)
+            if result == nothing and not empty(ivars, status):
+                while result == nothing:
+                    result = look(ivars, indices, cmp, wanted, status)
+            return result
+
+        return impl
+
+    return make
+
+
+device(wait_until_any)(_until(test_any, -1))
+device(wait_until_some)(_until(test_some, 0))
+
+
+def _check(routine: str, ivars: Any, wanted: Any, status: Any) -> None:
+    if routine.startswith("wait"):
+        type_checks.may_wait(routine)
+    type_checks.array(routine, "ivars", ivars, WAIT_TYPES)
+    require(ivars.ndim == 1, f"{routine}: ivars has {ivars.ndim} dimensions; pass a 1-D array or slice")
+    if "_vector" in routine:
+        type_checks.array(routine, "cmp_values", wanted, WAIT_TYPES)
+        words = f"ivars has dtype {ivars.dtype} and cmp_values has dtype {wanted.dtype}; they must be equal"
+        require(wanted.dtype == ivars.dtype, words)
+    else:
+        type_checks.value(routine, "cmp_value", wanted, ivars.dtype)
+    if not type_checks.absent(status):
+        type_checks.array(routine, "status", status, STATUS_TYPES)
+
+
+def _check_some(routine: str, ivars: Any, indices: Any, wanted: Any, status: Any) -> None:
+    _check(routine, ivars, wanted, status)
+    type_checks.array(routine, "indices", indices, STANDARD)
+
+
+def _by_group(look: Any, is_all: bool) -> Any:
+    """Make the form of ``look`` for a group: one work-item looks, as others could see other values."""
+
+    @device_func
+    def result(total):
+        return total
+
+    @device_func
+    def truth(total):
+        return total != 0
+
+    convert = truth if is_all else result
+
+    def by_group(ivars, indices, cmp, wanted, status, group):
+        """Look as a group."""
+
+    @device(by_group)
+    def _impl(ivars, indices, cmp, wanted, status, group):
+        def impl(ivars, indices, cmp, wanted, status, group):
+            kapi.group_barrier(group)
+            found = 0
+            if group_rank() == 0:
+                found = int(look(ivars, indices, cmp, wanted, status))
+            decided = group_sum(found)
+            kapi.group_barrier(group)
+            return convert(decided)
+
+        return impl
+
+    return by_group
+
+
+def _register(name: str, look: Any) -> None:
+    """Register the four forms of a routine for all or any."""
+    group_look = _by_group(look, name.endswith("all"))
+    vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
+
+    @device(getattr(wait_sets, name))
+    def _scalar(ivars, cmp, cmp_value, status=None):
+        _check(name, ivars, cmp_value, status)
+        return lambda ivars, cmp, cmp_value, status=None: look(ivars, None, cmp, cmp_value, status)
+
+    @device(getattr(wait_sets, vector))
+    def _vector(ivars, cmp, cmp_values, status=None):
+        _check(vector, ivars, cmp_values, status)
+        return lambda ivars, cmp, cmp_values, status=None: look(ivars, None, cmp, cmp_values, status)
+
+    @device(getattr(wait_sets, work_group))
+    def _scalar_group(ivars, cmp, cmp_value, group, status=None):
+        _check(work_group, ivars, cmp_value, status)
+        return lambda ivars, cmp, cmp_value, group, status=None: group_look(ivars, None, cmp, cmp_value, status, group)
+
+    @device(getattr(wait_sets, vector_group))
+    def _vector_group(ivars, cmp, cmp_values, group, status=None):
+        _check(vector_group, ivars, cmp_values, status)
+        return lambda ivars, cmp, cmp_values, group, status=None: group_look(
+            ivars, None, cmp, cmp_values, status, group
+        )
+
+
+def _register_some(name: str, look: Any) -> None:
+    """Register the four forms of a routine for some."""
+    group_look = _by_group(look, False)
+    vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
+
+    @device(getattr(wait_sets, name))
+    def _scalar(ivars, indices, cmp, cmp_value, status=None):
+        _check_some(name, ivars, indices, cmp_value, status)
+        return lambda ivars, indices, cmp, cmp_value, status=None: look(ivars, indices, cmp, cmp_value, status)
+
+    @device(getattr(wait_sets, vector))
+    def _vector(ivars, indices, cmp, cmp_values, status=None):
+        _check_some(vector, ivars, indices, cmp_values, status)
+        return lambda ivars, indices, cmp, cmp_values, status=None: look(ivars, indices, cmp, cmp_values, status)
+
+    @device(getattr(wait_sets, work_group))
+    def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None):
+        _check_some(work_group, ivars, indices, cmp_value, status)
+        return lambda ivars, indices, cmp, cmp_value, group, status=None: group_look(
+            ivars, indices, cmp, cmp_value, status, group
+        )
+
+    @device(getattr(wait_sets, vector_group))
+    def _vector_group(ivars, indices, cmp, cmp_values, group, status=None):
+        _check_some(vector_group, ivars, indices, cmp_values, status)
+        return lambda ivars, indices, cmp, cmp_values, group, status=None: group_look(
+            ivars, indices, cmp, cmp_values, status, group
+        )
+
+
+for _look in (test_all, test_any, wait_until_all, wait_until_any):
+    _register(_look.__name__, _look)
+for _look in (test_some, wait_until_some):
+    _register_some(_look.__name__, _look)
