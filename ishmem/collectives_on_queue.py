@@ -22,7 +22,7 @@ from ishmem import collectives, reductions, teams
 from ishmem.collective import fallback
 from ishmem.on_queue import Depends, Queue
 from ishmem.runtime import job
-from ishmem.runtime.queue_workers import Events, Lane, events_of
+from ishmem.runtime.queue_workers import Events, QueueWorker, events_of
 from ishmem.teams import TEAM_WORLD, Team
 
 if TYPE_CHECKING:
@@ -255,27 +255,27 @@ def _call(
     **arguments: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
     this, group = job.current(), teams.find(team)
-    lane, twin = this.lanes.of(None), group.twin()
+    worker, twin = this.queue_workers.of(None), group.twin()
     facts = {name: value for name, value in arguments.items() if name in ("root", "nelems", "dst", "sst")}
     host = getattr(collectives, routine, None) or getattr(reductions, routine)
     try:
-        events, lane = events_of(depends), this.lanes.of(queue)
+        events, worker = events_of(depends), this.queue_workers.of(queue)
         fallback.checked(routine, group, dest, source, **facts, lists=lists)
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
-        _submit(this, group, lane, [], lambda: fallback.tell_refusal(routine, twin, refusal), None)
+        _submit(this, group, worker, [], lambda: fallback.tell_refusal(routine, twin, refusal), None)
         raise
-    action, problem = functools.partial(host, dest, source, **arguments, team=twin), lane.take_problem()
-    event = _submit(this, group, lane, events, action, (dest, source))
+    action, problem = functools.partial(host, dest, source, **arguments, team=twin), worker.take_problem()
+    event = _submit(this, group, worker, events, action, (dest, source))
     if problem:
         raise problem
     return event
 
 
 def _submit(
-    this: job.Job, group: Team, lane: Lane, events: Events, action: Callable[[], None], keep: Any
+    this: job.Job, group: Team, worker: QueueWorker, events: Events, action: Callable[[], None], keep: Any
 ) -> dpctl.SyclEvent:
     def submit(before: Events) -> dpctl.SyclEvent:
-        return lane.step(before, action, keep=keep, collective=True)
+        return worker.step(before, action, keep=keep, collective=True)
 
-    return this.lanes.in_turn(group.handle, events, submit)
+    return this.queue_workers.in_turn(group.handle, events, submit)

@@ -16,6 +16,7 @@ all the same, so that nothing hangs, and the next on-queue call on the queue rai
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
@@ -29,7 +30,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.runtime import blocks, check, job
 from ishmem.runtime.heap import UsmRange
-from ishmem.runtime.queue_workers import Events, Lane, events_of, in_slices
+from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slices
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -59,7 +60,7 @@ def put_on_queue(
 
     Source: ishmemx_put_on_queue.
     """
-    return _transfer("put_on_queue", dest, source, pe, nelems, True, _lane(sycl_queue), events_of(depends))
+    return _transfer("put_on_queue", dest, source, pe, nelems, True, _worker(sycl_queue), events_of(depends))
 
 
 def get_on_queue(
@@ -69,7 +70,7 @@ def get_on_queue(
 
     Source: ishmemx_get_on_queue.
     """
-    return _transfer("get_on_queue", dest, source, pe, nelems, False, _lane(sycl_queue), events_of(depends))
+    return _transfer("get_on_queue", dest, source, pe, nelems, False, _worker(sycl_queue), events_of(depends))
 
 
 def put_nbi_on_queue(
@@ -101,7 +102,7 @@ def iput_on_queue(
     Source: ishmemx_iput_on_queue.
     """
     arguments = (dest, source, dst, sst, 1, nelems, pe)
-    return _strided("iput_on_queue", arguments, True, _lane(sycl_queue), events_of(depends))
+    return _strided("iput_on_queue", arguments, True, _worker(sycl_queue), events_of(depends))
 
 
 def iget_on_queue(
@@ -113,7 +114,7 @@ def iget_on_queue(
     Source: ishmemx_iget_on_queue.
     """
     arguments = (dest, source, dst, sst, 1, nelems, pe)
-    return _strided("iget_on_queue", arguments, False, _lane(sycl_queue), events_of(depends))
+    return _strided("iget_on_queue", arguments, False, _worker(sycl_queue), events_of(depends))
 
 
 def ibput_on_queue(
@@ -125,7 +126,7 @@ def ibput_on_queue(
     Source: ishmemx_ibput_on_queue.
     """
     arguments = (dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibput_on_queue", arguments, True, _lane(sycl_queue), events_of(depends))
+    return _strided("ibput_on_queue", arguments, True, _worker(sycl_queue), events_of(depends))
 
 
 def ibget_on_queue(
@@ -137,7 +138,7 @@ def ibget_on_queue(
     Source: ishmemx_ibget_on_queue.
     """
     arguments = (dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibget_on_queue", arguments, False, _lane(sycl_queue), events_of(depends))
+    return _strided("ibget_on_queue", arguments, False, _worker(sycl_queue), events_of(depends))
 
 
 def put_signal_on_queue(
@@ -148,12 +149,12 @@ def put_signal_on_queue(
 
     Source: ishmemx_put_signal_on_queue.
     """
-    lane, events = _lane(sycl_queue), events_of(depends)
+    worker, events = _worker(sycl_queue), events_of(depends)
     signals.check_signal("put_signal_on_queue", sig_addr, signal, sig_op, pe, index)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
-    with lane.together():
-        _transfer("put_signal_on_queue", dest, source, pe, nelems, True, lane, events)
-        return lane.step([], lambda: update(sig_addr, signal, pe, index))
+    with worker.together():
+        _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
+        return worker.step([], lambda: update(sig_addr, signal, pe, index))
 
 
 def put_signal_nbi_on_queue(
@@ -172,7 +173,7 @@ def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
 
     Source: ishmemx_quiet_on_queue.
     """
-    return _lane(sycl_queue).step(events_of(depends), order.quiet)
+    return _worker(sycl_queue).step(events_of(depends), order.quiet)
 
 
 def wait_until_on_queue(
@@ -183,8 +184,8 @@ def wait_until_on_queue(
     Source: ishmemx_wait_until_on_queue.
     """
     wait.test(ivar, cmp, cmp_value, index)  # checks the arguments
-    lane, events = _lane(sycl_queue), events_of(depends)
-    return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, lane, events)
+    worker, events = _worker(sycl_queue), events_of(depends)
+    return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
 
 
 def wait_until_all_on_queue(
@@ -263,7 +264,7 @@ def signal_wait_until_on_queue(
     wait.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
     return _wait(
         lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout),
-        _required(ret), _lane(sycl_queue), events_of(depends),
+        _required(ret), _worker(sycl_queue), events_of(depends),
     )  # fmt: skip
 
 
@@ -304,19 +305,19 @@ def team_sync_on_queue(team: Team | int, sycl_queue: Queue = None, depends: Depe
     return _collective("team_sync", member.handle, sycl_queue, depends)
 
 
-def _lane(queue: Queue) -> Lane:
-    return job.current().lanes.of(queue)
+def _worker(queue: Queue) -> QueueWorker:
+    return job.current().queue_workers.of(queue)
 
 
-def _bytes_at(lane: Lane, address: int, nbytes: int, device: bool) -> Any:
+def _bytes_at(worker: QueueWorker, address: int, nbytes: int, device: bool) -> Any:
     """Return memory in a form that dpctl copies from and to."""
     if device:
-        return UsmRange(address, nbytes, lane.queue).memory()
+        return UsmRange(address, nbytes, worker.queue).memory()
     return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
 
 
 def _transfer(
-    routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, lane: Lane, events: Events
+    routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
     number = check.pe(pe)
     to = check.view(dest, "dest", routine=routine)
@@ -324,55 +325,58 @@ def _transfer(
         source = rma.as_element(dest, source)
     origin = check.view(source, "source", routine=routine)
     if not (to.order and origin.order):
-        return _transfer_views(routine, blocks.split(dest, source, nelems), number, is_put, lane, events)
+        return _transfer_views(routine, blocks.split(dest, source, nelems), number, is_put, worker, events)
     address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
     if not nbytes:
-        return lane.nothing(events)
+        return worker.nothing(events)
     if not job.current().heap.reaches(number):
         move = rma.put if is_put else rma.get
-        return lane.step(events, lambda: move(dest, source, number, nelems), keep=(dest, source))
-    target = _bytes_at(lane, address if is_put else to.address, nbytes, to.device)
-    start = _bytes_at(lane, origin.address if is_put else address, nbytes, origin.device)
-    return lane.submit(events, lambda before: lane.queue.memcpy_async(target, start, nbytes, before), (dest, source))
+        return worker.step(events, lambda: move(dest, source, number, nelems), keep=(dest, source))
+    target = _bytes_at(worker, address if is_put else to.address, nbytes, to.device)
+    start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
+    copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
+    return worker.submit(events, copy, (dest, source))
 
 
 def _transfer_views(
-    routine: str, parts: Any, pe: int, is_put: bool, lane: Lane, events: Events
+    routine: str, parts: Any, pe: int, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
-    with lane.together():
-        event = lane.nothing(events)
+    with worker.together():
+        event = worker.nothing(events)
         for part in list(parts):
-            event = _strided(routine, (*part, pe), is_put, lane, [])
+            event = _strided(routine, (*part, pe), is_put, worker, [])
         return event
 
 
-def _strided(routine: str, arguments: tuple[Any, ...], is_put: bool, lane: Lane, events: Events) -> dpctl.SyclEvent:
+def _strided(
+    routine: str, arguments: tuple[Any, ...], is_put: bool, worker: QueueWorker, events: Events
+) -> dpctl.SyclEvent:
     plan = strided.plan_blocks(routine, *(*arguments, is_put))
     dest, source = arguments[:2]
     to, origin = check.view(dest, "dest"), check.view(source, "source")
     if not plan.count or not plan.nbytes:
-        return lane.nothing(events)
+        return worker.nothing(events)
     if not to.device and plan.to_step != plan.nbytes and plan.count > 1:
         raise ValueError(f"{routine}: dest is in host memory, where on-queue forms leave no gaps; dst must be the size "
                          "of a block, or dest an array on the device")  # fmt: skip
     if not job.current().heap.reaches(check.pe(arguments[-1])):
-        return lane.step(events, lambda: strided.run(routine, *(*arguments, is_put)), keep=(dest, source))
+        return worker.step(events, lambda: strided.run(routine, *(*arguments, is_put)), keep=(dest, source))
     kept: list[Any] = [dest, source]
-    return lane.submit(events, lambda before: _Blocks(lane, plan, to.dtype, kept).copy(to, origin, before), kept)
+    return worker.submit(events, lambda before: _Blocks(worker, plan, to.dtype, kept).copy(to, origin, before), kept)
 
 
 class _Blocks:
     """A strided copy of blocks on a queue."""
 
-    def __init__(self, lane: Lane, plan: strided.Plan, dtype: str, kept: list[Any]) -> None:
-        self.lane, self.plan, self.dtype, self.kept = lane, plan, np.dtype(dtype), kept
+    def __init__(self, worker: QueueWorker, plan: strided.Plan, dtype: str, kept: list[Any]) -> None:
+        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(dtype), kept
         self.packed = plan.nbytes * plan.count
 
     def copy(self, to: check.View, origin: check.View, before: Events) -> dpctl.SyclEvent:
         """Copy; through memory of its own where an end is in host memory or the two overlap."""
         plan = self.plan
         reach = (plan.count - 1) * plan.from_step + plan.nbytes
-        source = _bytes_at(self.lane, plan.origin, reach, origin.device)
+        source = _bytes_at(self.worker, plan.origin, reach, origin.device)
         if not origin.device:
             source, before = self._staged(source, reach, before)
         if not to.device or self._overlap(reach):
@@ -382,9 +386,9 @@ class _Blocks:
         else:
             step = plan.from_step
         if not to.device:
-            target = _bytes_at(self.lane, plan.to, self.packed, False)
-            return self.lane.queue.memcpy_async(target, source, self.packed, before)
-        target = _bytes_at(self.lane, plan.to, (plan.count - 1) * plan.to_step + plan.nbytes, True)
+            target = _bytes_at(self.worker, plan.to, self.packed, False)
+            return self.worker.queue.memcpy_async(target, source, self.packed, before)
+        target = _bytes_at(self.worker, plan.to, (plan.count - 1) * plan.to_step + plan.nbytes, True)
         return self._move(target, plan.to_step, source, step, before)
 
     def _overlap(self, reach: int) -> bool:
@@ -393,17 +397,17 @@ class _Blocks:
         return plan.to < plan.origin + reach and plan.origin < to_end
 
     def _memory(self, nbytes: int) -> Any:
-        self.kept.append(dpctl.memory.MemoryUSMDevice(nbytes, queue=self.lane.queue))
+        self.kept.append(dpctl.memory.MemoryUSMDevice(nbytes, queue=self.worker.queue))
         return self.kept[-1]
 
     def _staged(self, source: Any, reach: int, before: Events) -> tuple[Any, Events]:
         memory = self._memory(reach)
-        return memory, [self.lane.queue.memcpy_async(memory, source, reach, before)]
+        return memory, [self.worker.queue.memcpy_async(memory, source, reach, before)]
 
     def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
         arrays = [self._array(memory, step) for memory, step in ((target, to_step), (source, from_step))]
         _done, event = _tensor_impl._copy_usm_ndarray_into_usm_ndarray(
-            src=arrays[1], dst=arrays[0], sycl_queue=self.lane.queue, depends=before
+            src=arrays[1], dst=arrays[0], sycl_queue=self.worker.queue, depends=before
         )
         return event
 
@@ -413,27 +417,27 @@ class _Blocks:
         return dpctl.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
 
 
-def _wait(wait: Callable[[float], Any], ret: Any, lane: Lane, events: Events) -> dpctl.SyclEvent:
+def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
     """Let the host wait; the value that the wait returns goes to ``ret``, unless that is ``None``."""
     value = np.zeros(8, np.uint8)
     to = None if ret is None else _result_view(ret)
-    to_device = (_bytes_at(lane, to.address, 8, True), value) if to and to.device else None
+    to_device = (_bytes_at(worker, to.address, 8, True), value) if to and to.device else None
 
     def action() -> None:
-        found = in_slices(lane, wait)
+        found = in_slices(worker, wait)
         if to is not None:
             value[:] = np.frombuffer(np.array(found & (2**64 - 1), np.uint64).tobytes(), np.uint8)
         if to is not None and not to.device:
             ctypes.memmove(to.address, value.ctypes.data, 8)
 
-    return lane.step(events, action, to_device, keep=ret)
+    return worker.step(events, action, to_device, keep=ret)
 
 
 def _wait_set(
     which: str, ivars: Any, cmp: Any, cmp_values: Any, ret: Any, queue: Queue, depends: Depends, status: Any,
     indices: Any = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    lane, events = _lane(queue), events_of(depends)
+    worker, events = _worker(queue), events_of(depends)
     vector = "_vector" if which.endswith("_vector") else ""
     getattr(wait_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
     result = None if which.startswith("all") else _required(ret)
@@ -442,7 +446,7 @@ def _wait_set(
         _check_indices(indices, ivars)
         arguments = (ivars, indices, cmp, cmp_values)
     routine = getattr(wait_sets, f"wait_until_{which}")
-    return _wait(lambda timeout: routine(*arguments, status, timeout), result, lane, events)
+    return _wait(lambda timeout: routine(*arguments, status, timeout), result, worker, events)
 
 
 def _check_indices(indices: Any, ivars: Any) -> None:
@@ -470,27 +474,27 @@ def _result_view(ret: Any) -> check.View:
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     if reason := job.current().no_waits:
         raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
-    lanes = job.current().lanes
+    workers = job.current().queue_workers
     try:
-        lane, events = lanes.of(queue), events_of(depends)
+        worker, events = workers.of(queue), events_of(depends)
     except Exception:
-        _submit_collective(name, team, lanes.of(None), [])  # the other PEs' kernels wait for it
+        _submit_collective(name, team, workers.of(None), [])  # the other PEs' kernels wait for it
         raise
-    problem = lane.take_problem()
-    event = _submit_collective(name, team, lane, events)
+    problem = worker.take_problem()
+    event = _submit_collective(name, team, worker, events)
     if problem:
         raise problem
     return event
 
 
-def _submit_collective(name: str, team: int, lane: Lane, events: Events) -> dpctl.SyclEvent:
+def _submit_collective(name: str, team: int, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
     from ishmem.kernels.on_queue import launch
 
-    lanes = job.current().lanes
+    workers = job.current().queue_workers
 
     def submit(before: Events) -> dpctl.SyclEvent:
-        with lane.together():
-            ready = lane.nothing(before, collective=True)
-            return lane.nothing([launch(name, team, lanes.anchor, ready)], collective=True)
+        with worker.together():
+            ready = worker.nothing(before, collective=True)
+            return worker.nothing([launch(name, team, workers.anchor, ready)], collective=True)
 
-    return lanes.in_turn(team, events, submit)
+    return workers.in_turn(team, events, submit)

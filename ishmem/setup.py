@@ -18,7 +18,7 @@ from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateErr
 from ishmem.environment import stack
 from ishmem.runtime import check, job, kernel_loading, long_waits
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
-from ishmem.runtime.status_board import Board, State
+from ishmem.runtime.status_board import PeState, StatusBoard
 
 if TYPE_CHECKING:
     import dpctl
@@ -27,7 +27,7 @@ log = logging.getLogger("ishmem")
 T = TypeVar("T")
 
 
-class Place(NamedTuple):
+class Membership(NamedTuple):
     """Which PE of which job this process is."""
 
     job: str
@@ -83,9 +83,9 @@ def init(
 
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
-    place = _place(settings, comm, uid, rank, nranks)
-    settings_module.start_logging(settings, place.pe, place.n_pes)
-    _start(place, settings, size, device)
+    member = _membership(settings, comm, uid, rank, nranks)
+    settings_module.start_logging(settings, member.pe, member.n_pes)
+    _start(member, settings, size, device)
     return Session()
 
 
@@ -130,40 +130,40 @@ def _size(heap_size: int | str) -> int:
         raise ValueError(f"heap_size is {heap_size!r}; allowed are bytes, or text such as '512M' or '1G'") from None
 
 
-def _place(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Place:
+def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     if comm is not None:
         token = comm.bcast(secrets.token_hex(16) if comm.Get_rank() == 0 else None, root=0)
-        return Place(token, comm.Get_rank(), comm.Get_size())
+        return Membership(token, comm.Get_rank(), comm.Get_size())
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
-        return Place(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
+        return Membership(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a program that a PE has started
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
-        return Place(settings.job, settings.pe, settings.npes)
-    return Place(secrets.token_hex(16), 0, 1)
+        return Membership(settings.job, settings.pe, settings.npes)
+    return Membership(secrets.token_hex(16), 0, 1)
 
 
-def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
-    this = job.Job(place.pe, place.n_pes, settings)
-    board = _board(place, settings)
+def _start(member: Membership, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
+    this = job.Job(member.pe, member.n_pes, settings)
+    board = _board(member, settings)
     try:
         stack.load()
         from ishmem.ipc.exchange import Links
         from ishmem.runtime.heap import SymmetricHeap
 
-        this.links = Links.connect(*place, settings.init_timeout, this.on_lost, this.on_left, board)
+        this.links = Links.connect(*member, settings.init_timeout, this.on_lost, this.on_left, board)
         this.links.on_exit = end_process
-        this.heap = _together(this, lambda: SymmetricHeap(_queue(device, place), size, place.pe, place.n_pes))
+        this.heap = _together(this, lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes))
         exports = this.heap.exchange(this.links)
         this.processes, this.board = prepare_exit(this.links, board)
-        this.waits = long_waits.Waits(this, settings.timeout)
+        this.waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
-            board[place.pe].state = State.FAILED
+            board[member.pe].state = PeState.FAILED
         for opened in (getattr(this, name, None) for name in ("waits", "links")):
             if opened:
                 opened.close()
@@ -174,13 +174,13 @@ def _start(place: Place, settings: Any, size: int, device: str | dpctl.SyclDevic
     atexit.register(_at_exit)
 
 
-def _board(place: Place, settings: Any) -> Board | None:
+def _board(member: Membership, settings: Any) -> StatusBoard | None:
     """Return the board that ishmrun has made, or PE 0 makes; the other PEs get that one from it."""
-    board = Board.find(settings.board, place.n_pes) if place.job == settings.job else None
-    if board is None and place.pe == 0:
-        board = Board.make(place.n_pes)
+    board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
+    if board is None and member.pe == 0:
+        board = StatusBoard.make(member.n_pes)
     if board:
-        board.join(place.pe, callsite.describe(callsite.of_frame(sys._getframe())))
+        board.join(member.pe, callsite.describe(callsite.of_frame(sys._getframe())))
     return board
 
 
@@ -188,14 +188,14 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from ishmem.active_sets import ActiveSets
     from ishmem.runtime import device_sharing
     from ishmem.runtime.copy_engine import CopyEngine
-    from ishmem.runtime.queue_workers import Lanes
+    from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
 
     this.heap.attach(exports, this.settings)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
-    this.lanes = Lanes(this.heap)
+    this.queue_workers = QueueWorkers(this.heap)
     this.statics = Statics()
     this.active_sets = ActiveSets()
     kernel_loading.start(this)
@@ -217,7 +217,7 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
     return result
 
 
-def _queue(device: str | dpctl.SyclDevice | None, place: Place) -> dpctl.SyclQueue:
+def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.SyclQueue:
     import dpctl
     import dpctl.tensor
 
@@ -228,7 +228,7 @@ def _queue(device: str | dpctl.SyclDevice | None, place: Place) -> dpctl.SyclQue
                 "no Level Zero GPU is visible to SYCL; check ONEAPI_DEVICE_SELECTOR "
                 f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}) and ISHMEM_DEVICE"
             )
-        device = gpus[place.pe % len(gpus)]
+        device = gpus[member.pe % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
     # The queue that dpnp uses for this device, so that arrays on and off the heap mix in kernels.
     return dpctl.tensor.Device.create_device(chosen).sycl_queue
@@ -252,7 +252,7 @@ def finalize() -> None:
     leaks = _leaks(this)
     try:
         with long_waits.patience(this, lambda: ", for what is on queues") as look:
-            this.lanes.drain(look)
+            this.queue_workers.drain(look)
         this.default_engine.quiet()
         this.raise_problems()
     except LevelZeroError:
@@ -271,21 +271,21 @@ def finalize() -> None:
 
 
 def _leave(this: job.Job) -> None:
-    _core.say_farewell()
-    state = State.ABANDONED
+    _core.publish_barriers_begun()
+    state = PeState.ABANDONED
     try:
         with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
             this.links.leave(None, look)
-        state = State.LEFT
+        state = PeState.LEFT
     finally:
         _close(this, state)
 
 
-def _close(this: job.Job, state: State) -> None:
+def _close(this: job.Job, state: PeState) -> None:
     atexit.unregister(_at_exit)
     this.waits.close()
     this.board[this.pe].state = state
-    drained = this.lanes.close()
+    drained = this.queue_workers.close()
     for context in list(this.contexts):
         context.close()
     job.finish()
@@ -304,7 +304,7 @@ def _leaks(this: job.Job) -> str:
 def abandon() -> None:
     """Leave at once, without waiting for the other PEs; they are told that this PE is lost."""
     if job.running():
-        _close(job.current(), State.ABANDONED)
+        _close(job.current(), PeState.ABANDONED)
 
 
 def _at_exit() -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class State:
+class CompileOptions:
     """What decides which code a kernel becomes; it is in the key of a kernel that is kept.
 
     Attributes:
@@ -26,7 +26,7 @@ class State:
     no_waits: str = ""
 
 
-class Process(NamedTuple):
+class ProcessConstants(NamedTuple):
     """Constants that differ from process to process; a kernel that is kept gets those of the one that loads it.
 
     Device code takes them from the functions of these names in `kernels.constants` only. What is no number or size is a
@@ -39,8 +39,8 @@ class Process(NamedTuple):
     teams: int
     sync: int
     sync_bytes: int
-    meetings: int
-    meeting_bytes: int
+    rendezvous: int
+    rendezvous_bytes: int
     turn: int
     violation: int
     proxy: int
@@ -50,10 +50,10 @@ class Process(NamedTuple):
     end: int
 
     @classmethod
-    def of(cls, heap: int, size: int, pe: int, layout: Layout) -> Process:
+    def of(cls, heap: int, size: int, pe: int, layout: Layout) -> ProcessConstants:
         """Return the constants of a PE whose heap has an address and a size."""
         offsets = {
-            "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "meetings": layout.meeting(0),
+            "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
             "routes": layout.routes, "user": layout.size, "end": size,
         }  # fmt: skip
@@ -61,18 +61,18 @@ class Process(NamedTuple):
             my_pe=pe,
             n_pes=layout.n_pes,
             sync_bytes=layout.sync_bytes,
-            meeting_bytes=layout.meeting_bytes,
+            rendezvous_bytes=layout.rendezvous_bytes,
             **{name: heap + offset for name, offset in offsets.items()},
         )
 
 
-_bound: tuple[State, Process] | None = None
+_bound: tuple[CompileOptions, ProcessConstants] | None = None
 
 
-def bind(state: State, process: Process) -> None:
+def bind(options: CompileOptions, process: ProcessConstants) -> None:
     """Set the constants of kernels that are compiled from now on."""
     global _bound
-    _bound = (state, process)
+    _bound = (options, process)
 
 
 def unbind() -> None:
@@ -81,7 +81,7 @@ def unbind() -> None:
     _bound = None
 
 
-def current() -> State:
+def options() -> CompileOptions:
     """Return what to compile with.
 
     Raises:
@@ -90,7 +90,7 @@ def current() -> State:
     return _needed()[0]
 
 
-def process() -> Process:
+def process() -> ProcessConstants:
     """Return what differs from process to process.
 
     Raises:
@@ -99,12 +99,12 @@ def process() -> Process:
     return _needed()[1]
 
 
-def bound() -> tuple[State, Process] | None:
+def bound() -> tuple[CompileOptions, ProcessConstants] | None:
     """Return what was bound, or ``None`` outside a job."""
     return _bound
 
 
-def _needed() -> tuple[State, Process]:
+def _needed() -> tuple[CompileOptions, ProcessConstants]:
     if _bound is None:
         raise TypingError("a kernel that uses ishmem was compiled outside ishmem.init() to ishmem.finalize()")
     return _bound

@@ -223,14 +223,15 @@ def _settings() -> tuple[Any, ...]:
 
 def _job() -> str:
     try:
-        return repr(binding.current())
+        return repr(binding.options())
     except TypingError as error:
         raise NoKeyError(str(error)) from None
 
 
 def _sources() -> str:
-    """Hash the sources of ishmem; done when this is imported, as they may be edited while the process runs."""
-    folders = (Path(ishmem.__file__).parent, Path(__file__).parent)
+    """Hash the sources that kernels are made of; done at import, as they may be edited while the process runs."""
+    package = Path(ishmem.__file__).parent
+    folders = (package, package / "common", Path(__file__).parent)
     files = sorted(path for folder in folders for path in folder.glob("*.py"))
     return _digest([(path.name, path.read_bytes()) for path in files])
 

@@ -10,7 +10,7 @@ from ishmem.common.violations import call_word
 
 from . import type_checks
 from .intrinsics import both, device, number_or
-from .rendezvous import Route
+from .rendezvous import Flow
 from .runtime_checks import number
 
 
@@ -31,21 +31,21 @@ def _check(
 
 
 def register(
-    name: str, module: ModuleType, do: Any, sample: Any, types: tuple[str, ...], options: tuple[str, ...], route: Route
+    name: str, module: ModuleType, do: Any, sample: Any, types: tuple[str, ...], options: tuple[str, ...], flow: Flow
 ) -> None:
     """Register the forms of a routine.
 
     Args:
         name: Its name, in ``module`` of the host.
-        do: What they call: ``do(sample, word, arrays, nelems, steps, route, group, team)``, where all but the first
+        do: What they call: ``do(sample, word, arrays, nelems, steps, flow, group, team)``, where all but the first
             are arguments of ``ishmem.kernels.rendezvous.enter``.
         sample: An intrinsic that makes the first of these from ``dest``.
         types: The dtypes it takes.
         options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.
-        route: Who sends what to whom.
+        flow: Who sends what to whom.
     """
     routine = number(name)
-    flow: Any = tuple(map(int, route))  # numbers, for kernels
+    flow: Any = tuple(map(int, flow))  # numbers, for kernels
 
     check = functools.partial(_check, name, routine, types)
 

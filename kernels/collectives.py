@@ -6,7 +6,7 @@ Exactly one work-item of each PE calls; the ``_work_group`` forms are called by 
 from __future__ import annotations
 
 from ishmem import collectives
-from ishmem.common.layout import MEETING_SLOT
+from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import call_word
 
@@ -15,7 +15,7 @@ from .collective_forms import register
 from .copy import copy_bytes
 from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
 from .proxy import complete
-from .rendezvous import PAYLOAD, ROOM, SHARE, Route, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
+from .rendezvous import PAYLOAD, ROOM, SHARE, Flow, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
 from .runtime_checks import holds, number
 from .spec_constants import pe_count, this_pe
 from .strided import copy_steps, move_steps
@@ -32,7 +32,7 @@ def synchronize(team, facts):
 
 @device(synchronize)
 def _synchronize(team, facts):
-    if not binding.current().check:
+    if not binding.options().check:
         return lambda team, facts: disseminate(team, facts)
     call = call_word(SYNC)
 
@@ -126,51 +126,51 @@ device(collectives.team_sync_work_group)(_team_sync_work_group)
 
 # ---- data
 
-ROUTES = {
-    "broadcast": Route(from_root=True),
-    "fcollect": Route(dest_blocks=True),
-    "alltoall": Route(source_blocks=True, dest_blocks=True),
-    "alltoalls": Route(source_blocks=True, dest_blocks=True),
-    "gather": Route(to_root=True, dest_blocks=True),
-    "scatter": Route(from_root=True, source_blocks=True),
+FLOWS = {
+    "broadcast": Flow(from_root=True),
+    "fcollect": Flow(dest_blocks=True),
+    "alltoall": Flow(source_blocks=True, dest_blocks=True),
+    "alltoalls": Flow(source_blocks=True, dest_blocks=True),
+    "gather": Flow(to_root=True, dest_blocks=True),
+    "scatter": Flow(from_root=True, source_blocks=True),
 }
 
 
 @compiled
-def exchange(sample, word, arrays, nelems, steps, route, group, team):
+def exchange(sample, word, arrays, nelems, steps, flow, group, team):
     """Do a call in which all blocks have one size."""
-    slots, count = enter(word, arrays, nelems, steps, route, group, team)
+    slots, count = enter(word, arrays, nelems, steps, flow, group, team)
     if slots > 0 and count * arrays[4] <= ROOM:
-        take(team_facts(team), slots, arrays[0], arrays[4], count, steps, route, group)
+        take(team_facts(team), slots, arrays[0], arrays[4], count, steps, flow, group)
         rally(group)
     elif slots > 0:
-        if route[0] and not route[2]:
+        if flow[0] and not flow[2]:
             spread(team_facts(team), arrays, count, steps[0], group)
         else:
-            move(team_facts(team), arrays, count, steps, route, group)
+            move(team_facts(team), arrays, count, steps, flow, group)
         leave(group, team)
     return min(slots, 0)
 
 
 @compiled
-def take(facts, slots, to, item, count, steps, route, group):
+def take(facts, slots, to, item, count, steps, flow, group):
     """Copy small blocks out of the slots."""
-    from_root, to_root, _source_blocks, dest_blocks, _vary = route
+    from_root, to_root, _source_blocks, dest_blocks, _vary = flow
     root, step, _from_step = steps
     if to_root and facts[3] != root:
         return
     for member in range(root if from_root else 0, root + 1 if from_root else facts[2]):
-        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * MEETING_SLOT + PAYLOAD
+        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * RENDEZVOUS_SLOT + PAYLOAD
         copy_steps(mine, theirs, step, 1, item, count, rank_in(group), size_of(group))
 
 
 @compiled
-def move(facts, arrays, count, steps, route, group):
+def move(facts, arrays, count, steps, flow, group):
     """Copy large blocks from array to array."""
     start, stride, size, me = facts
     to, _to_size, origin, _origin_size, item = arrays
     root, to_step, from_step = steps
-    from_root, to_root, source_blocks, dest_blocks, _vary = route
+    from_root, to_root, source_blocks, dest_blocks, _vary = flow
     rank, width = rank_in(group), size_of(group)
     if from_root:  # all fetch, at once
         origin += source_blocks * me * count * from_step * item
@@ -198,32 +198,32 @@ def spread(facts, arrays, count, root, group):
         move_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
-def concatenate(sample, word, arrays, nelems, steps, route, group, team):
+def concatenate(sample, word, arrays, nelems, steps, flow, group, team):
     """Do a call in which the block of each member has a size of its own; in kernels only."""
 
 
 @device(concatenate)
-def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
-    check = binding.current().check
+def _concatenate(sample, word, arrays, nelems, steps, flow, group, team):
+    check = binding.options().check
 
-    def impl(sample, word, arrays, nelems, steps, route, group, team):
-        slots, _count = enter(word, arrays, nelems, steps, route, group, team)
+    def impl(sample, word, arrays, nelems, steps, flow, group, team):
+        slots, _count = enter(word, arrays, nelems, steps, flow, group, team)
         if slots <= 0:
             return slots
         start, stride, size, me = team_facts(team)
         to, to_size, origin, _origin_size, item = arrays
         rank, width, place, large = rank_in(group), size_of(group), 0, False
         for member in range(size):
-            share = load_word(slots + member * MEETING_SLOT + SHARE)
+            share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
             place += share
             large = large or share * item > ROOM
         if check and not holds(word & 255, to, to_size, item, place):  # on all PEs: their arrays have one size
             return 0
         place = 0
         for member in range(size):
-            share = load_word(slots + member * MEETING_SLOT + SHARE)
+            share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
             if share * item <= ROOM:
-                copy_bytes(to + place * item, slots + member * MEETING_SLOT + PAYLOAD, share * item, rank, width)
+                copy_bytes(to + place * item, slots + member * RENDEZVOUS_SLOT + PAYLOAD, share * item, rank, width)
             elif member == me:
                 for other in range(size):
                     move_steps(1, start + other * stride, to + place * item, origin, 1, 1, item, share, rank, width)
@@ -237,7 +237,7 @@ def _concatenate(sample, word, arrays, nelems, steps, route, group, team):
     return impl
 
 
-for _name, _route in ROUTES.items():
-    _options = ("dst", "sst") if _name == "alltoalls" else ("root",) if _route.from_root or _route.to_root else ()
-    register(_name, collectives, exchange, nothing_of, RMA_TYPES, _options, _route)
-register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Route(dest_blocks=True, vary=True))
+for _name, _flow in FLOWS.items():
+    _options = ("dst", "sst") if _name == "alltoalls" else ("root",) if _flow.from_root or _flow.to_root else ()
+    register(_name, collectives, exchange, nothing_of, RMA_TYPES, _options, _flow)
+register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Flow(dest_blocks=True, vary=True))

@@ -99,7 +99,7 @@ def _register_route(host: Any, worst: Route) -> None:
 
     @device(host)
     def _route(pe):
-        if not binding.current().proxied:
+        if not binding.options().proxied:
             return lambda pe: True
         return lambda pe: peek(route_table() + 8 * pe) <= worst
 
@@ -110,7 +110,7 @@ _register_route(has_atomics, Route.DIRECT)
 
 @device(copy_far)
 def _copy_far(kind, pe, remote, local, nbytes):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda kind, pe, remote, local, nbytes: 0
 
     def impl(kind, pe, remote, local, nbytes):
@@ -125,7 +125,7 @@ def _copy_far(kind, pe, remote, local, nbytes):
 
 @device(move_far)
 def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
 
     def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
@@ -141,7 +141,7 @@ def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size
 
 @device(store_far)
 def _store_far(dest, value, pe, remote):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda dest, value, pe, remote: None
     what = STORE | itemsize(dest) << 16
 
@@ -161,7 +161,7 @@ def _load_far(source, pe, remote):
 
 @device(load_at)
 def _load_at(pe, address, like):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda pe, address, like: load(address + peer_delta(pe), like)
     return lambda pe, address, like: (
         load(address + peer_delta(pe), like) if reachable(pe) else load_far(like, pe, address)
@@ -170,7 +170,7 @@ def _load_at(pe, address, like):
 
 @device(store_at)
 def _store_at(pe, address, like, value):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
 
     def impl(pe, address, like, value):
@@ -201,7 +201,7 @@ def ask(what, like, pe, remote, value, cond):
 @device(ask)
 def _ask(what, like, pe, remote, value, cond):
     zero = element(like)(0)
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda what, like, pe, remote, value, cond: zero
 
     def impl(what, like, pe, remote, value, cond):
@@ -243,7 +243,7 @@ def _flush(pe):
 
 @device(complete)
 def _complete():
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda: fence()
 
     def impl():
@@ -261,14 +261,14 @@ def _complete():
 
 @device(settle)
 def _settle():
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda: None
     return lambda: complete()
 
 
 @device(store_flag)
 def _store_flag(pe, address, value):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda pe, address, value: atomic_store_word(address + peer_delta(pe), value)
     what = STORE | 8 << 16
 

@@ -126,7 +126,7 @@ def await_ticket(ticket):
 
 @device(await_ticket)
 def _await_ticket(ticket):
-    if not binding.current().proxied:
+    if not binding.options().proxied:
         return lambda ticket: None
 
     def impl(ticket):

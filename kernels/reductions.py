@@ -1,6 +1,6 @@
 """Reductions and scans inside kernels: the device forms of ``ishmem.reductions``.
 
-Called as those of ``ishmem.kernels.collectives``. Small arrays go with the meeting to all members, each of which
+Called as those of ``ishmem.kernels.collectives``. Small arrays go with the rendezvous to all members, each of which
 combines them. Of large ones each member combines a part, and writes the results to all. Elements are always combined
 in the order of the members, so that all have the same bits.
 """
@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ishmem import reductions
-from ishmem.common.layout import MEETING_SLOT
+from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
 from .intrinsics import compiled, device, load, rank_in, size_of, zero_of
 from .proxy import load_at, store_at
-from .rendezvous import PAYLOAD, ROOM, Route, enter, leave, part_of, rally
+from .rendezvous import PAYLOAD, ROOM, Flow, enter, leave, part_of, rally
 from .teams import team_facts
 
 # ``max`` and ``min`` are NaN where either operand is.
@@ -34,13 +34,13 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 def _make(work: Any) -> Any:
     """Make a reduction or scan of the function that combines elements of what lies in slots, or in arrays."""
 
-    def reduce(sample, word, arrays, nelems, steps, route, group, team):
+    def reduce(sample, word, arrays, nelems, steps, flow, group, team):
         """Do the call; in kernels only."""
 
     @device(reduce)
-    def _reduce(sample, word, arrays, nelems, steps, route, group, team):
-        def impl(sample, word, arrays, nelems, steps, route, group, team):
-            slots, count = enter(word, arrays, nelems, steps, route, group, team)
+    def _reduce(sample, word, arrays, nelems, steps, flow, group, team):
+        def impl(sample, word, arrays, nelems, steps, flow, group, team):
+            slots, count = enter(word, arrays, nelems, steps, flow, group, team)
             if slots > 0:
                 facts = team_facts(team)
                 small = count * arrays[4] <= ROOM
@@ -62,7 +62,7 @@ def _make(work: Any) -> Any:
 def value_of(slots, source, place, member, facts, sample):
     """Return what a member has at a place: in its slot, or where there are no slots, in its array."""
     if slots:
-        return load(slots + member * MEETING_SLOT + PAYLOAD + place, sample)
+        return load(slots + member * RENDEZVOUS_SLOT + PAYLOAD + place, sample)
     return load_at(facts[0] + member * facts[1], source + place, sample)
 
 
@@ -103,4 +103,4 @@ def _make_scan(inclusive: bool) -> Any:
 for _name, _types in REDUCTIONS.items():
     _word = _name.split("_")[0]
     _do = _make_reduction(OPERATORS[_word]) if _name.endswith("_reduce") else _make_scan(_name == "sum_inscan")
-    register(_name, reductions, _do, zero_of, _types, (), Route())
+    register(_name, reductions, _do, zero_of, _types, (), Flow())

@@ -1,7 +1,7 @@
 """How the members of a team enter and leave a collective call in a kernel.
 
 To enter, a member writes the number of the call into a slot of its own on every member, with what it calls and, of
-small blocks, the data, and waits until all have done so: a *meeting*. Meetings and barriers of a team are counted
+small blocks, the data, and waits until all have done so: a *rendezvous*. Rendezvous and barriers of a team are counted
 together, and each is passed only when all members have begun it. So who begins number ``s`` knows that all have ended
 ``s - 2``, and may write to the slots that it used. No PE is written to before it has entered, and with a barrier at
 the end none is read from or written to after it has left.
@@ -16,21 +16,21 @@ from typing import NamedTuple
 
 from numba_dpex import kernel_api as kapi
 
-from ishmem.common.layout import LINE, MEETING_SLOT, MeetingSlot, TeamRecord
+from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
 from .intrinsics import atomic_load_word, compiled, device, fence, group_rank, group_sum, load_word, rank_in, store_word
 from .proxy import complete, settle, store_at, store_flag
 from .runtime_checks import holds, report
-from .spec_constants import meeting_bytes, meeting_slots, sync_bytes, sync_lines, team_records
+from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
 from .strided import extent, move_steps
 from .teams import is_team, team_facts
 
-NUMBER, CALL, COUNT, SHARE, PAYLOAD = (MeetingSlot.at(field) for field in MeetingSlot._fields)
+NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 SEQUENCE = TeamRecord.at("sequence")
-ROOM = MEETING_SLOT - PAYLOAD
-"""Bytes of a block that goes with the meeting."""
+ROOM = RENDEZVOUS_SLOT - PAYLOAD
+"""Bytes of a block that goes with the rendezvous."""
 
 ALIGN = 64
 """Bytes of which the parts that members work on are multiples."""
@@ -39,7 +39,7 @@ REFUSED = -1
 """The call of a member whose arguments are not right."""
 
 
-class Route(NamedTuple):
+class Flow(NamedTuple):
     """Who sends which block to whom; integers in kernels."""
 
     from_root: bool = False  # only the root sends
@@ -73,7 +73,7 @@ def _rally(group):
 def _all_know(group, held):
     if type_checks.absent(group):
         return lambda group, held: held
-    check = binding.current().check
+    check = binding.options().check
 
     def impl(group, held):
         known = group_sum(held and group_rank() == 0) != 0 if check else True
@@ -89,7 +89,7 @@ def is_member(word, team):
 
 @compiled
 def begin(team):
-    """Return the number of the meeting or barrier of a team that this PE begins."""
+    """Return the number of the rendezvous or barrier of a team that this PE begins."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
     store_word(counter, number)
@@ -98,16 +98,16 @@ def begin(team):
 
 @compiled
 def slots_of(team, begun):
-    """Return the address of this PE's slots for the meeting to begin next, or for that begun."""
+    """Return the address of this PE's slots for the rendezvous to begin next, or for that begun."""
     number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
-    return meeting_slots() + meeting_bytes() * team + (number & 1) * (meeting_bytes() // 2)
+    return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
 
 
 def meet(facts, slots, number, call, count, share):
     """Enter a collective call: wait for all members, return whether all call the same; in kernels only."""
 
 
-def enter(word, arrays, nelems, steps, route, group, team):
+def enter(word, arrays, nelems, steps, flow, group, team):
     """Check and enter a collective call; in kernels only.
 
     Args:
@@ -115,7 +115,7 @@ def enter(word, arrays, nelems, steps, route, group, team):
         arrays: Address and number of elements of ``dest``, the same of ``source``, and bytes of an element.
         nelems: Elements of a block, or -1: what the arrays tell.
         steps: The root, and elements from one to the next in ``dest`` and in ``source``.
-        route: A `Route`.
+        flow: A `Flow`.
 
     Returns:
         The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
@@ -125,7 +125,7 @@ def enter(word, arrays, nelems, steps, route, group, team):
 
 @device(is_member)
 def _is_member(word, team):
-    if not binding.current().check:
+    if not binding.options().check:
         return lambda word, team: is_team(team)
 
     def impl(word, team):
@@ -139,20 +139,20 @@ def _is_member(word, team):
 
 @device(meet)
 def _meet(facts, slots, number, call, count, share):
-    check = binding.current().check
+    check = binding.options().check
 
     def impl(facts, slots, number, call, count, share):
         start, stride, size, me = facts
         for step in range(1, size + 1):
             member = me + step if me + step < size else me + step - size
-            pe, there = start + member * stride, slots + me * MEETING_SLOT
+            pe, there = start + member * stride, slots + me * RENDEZVOUS_SLOT
             store_at(pe, there + CALL, number, call)
             store_at(pe, there + COUNT, number, count)
             store_at(pe, there + SHARE, number, share)
             settle()
             store_flag(pe, there, number)
         for member in range(size):
-            while atomic_load_word(slots + member * MEETING_SLOT) < number:
+            while atomic_load_word(slots + member * RENDEZVOUS_SLOT) < number:
                 pass
         return all_call(facts, slots, call, count) if check else True
 
@@ -164,7 +164,7 @@ def all_call(facts, slots, call, count):
     """Return whether all members have entered the same call as this PE."""
     start, stride, size, _me = facts
     for member in range(size):
-        slot = slots + member * MEETING_SLOT
+        slot = slots + member * RENDEZVOUS_SLOT
         theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
         if theirs != call or number != count:
             report(call & 255, MISMATCH, start + member * stride, call, count, number, theirs)
@@ -187,17 +187,17 @@ def disseminate(team, facts):
 
 
 @compiled
-def post(facts, slots, origin, item, count, steps, route):
+def post(facts, slots, origin, item, count, steps, flow):
     """Write small blocks into the slots of those that they are for."""
     start, stride, size, me = facts
     root, _to_step, step = steps
-    from_root, to_root, source_blocks, _dest_blocks, _vary = route
+    from_root, to_root, source_blocks, _dest_blocks, _vary = flow
     if from_root and me != root:
         return
     for member in range(size):
         if not to_root or member == root:
             block = origin + source_blocks * member * count * step * item
-            to = slots + me * MEETING_SLOT + PAYLOAD
+            to = slots + me * RENDEZVOUS_SLOT + PAYLOAD
             move_steps(1, start + member * stride, to, block, 1, step, item, count, 0, 1)
 
 
@@ -210,11 +210,11 @@ def part_of(count, item, facts):
 
 
 @compiled
-def right(word, arrays, count, steps, route, size):
+def right(word, arrays, count, steps, flow, size):
     """Return whether the arguments of a call are right, and write down what is not."""
     dest, dest_size, source, source_size, item = arrays
     root, to_step, from_step = steps
-    from_root, to_root, source_blocks, dest_blocks, vary = route
+    from_root, to_root, source_blocks, dest_blocks, vary = flow
     routine = word & 255
     if (from_root or to_root) and (root < 0 or root >= size):
         report(routine, NO_ROOT, root, 0, 0, 0, size)
@@ -228,27 +228,27 @@ def right(word, arrays, count, steps, route, size):
 
 
 @device(enter)
-def _enter(word, arrays, nelems, steps, route, group, team):
-    check = binding.current().check
+def _enter(word, arrays, nelems, steps, flow, group, team):
+    check = binding.options().check
 
-    def impl(word, arrays, nelems, steps, route, group, team):
+    def impl(word, arrays, nelems, steps, flow, group, team):
         if not is_member(word, team):
             return -1, 0
         facts = team_facts(team)
-        from_root, _to_root, source_blocks, _dest_blocks, vary = route
+        from_root, _to_root, source_blocks, _dest_blocks, vary = flow
         _dest, dest_size, source, source_size, item = arrays
         count, agreed = nelems, True
         if nelems < 0:
             count = source_size if not source_blocks else dest_size if from_root else source_size // facts[2]
         call = word + (((steps[0] << 24) + (steps[1] << 12) + steps[2]) << 16)
-        if check and not right(word, arrays, count, steps, route, facts[2]):
+        if check and not right(word, arrays, count, steps, flow, facts[2]):
             call = REFUSED
         rally(group)
         if rank_in(group) == 0:
             slots = slots_of(team, 0)
             number = begin(team)
             if count * item <= ROOM and call != REFUSED:
-                post(facts, slots, source, item, count, steps, route)
+                post(facts, slots, source, item, count, steps, flow)
             agreed = meet(facts, slots, number, call, dest_size if vary else count, count)
         return slots_of(team, 1) if all_know(group, agreed) else 0, count
 

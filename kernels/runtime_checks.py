@@ -46,7 +46,7 @@ def report(routine, problem, pe, address, first, count, size):
 
 @device(allowed)
 def _allowed(routine, array, pe, first, count):
-    if not binding.current().check:
+    if not binding.options().check:
         return lambda routine, array, pe, first, count: True
 
     def impl(routine, array, pe, first, count):
@@ -67,7 +67,7 @@ def _allowed(routine, array, pe, first, count):
 
 @device(fits)
 def _fits(routine, array, count):
-    if not binding.current().check:
+    if not binding.options().check:
         return lambda routine, array, count: True
 
     def impl(routine, array, count):

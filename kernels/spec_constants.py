@@ -15,30 +15,30 @@ from numba_dpex.core.utils import itanium_mangler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
 from . import binding
-from .binding import Process
+from .binding import ProcessConstants
 
-FIRST = 0x15A0  # SPIR-V number of the first field of `Process`
+FIRST = 0x15A0  # SPIR-V number of the first field of `ProcessConstants`
 
 
-def defaults(process: Process) -> dict[int, int]:
+def defaults(process: ProcessConstants) -> dict[int, int]:
     """Return the constants of a process by their SPIR-V numbers."""
     return dict(enumerate(process, FIRST))
 
 
 def emit(builder: Any, field: str) -> Any:
-    """Emit the constant of a field of `Process`."""
+    """Emit the constant of a field of `ProcessConstants`."""
     i32, i64 = ir.IntType(32), ir.IntType(64)
     symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i32, i64]), symbol)
     function.calling_convention = CC_SPIR_FUNC
     function.attributes.add("nounwind")
     function.attributes.add("readnone")
-    at = Process._fields.index(field)
+    at = ProcessConstants._fields.index(field)
     return builder.call(function, [i32(FIRST + at), i64(binding.process()[at])], cconv=CC_SPIR_FUNC)
 
 
 def _constant(field: str) -> Any:
-    """Make the function that returns a field of `Process` in kernels."""
+    """Make the function that returns a field of `ProcessConstants` in kernels."""
 
     def typing(_context: Any) -> Any:
         binding.process()  # refuses to compile outside a job
@@ -53,8 +53,8 @@ pe_count = _constant("n_pes")
 team_records = _constant("teams")
 sync_lines = _constant("sync")
 sync_bytes = _constant("sync_bytes")
-meeting_slots = _constant("meetings")
-meeting_bytes = _constant("meeting_bytes")
+rendezvous_slots = _constant("rendezvous")
+rendezvous_bytes = _constant("rendezvous_bytes")
 turn_counter = _constant("turn")
 violation_record = _constant("violation")
 proxy_address = _constant("proxy")

@@ -86,7 +86,7 @@ def _move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size
         else:
             move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
 
-    return either if binding.current().proxied else near
+    return either if binding.options().proxied else near
 
 
 @device_func

@@ -19,7 +19,7 @@ def absent(argument: Any) -> bool:
 
 def may_wait(routine: str) -> None:
     """Require that kernels of several PEs run at a time, since this one is to wait for others."""
-    reason = binding.current().no_waits
+    reason = binding.options().no_waits
     require(not reason, f"{routine} in a kernel: {reason}")
 
 

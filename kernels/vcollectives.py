@@ -1,8 +1,8 @@
 """Collective routines in kernels whose blocks have counts and places of their own.
 
 All members meet; then each copies its blocks from array to array, and a barrier ends the call. With ``gatherv`` and
-``scatterv`` all know where every block lies. With ``alltoallv`` each member tells the others, with the meeting, where
-their blocks go and how many elements it expects and sends.
+``scatterv`` all know where every block lies. With ``alltoallv`` each member tells the others, with the rendezvous,
+where their blocks go and how many elements it expects and sends.
 
 ``blocks`` is what a routine knows of the blocks of an array: address and length of the list of counts, and the same of
 the list of places. That of a list left out is of length `NO_LIST`: then the blocks follow one another.
@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import types
 
 from ishmem import collectives
-from ishmem.common.layout import MEETING_SLOT
+from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, call_word
 
@@ -165,7 +165,7 @@ def all_match(routine, facts, slots, to_blocks, from_blocks):
     start, stride, size, me = facts
     this = start + me * stride
     for member in range(size):
-        slot, other = slots + member * MEETING_SLOT, start + member * stride
+        slot, other = slots + member * RENDEZVOUS_SLOT, start + member * stride
         sent, expected = count_of(from_blocks, member), load_word(slot + EXPECTED)
         if sent != expected:
             report(routine, UNEQUAL, other, this, 0, sent, expected)
@@ -186,7 +186,7 @@ def exchange_rooted(word, arrays, blocks, root, gathers, group, team):
 
 @device(exchange_rooted)
 def _exchange_rooted(word, arrays, blocks, root, gathers, group, team):
-    check = binding.current().check
+    check = binding.options().check
 
     def impl(word, arrays, blocks, root, gathers, group, team):
         if not is_member(word, team):
@@ -228,8 +228,8 @@ def exchange_all(word, arrays, to_blocks, from_blocks, group, team):
 
 @device(exchange_all)
 def _exchange_all(word, arrays, to_blocks, from_blocks, group, team):
-    # Where arguments are checked, a second meeting follows that in which the members tell; it uses the other slots.
-    begun = 0 if binding.current().check else 1
+    # Where arguments are checked, a second rendezvous follows that in which the members tell; it uses the other slots.
+    begun = 0 if binding.options().check else 1
 
     def impl(word, arrays, to_blocks, from_blocks, group, team):
         if not is_member(word, team):
@@ -267,14 +267,14 @@ def _meet_all(word, facts, arrays, to_blocks, from_blocks, team):
         matches, slots = all_match(word & 255, facts, slots, to_blocks, from_blocks), slots_of(team, 0)
         return meet(facts, slots, begin(team), word if matches else REFUSED, 0, 0)
 
-    return checked if binding.current().check else plain
+    return checked if binding.options().check else plain
 
 
 @compiled
 def tell(facts, slots, to_blocks, from_blocks):
     """Tell each member where its block goes, and how many elements this PE expects from it and sends to it."""
     start, stride, size, me = facts
-    slot, place = slots + me * MEETING_SLOT, 0
+    slot, place = slots + me * RENDEZVOUS_SLOT, 0
     for member in range(size):
         pe, place, expected = start + member * stride, place_of(to_blocks, member, place), count_of(to_blocks, member)
         store_at(pe, slot + PLACE, size, place)
@@ -292,7 +292,7 @@ def push_all(facts, slots, arrays, blocks, group):
     for step in range(size):  # each begins with itself, so that no PE is written to by all at once
         member = me + step if me + step < size else me + step - size
         place, count = place_of(blocks, member, place if member > 0 else 0), count_of(blocks, member)
-        slot = slots + member * MEETING_SLOT
+        slot = slots + member * RENDEZVOUS_SLOT
         if load_word(slot + EXPECTED) == count:
             there = to + load_word(slot + PLACE) * item
             move_steps(1, start + member * stride, there, origin + place * item, 1, 1, item, count, rank, width)

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from ishmem.cli import doctor
-from ishmem.cli.doctor import Finding, Machine, State
+from ishmem.cli.doctor import Finding, Machine, Verdict
 from ishmem.environment import stack
 
 
@@ -22,9 +22,9 @@ def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: st
     return list(check(Machine(Path(root), environ)))
 
 
-def expect(findings: list[Finding], state: State, text: str, mend: str = "") -> None:
+def expect(findings: list[Finding], state: Verdict, text: str, mend: str = "") -> None:
     assert any(one.state is state and text in one.text and mend in one.mend for one in findings), findings
-    assert all(bool(one.mend) == (one.state is not State.OK) for one in findings)
+    assert all(bool(one.mend) == (one.state is not Verdict.OK) for one in findings)
 
 
 def write(path: Path, text: str) -> None:
@@ -33,13 +33,13 @@ def write(path: Path, text: str) -> None:
 
 
 def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    expect(found(doctor.check_python), State.OK, "Python 3.")
+    expect(found(doctor.check_python), Verdict.OK, "Python 3.")
     monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    expect(found(doctor.check_python), State.WRONG, "Python 3.13", "python3.11")
+    expect(found(doctor.check_python), Verdict.WRONG, "Python 3.13", "python3.11")
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    expect(found(doctor.check_packages), State.OK, "pinned packages")
+    expect(found(doctor.check_packages), Verdict.OK, "pinned packages")
     real = metadata.version
 
     def version(name: str) -> str:
@@ -49,51 +49,51 @@ def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(metadata, "version", version)
     findings = found(doctor.check_packages)
-    expect(findings, State.WRONG, "intel-sycl-rt is 2025.0.0, not 2024.2.2", "anew")
-    expect(findings, State.WRONG, "tbb is missing")
+    expect(findings, Verdict.WRONG, "intel-sycl-rt is 2025.0.0, not 2024.2.2", "anew")
+    expect(findings, Verdict.WRONG, "tbb is missing")
 
 
 def test_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    expect(found(doctor.check_libraries), State.OK, "libraries of SYCL")
+    expect(found(doctor.check_libraries), Verdict.OK, "libraries of SYCL")
     monkeypatch.setattr(stack, "library_folder", lambda: tmp_path)
     findings = found(doctor.check_libraries)
-    expect(findings, State.WRONG, "libsycl.so.7 (intel-sycl-rt==2024.2.2)", "pip install")
-    expect(findings, State.WRONG, "the Level Zero plugin")
+    expect(findings, Verdict.WRONG, "libsycl.so.7 (intel-sycl-rt==2024.2.2)", "pip install")
+    expect(findings, Verdict.WRONG, "the Level Zero plugin")
 
     def missing() -> Path:
         raise ImportError("libsycl.so.7 is nowhere")
 
     monkeypatch.setattr(stack, "library_folder", missing)
-    expect(found(doctor.check_libraries), State.WRONG, "nowhere", "install ishmem anew")
+    expect(found(doctor.check_libraries), Verdict.WRONG, "nowhere", "install ishmem anew")
 
 
 def test_variables(tmp_path: Path) -> None:
-    expect(found(doctor.check_variables, LD_LIBRARY_PATH=str(stack.library_folder())), State.OK, "first")
+    expect(found(doctor.check_variables, LD_LIBRARY_PATH=str(stack.library_folder())), Verdict.OK, "first")
     write(tmp_path / "opt/intel/lib/libsycl.so.8", "")
     findings = found(doctor.check_variables, tmp_path, LD_LIBRARY_PATH="/nothing::/opt/intel/lib")
-    expect(findings, State.WARNING, "/opt/intel/lib/libsycl.so.8", "setvars.sh")
-    expect(found(doctor.check_variables, OCL_ICD_FILENAMES="/opt/libx.so"), State.WARNING, "/opt/libx.so", "unset")
+    expect(findings, Verdict.WARNING, "/opt/intel/lib/libsycl.so.8", "setvars.sh")
+    expect(found(doctor.check_variables, OCL_ICD_FILENAMES="/opt/libx.so"), Verdict.WARNING, "/opt/libx.so", "unset")
 
 
 def test_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    expect(found(doctor.check_nodes, tmp_path), State.WARNING, "no Intel GPU", "simulator")
+    expect(found(doctor.check_nodes, tmp_path), Verdict.WARNING, "no Intel GPU", "simulator")
     for name, vendor in (("renderD128", "0x8086"), ("renderD129", "0x10de")):
         write(tmp_path / "dev/dri" / name, "")
         write(tmp_path / f"sys/class/drm/{name}/device/vendor", vendor + "\n")
-    expect(found(doctor.check_nodes, tmp_path), State.OK, "1 Intel GPUs")
+    expect(found(doctor.check_nodes, tmp_path), Verdict.OK, "1 Intel GPUs")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    expect(found(doctor.check_nodes, tmp_path), State.WRONG, "no permission for /dev/dri/renderD128", "render,video")
+    expect(found(doctor.check_nodes, tmp_path), Verdict.WRONG, "no permission for /dev/dri/renderD128", "render,video")
 
 
 def test_hierarchy() -> None:
     check = doctor.check_hierarchy
-    expect(found(check), State.OK, "every device")
-    expect(found(check, ONEAPI_DEVICE_SELECTOR="level_zero:0"), State.OK, "every device")
-    expect(found(check, ZE_FLAT_DEVICE_HIERARCHY="COMPOSITE"), State.WARNING, "COMPOSITE", "FLAT")
-    expect(found(check, ZE_AFFINITY_MASK="0"), State.WARNING, "hides devices", "unset")
-    expect(found(check, ONEAPI_DEVICE_SELECTOR="opencl:cpu"), State.WRONG, "opencl:cpu", "unset")
+    expect(found(check), Verdict.OK, "every device")
+    expect(found(check, ONEAPI_DEVICE_SELECTOR="level_zero:0"), Verdict.OK, "every device")
+    expect(found(check, ZE_FLAT_DEVICE_HIERARCHY="COMPOSITE"), Verdict.WARNING, "COMPOSITE", "FLAT")
+    expect(found(check, ZE_AFFINITY_MASK="0"), Verdict.WARNING, "hides devices", "unset")
+    expect(found(check, ONEAPI_DEVICE_SELECTOR="opencl:cpu"), Verdict.WRONG, "opencl:cpu", "unset")
     both = found(check, ZE_AFFINITY_MASK="0", ONEAPI_DEVICE_SELECTOR="level_zero:1")
-    expect(both, State.WARNING, "counts within", "one only")
+    expect(both, Verdict.WARNING, "counts within", "one only")
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, status: int, out: str, error: str = "") -> None:
@@ -103,75 +103,76 @@ def answer(monkeypatch: pytest.MonkeyPatch, status: int, out: str, error: str = 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, 0, "gpu\n4\n4\n")
-    expect(found(doctor.check_devices), State.OK, "the driver shows 4 devices")
+    expect(found(doctor.check_devices), Verdict.OK, "the driver shows 4 devices")
     lacking = "lacks /lib/libze_loader.so.1 zeImageViewCreateExt\n"
     answer(monkeypatch, 0, f"gpu\n1\n1\ndriver 16974332 1 3\n{lacking}engines 1\n")
     findings = found(doctor.check_devices)
-    expect(findings, State.OK, "driver 1.3.508, Level Zero 1.3")
-    expect(findings, State.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which", "level-zero 1.15")
-    expect(findings, State.OK, "kernels of 1 processes at a time: one PE for each device")
+    expect(findings, Verdict.OK, "driver 1.3.508, Level Zero 1.3")
+    expect(findings, Verdict.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which", "level-zero 1.15")
+    expect(findings, Verdict.OK, "kernels of 1 processes at a time: one PE for each device")
     answer(monkeypatch, 0, "sim\n0\n0\n")
-    expect(found(doctor.check_devices, ZE_AFFINITY_MASK="7"), State.WRONG, "no device", "unset ZE_AFFINITY_MASK, now 7")
+    findings = found(doctor.check_devices, ZE_AFFINITY_MASK="7")
+    expect(findings, Verdict.WRONG, "no device", "unset ZE_AFFINITY_MASK, now 7")
     answer(monkeypatch, 1, "", "Traceback\nLevelZeroError: zeInit failed")
-    expect(found(doctor.check_devices), State.WRONG, "zeInit failed", "libze")
+    expect(found(doctor.check_devices), Verdict.WRONG, "zeInit failed", "libze")
     answer(monkeypatch, 0, "sim\n2\n0\nnone 0 1\nno-atomics 1 0\n")
     findings = found(doctor.check_devices)
-    expect(findings, State.WRONG, "SYCL sees 0 devices, Level Zero 2", "intel-cmplr-lib-ur")
-    expect(findings, State.WARNING, "no peer access between devices [['0', '1']]")
-    expect(findings, State.WARNING, "no peer atomics between devices [['1', '0']]")
+    expect(findings, Verdict.WRONG, "SYCL sees 0 devices, Level Zero 2", "intel-cmplr-lib-ur")
+    expect(findings, Verdict.WARNING, "no peer access between devices [['0', '1']]")
+    expect(findings, Verdict.WARNING, "no peer atomics between devices [['1', '0']]")
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    expect(found(doctor.check_limits), State.OK, "file descriptors")
+    expect(found(doctor.check_limits), Verdict.OK, "file descriptors")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 4096))
     write(tmp_path / "proc/meminfo", "MemTotal: 1 kB\nMemAvailable:    2048 kB\n")
     findings = found(doctor.check_limits, tmp_path)
-    expect(findings, State.WRONG, "64 file descriptors", "ulimit -n 4096")
-    expect(findings, State.WARNING, "2 MiB of memory", "ISHMEM_SYMMETRIC_SIZE")
+    expect(findings, Verdict.WRONG, "64 file descriptors", "ulimit -n 4096")
+    expect(findings, Verdict.WARNING, "2 MiB of memory", "ISHMEM_SYMMETRIC_SIZE")
 
 
 def test_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    expect(found(doctor.check_sockets), State.OK, "SCM_RIGHTS")
+    expect(found(doctor.check_sockets), Verdict.OK, "SCM_RIGHTS")
     assert len(os.listdir("/proc/self/fd")) == before
 
     def refuse(_name: str) -> int:
         raise PermissionError("not allowed")
 
     monkeypatch.setattr(os, "memfd_create", refuse)
-    expect(found(doctor.check_sockets), State.WRONG, "not allowed", "container")
+    expect(found(doctor.check_sockets), Verdict.WRONG, "not allowed", "container")
 
 
 def test_leftovers(tmp_path: Path) -> None:
-    expect(found(doctor.check_leftovers, tmp_path), State.OK, "nothing is left")
+    expect(found(doctor.check_leftovers, tmp_path), Verdict.OK, "nothing is left")
     for pid, parent, environ in ((71, 1, "ISHMEM_PE=0\0"), (72, 40, "ISHMEM_PE=1\0"), (73, 1, "HOME=/\0")):
         write(tmp_path / f"proc/{pid}/environ", environ)
         write(tmp_path / f"proc/{pid}/stat", f"{pid} (python (x)) S {parent} 1 1")
     lines = [f"00: 00000002 00000000 {flags} 0005 01 7 @ishmem-{'a' * 32}" for flags in ("00010000", "00000000")]
     write(tmp_path / "proc/net/unix", "\n".join([*lines, "00: 00000002 00000000 00010000 0005 01 8 /run/other", ""]))
     findings = found(doctor.check_leftovers, tmp_path)
-    expect(findings, State.WARNING, "processes 71", "kill 71")
-    expect(findings, State.WARNING, "1 jobs wait")
+    expect(findings, Verdict.WARNING, "processes 71", "kill 71")
+    expect(findings, Verdict.WARNING, "1 jobs wait")
 
 
 def test_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: "4.0")
     answer(monkeypatch, 0, "")
-    expect(found(doctor.check_mpi), State.OK, "loads beside")
+    expect(found(doctor.check_mpi), Verdict.OK, "loads beside")
     answer(monkeypatch, 1, "", "ImportError: libmpi.so.12")
-    expect(found(doctor.check_mpi), State.WARNING, "libmpi.so.12", "mpich")
+    expect(found(doctor.check_mpi), Verdict.WARNING, "libmpi.so.12", "mpich")
 
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", missing)
-    expect(found(doctor.check_mpi), State.OK, "not installed")
+    expect(found(doctor.check_mpi), Verdict.OK, "not installed")
 
 
 def test_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    expect(list(doctor.check_job(Machine())), State.OK, "shares memory")
+    expect(list(doctor.check_job(Machine())), Verdict.OK, "shares memory")
     broken = Machine(environ={**os.environ, "ISHMEM_SIM_MEMORY": "1K"})
-    expect(list(doctor.check_job(broken)), State.WRONG, "a job of two PEs fails", "ISHMEM_DEBUG")
+    expect(list(doctor.check_job(broken)), Verdict.WRONG, "a job of two PEs fails", "ISHMEM_DEBUG")
 
 
 def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,13 +181,13 @@ def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
     findings = list(doctor.examine(Machine()))
-    assert [one.state for one in findings] == [State.WRONG, State.OK]
+    assert [one.state for one in findings] == [Verdict.WRONG, Verdict.OK]
     assert "check nothing: no such thing" in findings[0].text
 
 
-@pytest.mark.parametrize(("state", "status"), [(State.OK, 0), (State.WARNING, 0), (State.WRONG, 1)])
-def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, state: State, status: int) -> None:
-    findings = [Finding(State.WARNING, "first", "mend it"), Finding(state, "[bold]second"), doctor.ok("third")]
+@pytest.mark.parametrize(("state", "status"), [(Verdict.OK, 0), (Verdict.WARNING, 0), (Verdict.WRONG, 1)])
+def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, state: Verdict, status: int) -> None:
+    findings = [Finding(Verdict.WARNING, "first", "mend it"), Finding(state, "[bold]second"), doctor.ok("third")]
     monkeypatch.setattr(doctor, "CHECKS", (lambda _machine: iter(findings),))
     done = CliRunner().invoke(doctor.command)
     assert done.exit_code == status and "mend: mend it" in done.output and "[bold]second" in done.output

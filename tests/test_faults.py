@@ -37,9 +37,9 @@ def soon():
     threading.Timer(0.5, end).start()
 
 def until(condition):
-    from ishmem.runtime.status_board import Board
+    from ishmem.runtime.status_board import StatusBoard
 
-    board = Board.find(os.environ["ISHMEM_BOARD"], int(os.environ["ISHMEM_NPES"]))
+    board = StatusBoard.find(os.environ["ISHMEM_BOARD"], int(os.environ["ISHMEM_NPES"]))
     while not condition(board):
         time.sleep(0.01)
 

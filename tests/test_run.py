@@ -262,8 +262,8 @@ def test_killed_launcher_leaves_nothing(tmp_path, mark):
 def test_killed_warden_leaves_nothing(tmp_path, mark):
     job = start(tmp_path, CHILDREN + "print('ready'); time.sleep(60)", 2)
     with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
-        (warden,) = map(int, file.read().split())
-    os.kill(warden, signal.SIGKILL)
+        (supervisor,) = map(int, file.read().split())
+    os.kill(supervisor, signal.SIGKILL)
     job.communicate(timeout=10)
     assert job.returncode == 128 + signal.SIGKILL
     assert not processes(mark)

@@ -135,7 +135,7 @@ def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
     assert sorted(lines) == [["ready", "0"], ["ready", "1"]], lines
     pids = children(victim.pid)
     said = as_stranger(ATTACKS, *map(str, [victim.pid, *pids]))
-    assert len(pids) >= 3  # the warden and two PEs
+    assert len(pids) >= 3  # the supervisor and two PEs
     assert not [line for line in said if line.startswith("DONE")]
     assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
     out, _ = victim.communicate("go on\n", timeout=LIMIT)

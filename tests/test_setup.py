@@ -160,7 +160,7 @@ def test_what_is_loaded() -> None:
         assert binding.process().n_pes == ishmem.n_pes()
         ishmem.finalize()
         try:
-            binding.current()
+            binding.options()
         except Exception as error:
             print(type(error).__name__)
     """

@@ -30,7 +30,7 @@ MEMORY = 1 << 30
 SECONDS = 60
 
 
-class State(Enum):
+class Verdict(Enum):
     """How a check ended."""
 
     OK = "ok"
@@ -42,7 +42,7 @@ class State(Enum):
 class Finding:
     """What a check has found, and how to mend it unless that is ok."""
 
-    state: State
+    state: Verdict
     text: str
     mend: str = ""
 
@@ -61,17 +61,17 @@ class Machine:
 
 def ok(text: str) -> Finding:
     """Return the finding that all is well."""
-    return Finding(State.OK, text)
+    return Finding(Verdict.OK, text)
 
 
 def warning(text: str, mend: str) -> Finding:
     """Return the finding that something may disturb."""
-    return Finding(State.WARNING, text, mend)
+    return Finding(Verdict.WARNING, text, mend)
 
 
 def wrong(text: str, mend: str) -> Finding:
     """Return the finding that ishmem cannot work so."""
-    return Finding(State.WRONG, text, mend)
+    return Finding(Verdict.WRONG, text, mend)
 
 
 # ---- the software
@@ -404,12 +404,12 @@ def command(ctx: click.Context) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console, worst = Console(soft_wrap=True), State.OK
-    styles = {State.OK: "green", State.WARNING: "yellow", State.WRONG: "bold red"}
+    console, worst = Console(soft_wrap=True), Verdict.OK
+    styles = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red"}
     for finding in examine(Machine()):
         console.print(Text(f"{finding.state.value:8}", styles[finding.state]) + Text(finding.text))
         if finding.mend:
             console.print(Text(f"         mend: {finding.mend}"))
-        if finding.state is State.WRONG or worst is State.OK:
+        if finding.state is Verdict.WRONG or worst is Verdict.OK:
             worst = finding.state
-    ctx.exit(1 if worst is State.WRONG else 0)
+    ctx.exit(1 if worst is Verdict.WRONG else 0)

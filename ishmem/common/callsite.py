@@ -10,15 +10,16 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
-_HERE = Path(__file__).parent
-_OWN = (_HERE, _HERE.parent / "kernels", _HERE.parent / "ipc")
+_PACKAGE = Path(__file__).parent.parent
+# In a checkout, kernels and ipc lie beside the package; in an installation, inside it.
+_OWN = (_PACKAGE, _PACKAGE.parent / "kernels", _PACKAGE.parent / "ipc")
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 _NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 _HEAD = re.compile(r"^(?:Stack|Current thread|Thread) .*$", re.MULTILINE)
 
 
-class Place(NamedTuple):
+class CallSite(NamedTuple):
     """One call on a thread's stack."""
 
     file: str
@@ -31,20 +32,20 @@ class Place(NamedTuple):
         return not self.file.startswith(_NOT_USERS)
 
 
-def of_frame(frame: FrameType | None) -> Iterator[Place]:
+def of_frame(frame: FrameType | None) -> Iterator[CallSite]:
     """Yield the calls from a frame on, the innermost first."""
     while frame is not None:
-        yield Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        yield CallSite(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
 
 
-def of_dump(text: str) -> list[Place]:
+def of_dump(text: str) -> list[CallSite]:
     """Read the last traceback that `faulthandler` has written, the innermost call first."""
     last = _HEAD.split(text)[-1]
-    return [Place(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(last)]
+    return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(last)]
 
 
-def describe(calls: Iterable[Place], details: str = "") -> str:
+def describe(calls: Iterable[CallSite], details: str = "") -> str:
     """Return the routine that the user's innermost line has called, details of it, and that line."""
     routine = ""
     for call in calls:

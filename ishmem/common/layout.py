@@ -7,8 +7,8 @@ table      int64 per PE: that PE's heap minus mine        read by every device a
 teams      a `TeamRecord` per team                        written by this host, read by kernels
 host       a line per team and barrier round              written by peers' hosts
 device     a line per team and barrier round              written by peers' kernels
-meeting    two `MeetingSlot` of each PE per team          written by peers' kernels
-farewell   int64 per team: barriers this host has begun   read by peers when this PE has left
+rendezvous two `RendezvousSlot` of each PE per team          written by peers' kernels
+barriers_begun   int64 per team: barriers this host has begun   read by peers when this PE has left
 agree      two records per team                           read by peers' hosts
 rings      a line and two slots per team                  written by this host, read by peers' hosts
 turn       int64                                          used by this PE's kernels
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 LINE = 64
 RECORD = 256
-MEETING_SLOT = 1024
+RENDEZVOUS_SLOT = 1024
 PAGE = 4096
 RING_SLOTS = 256  # requests of kernels that wait for the proxy
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
@@ -60,11 +60,11 @@ class TeamRecord(NamedTuple):
         return 8 * cls._fields.index(field)
 
 
-class MeetingSlot(NamedTuple):
+class RendezvousSlot(NamedTuple):
     """What a member of a team tells another when it enters a collective call in a kernel, one int64 each.
 
     Attributes:
-        number: Number of the meeting, written last.
+        number: Number of the rendezvous, written last.
         call: What must be the same for all, as ``ishmem.common.violations.call_word`` packs it.
         count: Elements of a block, which must be the same for all.
         share: Elements that this member contributes, where that differs.
@@ -109,25 +109,25 @@ class Layout:
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
-    def meeting_bytes(self) -> int:
+    def rendezvous_bytes(self) -> int:
         """Size of the slots of one team: for even and odd numbers, of every member."""
-        return 2 * MEETING_SLOT * self.n_pes
+        return 2 * RENDEZVOUS_SLOT * self.n_pes
 
-    def meeting(self, handle: int) -> int:
+    def rendezvous(self, handle: int) -> int:
         """First slot of a team for collective calls inside kernels."""
-        return self.device_sync(MAX_TEAMS) + self.meeting_bytes * handle
+        return self.device_sync(MAX_TEAMS) + self.rendezvous_bytes * handle
 
     @property
-    def farewell(self) -> int:
+    def barriers_begun(self) -> int:
         """Barriers that this PE's host has begun, written when it leaves."""
-        return self.meeting(TWIN)
+        return self.rendezvous(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
         """Record of this PE for the collective call number ``sequence`` of a team.
 
         There are two, used in turn: a PE can be at most one collective call ahead of another.
         """
-        return self.farewell + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
+        return self.barriers_begun + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
 
     @property
     def slot_bytes(self) -> int:

@@ -9,9 +9,9 @@ uint64_t *line(int pe, unsigned team, unsigned round) {
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.sync_offset + team * h.sync_bytes + 64 * round);
 }
 
-uint64_t *farewell(int pe, unsigned team) {
+uint64_t *barriers_begun(int pe, unsigned team) {
     const Heap &h = heap();
-    return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.farewell_offset) + team;
+    return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.barriers_begun_offset) + team;
 }
 
 // Whether this barrier cannot end: a PE died, or one of the team left before it took part.
@@ -20,7 +20,7 @@ bool hopeless(const Team &team, unsigned handle) {
     if (h.lost.load() >= 0) return true;
     if (!h.any_left.load()) return false;
     for (int i = 0; i < team.size; ++i)
-        if (h.left[team.pe(i)].load() && __atomic_load_n(farewell(team.pe(i), handle), __ATOMIC_ACQUIRE) < team.sequence)
+        if (h.left[team.pe(i)].load() && __atomic_load_n(barriers_begun(team.pe(i), handle), __ATOMIC_ACQUIRE) < team.sequence)
             return true;
     return false;
 }
@@ -59,10 +59,10 @@ void set_left(int pe) {
 }
 
 // Tells the others, who read it once they hear that this PE has left, in which barriers it has taken part.
-void say_farewell() {
+void publish_barriers_begun() {
     Heap &h = heap();
     for (unsigned handle = 0; handle < MAX_TEAMS; ++handle)
-        __atomic_store_n(farewell(h.me, handle), h.teams[handle].sequence, __ATOMIC_RELEASE);
+        __atomic_store_n(barriers_begun(h.me, handle), h.teams[handle].sequence, __ATOMIC_RELEASE);
 }
 
 }  // namespace ishmem

@@ -43,7 +43,7 @@ struct Heap {
     int looks = 1;                  // of a wait before it yields
     size_t sync_offset = 0;         // of the lines that barrier() writes
     size_t sync_bytes = 0;          // of those of one team
-    size_t farewell_offset = 0;     // of what say_farewell() writes
+    size_t barriers_begun_offset = 0;     // of what publish_barriers_begun() writes
     Team teams[MAX_TEAMS];
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
     bool violations_watched = false;   // the host must look for what kernels find wrong

@@ -45,11 +45,11 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.looks = has_core_for_each(mapped.size()) ? LOOKS : 1;
 }
 
-void configure_sync(size_t sync_offset, size_t sync_bytes, size_t farewell_offset) {
+void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun_offset) {
     Heap &h = heap();
     h.sync_offset = sync_offset;
     h.sync_bytes = sync_bytes;
-    h.farewell_offset = farewell_offset;
+    h.barriers_begun_offset = barriers_begun_offset;
 }
 
 Team &team(unsigned handle) {
@@ -160,7 +160,7 @@ NB_MODULE(_core, m) {
     });
     m.def("set_lost", [](int pe) { heap().lost = pe; });
     m.def("set_left", &set_left);
-    m.def("say_farewell", &say_farewell);
+    m.def("publish_barriers_begun", &publish_barriers_begun);
     m.def("exit_on", &exit_on);
     m.def("on_wait", [](nb::handle call) { on_wait(call.ptr()); }, nb::arg().none());
     m.def("write", &write_bytes);

@@ -87,6 +87,6 @@ Outcome barrier(unsigned team, double timeout);
 // quiet() and the barrier of the world; BadArguments when quiet() has more to do, Failed when it has afterwards.
 Outcome barrier_all();
 void set_left(int pe);
-void say_farewell();
+void publish_barriers_begun();
 
 }  // namespace ishmem

@@ -82,7 +82,7 @@ class Printer:
         left = self._selector.get_map()
         try:
             while left and (until is None or until in left):
-                # The last added goes last: the warden's report of a PE comes after what the PE wrote.
+                # The last added goes last: the supervisor's report of a PE comes after what the PE wrote.
                 for key, _ in sorted(self._selector.select(), key=lambda event: event[0].data.order):
                     self._read(key)
         except BrokenPipeError:

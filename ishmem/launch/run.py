@@ -1,7 +1,7 @@
 """The launcher: ``ishmrun -n 4 prog.py`` starts a program on 4 PEs.
 
 Two processes serve a job. The one the user started (`main`) prints what the PEs write and passes
-signals on. It forks the *warden* (`ishmem.launch.supervisor`), which starts the PEs, watches them, and ends
+signals on. It forks the *supervisor* (`ishmem.launch.supervisor`), which starts the PEs, watches them, and ends
 whatever is left of them. When either of the two dies, the other one cleans up.
 """
 
@@ -26,7 +26,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.environment import stack
 from ishmem.launch import supervisor
 from ishmem.launch.output import Printer
-from ishmem.runtime.status_board import Board
+from ishmem.runtime.status_board import StatusBoard
 
 _DESCRIPTION = "Start a program on N processing elements (PEs), one GPU or tile each."
 _EPILOG = """\
@@ -185,10 +185,10 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
     pipes = [(os.pipe(), os.pipe()) for _ in environments] if prefix else []
     outputs = [(out[1], err[1]) for out, err in pipes]
     reports, report = os.pipe()
-    board = Board.make(len(environments))
+    board = StatusBoard.make(len(environments))
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
-    pid = supervisor.start(supervisor.Job(command, environments, outputs, report, board, timeout, _hang_timeout()))
+    pid = supervisor.start(supervisor.JobSpec(command, environments, outputs, report, board, timeout, _hang_timeout()))
     with _forwarding(pid):
         for end in (report, *itertools.chain(*outputs)):
             os.close(end)
@@ -197,7 +197,7 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
             printer.add(out[0], 1, b"[%d] " % pe)
             printer.add(err[0], 2, b"[%d] " % pe)
         printer.add(reports, 2, b"ishmrun: ")
-        # The reports end with the warden. If it was killed, wait() ends what still writes.
+        # The reports end with the supervisor. If it was killed, wait() ends what still writes.
         printed = printer.run(until=reports)
         if not printed:
             os.kill(pid, supervisor.STOP)

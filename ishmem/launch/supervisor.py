@@ -1,4 +1,4 @@
-"""The warden of a job: starts the PEs, watches them, and ends whatever is left of them.
+"""The supervisor of a job: starts the PEs, watches them, and ends whatever is left of them.
 
 It is a process of its own, between ishmrun and the PEs. The kernel tells it when ishmrun dies, gives
 it the orphans of the PEs (it is a *subreaper*), and kills the PEs when it dies itself.
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from ishmem.runtime.status_board import Board, State, describe_end
+from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
-"""Sent to the warden when nobody reads the output any more, or when ishmrun has died."""
+"""Sent to the supervisor when nobody reads the output any more, or when ishmrun has died."""
 
 TIMED_OUT = 124
 GRACE = 2.0
@@ -43,14 +43,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Job:
-    """What the warden starts.
+class JobSpec:
+    """What the supervisor starts.
 
     Attributes:
         command: The program and its arguments.
         environments: The environment of each PE.
         outputs: Where each PE writes stdout and stderr; empty: where ishmrun does.
-        report: Where the warden writes what happened, a line each.
+        report: Where the supervisor writes what happened, a line each.
         board: Where the PEs say what they are doing.
         timeout: Seconds that the job may take.
         hang_timeout: Seconds that a PE may be in a kernel.
@@ -60,15 +60,15 @@ class Job:
     environments: list[dict[str, str]]
     outputs: list[tuple[int, int]]
     report: int
-    board: Board
+    board: StatusBoard
     timeout: float | None = None
     hang_timeout: float | None = None
 
 
-def start(job: Job) -> int:
-    """Fork the warden; gives its process number.
+def start(job: JobSpec) -> int:
+    """Fork the supervisor; gives its process number.
 
-    This process gets the orphans of the job when the warden is killed, see `wait`.
+    This process gets the orphans of the job when the supervisor is killed, see `wait`.
     """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -81,7 +81,7 @@ def start(job: Job) -> int:
 
 
 def wait(pid: int) -> int:
-    """Wait for the warden's end; gives the exit status of the job."""
+    """Wait for the supervisor's end; gives the exit status of the job."""
     _, result = os.waitpid(pid, 0)
     status = os.waitstatus_to_exitcode(result)
     if status < 0:
@@ -89,16 +89,16 @@ def wait(pid: int) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _serve(job: Job, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
+def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
     status = 1
     try:
         # A group of its own: a terminal's signals come from ishmrun only, and so only once.
         os.setpgid(0, 0)
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
-        warden = _Warden(job, mask)
+        supervisor = _Supervisor(job, mask)
         if os.getppid() == parent:
-            status = warden.run()
+            status = supervisor.run()
     except Exception:
         traceback.print_exc()
     finally:
@@ -106,8 +106,8 @@ def _serve(job: Job, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
         os._exit(status)
 
 
-class _Warden:
-    def __init__(self, job: Job, mask: set[int | signal.Signals]) -> None:
+class _Supervisor:
+    def __init__(self, job: JobSpec, mask: set[int | signal.Signals]) -> None:
         self._job = job
         self._mask = mask
         self._pid = os.getpid()
@@ -148,7 +148,7 @@ class _Warden:
         self._running[process.pid] = (pe, process)
 
     def _become_pe(self) -> None:
-        """Run in the new process, before its program: safe, since the warden has one thread only."""
+        """Run in the new process, before its program: safe, since the supervisor has one thread only."""
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self._pid:
             os._exit(1)
@@ -227,7 +227,7 @@ class _Warden:
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
         places = self._places() if tell else []
-        if not board.head.first and (code or deserted or board[pe].state == State.ABSENT):
+        if not board.head.first and (code or deserted or board[pe].state == PeState.ABSENT):
             board.head.first = pe + 1
         board[pe].ended = 1  # the other PEs wait for this before they raise
         if code == 0 and not deserted:
@@ -254,7 +254,7 @@ class _Warden:
         return pe if not board[failed].exiting or first < board[failed].exiting else None
 
     def _use_ishmem(self) -> bool:
-        return any(self._job.board[pe].state != State.ABSENT for pe, _ in self._running.values())
+        return any(self._job.board[pe].state != PeState.ABSENT for pe, _ in self._running.values())
 
     def _places(self) -> list[str]:
         """Say where the PEs are, when any is inside ishmem."""

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def reason(heap: SymmetricHeap) -> str:
     """Return why no kernel of the job may wait for other PEs, empty when it may; the same on all PEs."""
-    for place in dict.fromkeys(heap.places):
-        pes = [pe for pe, other in enumerate(heap.places) if other == place]
-        if words := describe(pes, engines(place.device() or heap.device)):
+    for device in dict.fromkeys(heap.devices):
+        pes = [pe for pe, other in enumerate(heap.devices) if other == device]
+        if words := describe(pes, engines(device.device() or heap.device)):
             return words
     return ""
 

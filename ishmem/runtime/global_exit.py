@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from ishmem import _core
-from ishmem.runtime.status_board import Board
+from ishmem.runtime.status_board import StatusBoard
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
@@ -29,7 +29,7 @@ _SIGNAL = signal.SIGRTMAX - 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def prepare(links: Links, board: Board | None) -> tuple[list[int], Board]:
+def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusBoard]:
     """Let this process be ended by the others; return the process numbers of all PEs, and the board. Collective.
 
     A PE that has no board takes that of PE 0.
@@ -39,7 +39,7 @@ def prepare(links: Links, board: Board | None) -> tuple[list[int], Board]:
     parts = links.allgather(str(os.getpid()).encode(), shared, what="init")
     ((fd,),) = (fds for _payload, fds in parts if fds)
     if board is None:
-        board = Board(fd, links.n_pes)
+        board = StatusBoard(fd, links.n_pes)
         board.join(links.pe, "init")
     else:
         os.close(fd)

@@ -24,7 +24,7 @@ from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime.allocator import Allocator
-from ishmem.runtime.routes import UUID_SIZE, Place, Route, between, for_kernels, left_to_hosts, uuid_of
+from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
 
 if TYPE_CHECKING:
     import dpctl
@@ -67,7 +67,7 @@ class SymmetricHeap:
         base: Device address of this PE's heap.
         peers: Address of every PE's heap, as seen from this PE: a device address, or of the host's mapping of a heap
             that this PE's device does not reach.
-        places: The devices of the PEs.
+        devices: The devices of the PEs.
         routes: How kernels of this PE reach each PE.
         atomics_by_host: Whether all atomics on a PE's memory are done by hosts, one at a time.
         locks: What keeps these apart, in memory of each PE's host.
@@ -85,7 +85,7 @@ class SymmetricHeap:
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.peers: list[int] = []
-        self.places: list[Place] = []
+        self.devices: list[PeerDevice] = []
         self.routes: list[Route] = []
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap] = []
@@ -112,15 +112,15 @@ class SymmetricHeap:
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
         """Swap exports with all PEs; collective."""
-        place = Place(uuid_of(self.device))
+        place = PeerDevice(uuid_of(self.device))
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
             os.ftruncate(lock, LINE)
             parts = links.allgather(place.uuid + self._export.pack(), [lock, *self._export.fds], what="init")
         finally:
             os.close(lock)
-        self.places = [Place(packed[:UUID_SIZE]) for packed, _fds in parts]
-        self.routes = [between(self.device, place.device()) for place in self.places]
+        self.devices = [PeerDevice(packed[:UUID_SIZE]) for packed, _fds in parts]
+        self.routes = [between(self.device, place.device()) for place in self.devices]
         self._find_atomics(links)
         return parts
 
@@ -161,7 +161,7 @@ class SymmetricHeap:
         masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
         _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
-        _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.farewell)
+        _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.barriers_begun)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
 
     def _write_table(self) -> None:

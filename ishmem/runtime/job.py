@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.copy_engine import CopyEngine
     from ishmem.runtime.heap import SymmetricHeap
-    from ishmem.runtime.long_waits import Waits
-    from ishmem.runtime.queue_workers import Lanes
-    from ishmem.runtime.status_board import Board
+    from ishmem.runtime.long_waits import LongWaits
+    from ishmem.runtime.queue_workers import QueueWorkers
+    from ishmem.runtime.status_board import StatusBoard
     from ishmem.statics import Statics
 
 log = logging.getLogger("ishmem")
@@ -39,11 +39,11 @@ class Job:
     links: Links
     heap: SymmetricHeap
     default_engine: CopyEngine
-    lanes: Lanes
+    queue_workers: QueueWorkers
     statics: Statics
     active_sets: ActiveSets
-    board: Board
-    waits: Waits
+    board: StatusBoard
+    waits: LongWaits
     processes: list[int]  # of all PEs
     no_waits: str  # why kernels may not wait for other PEs; empty when they may
 

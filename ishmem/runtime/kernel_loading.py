@@ -55,6 +55,6 @@ def _bind(this: Job) -> None:
     from ishmem.kernels import binding, cache
 
     heap, settings = this.heap, this.settings
-    facts = binding.State(settings.check, heap.proxy is not None, this.no_waits)
-    binding.bind(facts, binding.Process.of(heap.base, heap.size, this.pe, heap.layout))
+    facts = binding.CompileOptions(settings.check, heap.proxy is not None, this.no_waits)
+    binding.bind(facts, binding.ProcessConstants.of(heap.base, heap.size, this.pe, heap.layout))
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

@@ -21,11 +21,11 @@ from ishmem.common import callsite
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
 from ishmem.common.violations import origin
-from ishmem.runtime.status_board import State
+from ishmem.runtime.status_board import PeState
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
-    from ishmem.runtime.mixed_calls import Mixed
+    from ishmem.runtime.mixed_calls import MixedCalls
 
 LONG = 0.02
 """Seconds after which a wait is told; the length of a slice in ``ishmem/core/polling.hpp``."""
@@ -40,7 +40,7 @@ class _Wait:
     text: str = ""
 
 
-class Waits:
+class LongWaits:
     """What the threads of this PE wait in."""
 
     def __init__(self, this: Job, timeout: float | None) -> None:
@@ -49,17 +49,17 @@ class Waits:
         self._record = this.board[this.pe]
         self._waits: dict[int, _Wait] = {}
         self._closed = threading.Event()
-        self._mixed: Mixed | None = None
+        self._mixed: MixedCalls | None = None
         self._interval = min(timeout / 4, 0.5) if timeout else 0.0
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
         """Note that ``init`` is over."""
-        self._record.since, self._record.state = 0.0, State.JOINED
+        self._record.since, self._record.state = 0.0, PeState.JOINED
         if self._this.settings.check:
-            from ishmem.runtime.mixed_calls import Mixed
+            from ishmem.runtime.mixed_calls import MixedCalls
 
-            self._mixed = Mixed(self._this)
+            self._mixed = MixedCalls(self._this)
         if self._timeout:
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
@@ -105,7 +105,7 @@ class Waits:
     def _look_for_loss(self) -> None:
         """Learn from ishmrun that a PE is lost: PE 0, which would say so, may be in a kernel and hear nothing."""
         this, pe = self._this, self._board.first_lost()
-        if pe is None or this.links.lost or self._board[pe].state == State.LEFT:
+        if pe is None or this.links.lost or self._board[pe].state == PeState.LEFT:
             return
         how = self._board.fate(pe, 0.0)
         if how:

@@ -9,7 +9,7 @@ import dpctl
 
 from ishmem import _core
 from ishmem.common.errors import SymmetryError
-from ishmem.common.layout import LINE, MEETING_SLOT, TeamRecord
+from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, TeamRecord
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COMPLETE = dpctl.event_status_type.complete
 
 
-class Mixed:
+class MixedCalls:
     """What a PE that has waited long looks for, again and again.
 
     A member that has begun a collective call in a kernel cannot end it before this PE's kernels begin it too. So when
@@ -37,7 +37,7 @@ class Mixed:
         # What is known of a member's kernel must be older than what is known of its host.
         found = [(handle, pe) for handle in self._this.handles for pe in self._in_kernel(handle)]
         found = [(handle, pe) for handle, pe in found if pe in self._late(handle)]
-        if not found or self._this.lanes.used:  # on-queue operations may be kernels that are yet to begin
+        if not found or self._this.queue_workers.used:  # on-queue operations may be kernels that are yet to begin
             self._kernels = None
         elif self._kernels is None:
             self._kernels = self._this.heap.queue.submit_barrier()
@@ -52,8 +52,8 @@ class Mixed:
         """Return the members that have begun a call in a kernel that this PE's kernels have not."""
         layout, shape = self._this.heap.layout, self._this.teams[handle]
         begun = self._read(self._this.pe, layout.team(handle) + TeamRecord.at("sequence"))
-        slots = [layout.meeting(handle) + half * layout.meeting_bytes // 2 for half in (0, 1)]
-        met = {pe: [slot + member * MEETING_SLOT for slot in slots] for member, pe in enumerate(shape)}
+        slots = [layout.rendezvous(handle) + half * layout.rendezvous_bytes // 2 for half in (0, 1)]
+        met = {pe: [slot + member * RENDEZVOUS_SLOT for slot in slots] for member, pe in enumerate(shape)}
         met[self._before(handle)].append(layout.device_sync(handle))
         return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
 

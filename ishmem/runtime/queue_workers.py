@@ -1,7 +1,7 @@
-"""What the on-queue operations run on: per SYCL queue a *lane*, in which each operation follows the one before.
+"""What the on-queue operations run on: per SYCL queue a *worker*, in which each operation follows the one before.
 
 Copies are submitted to the queue itself. A step of the host (a wait, a signal, a ``quiet``) runs on a thread of
-the lane when its turn has come, and opens a *gate*, an event that commands of the queue wait for: so nothing spins on
+the worker when its turn has come, and opens a *gate*, an event that commands of the queue wait for: so nothing spins on
 the device, where it could keep the kernel away that it waits for.
 """
 
@@ -36,7 +36,7 @@ _COMPLETE = dpctl.event_status_type.complete
 _POOL = 64  # native events made at a time
 POLL = 5e-5
 SLICE = 0.1
-"""Seconds after which a wait of a lane's thread looks whether the job has ended."""
+"""Seconds after which a wait of a worker's thread looks whether the job has ended."""
 
 
 @dataclass
@@ -82,11 +82,11 @@ class _Gates:
             pyze.zeEventPoolDestroy(pool)
 
 
-class Lane:
+class QueueWorker:
     """The on-queue operations of one SYCL queue.
 
     Attributes:
-        queue: Where the commands go: an in-order queue itself. For others a queue of the lane's own, since a command
+        queue: Where the commands go: an in-order queue itself. For others a queue of the worker's own, since a command
             that waits would hold up all that the user and dpnp submit to the same queue after it.
         problem: The error of a step of the host, for the next call.
     """
@@ -173,7 +173,7 @@ class Lane:
 
     def _start_thread(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="ishmem-lane", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="ishmem-worker", daemon=True)
             self._thread.start()
 
     def _work(self) -> None:
@@ -183,7 +183,7 @@ class Lane:
                 if self._complete(before):
                     action()
             except Exception as error:
-                # There is nobody to raise it to: the next call of the lane does.
+                # There is nobody to raise it to: the next call of the worker does.
                 log.error("an on-queue operation failed: %s", error)
                 self.problem = error
             # When the job ends without it, what comes after it must not run: its condition does not hold.
@@ -223,13 +223,13 @@ class Lane:
             self._thread.join(20 * SLICE)
 
 
-class Lanes:
-    """The lanes of a job; every method may be called from any thread."""
+class QueueWorkers:
+    """The workers of a job; every method may be called from any thread."""
 
     def __init__(self, heap: SymmetricHeap) -> None:
         self._heap = heap
         self._gates = _Gates(heap)
-        self._lanes: dict[dpctl.SyclQueue, Lane] = {}
+        self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._lock = threading.Lock()
         self._turns: dict[int, dpctl.SyclEvent] = {}
         self._order = threading.Lock()
@@ -248,10 +248,10 @@ class Lanes:
     @property
     def used(self) -> bool:
         """Whether there were on-queue operations."""
-        return bool(self._lanes)
+        return bool(self._workers)
 
-    def of(self, queue: dpctl.SyclQueue | None) -> Lane:
-        """Return the lane of a queue: by default, of the heap's.
+    def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
+        """Return the worker of a queue: by default, of the heap's.
 
         Raises:
             TypeError: Not a queue.
@@ -268,9 +268,9 @@ class Lanes:
                 "device; make it with dpctl.SyclQueue(a.sycl_context, a.sycl_device) of a symmetric array a"
             )
         with self._lock:
-            if queue not in self._lanes:
-                self._lanes[queue] = Lane(queue, self._gates)
-            return self._lanes[queue]
+            if queue not in self._workers:
+                self._workers[queue] = QueueWorker(queue, self._gates)
+            return self._workers[queue]
 
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a collective operation of a team, to come after the one before it on whichever queue."""
@@ -282,25 +282,25 @@ class Lanes:
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
         links = job.current().links
-        for lane in list(self._lanes.values()):
-            lane.drain(lambda: bool(links.lost or _core.device_status()), look)
+        for worker in list(self._workers.values()):
+            worker.drain(lambda: bool(links.lost or _core.device_status()), look)
 
     def close(self) -> bool:
-        """End all lanes; return whether everything has completed."""
-        for lane in self._lanes.values():
-            lane.close()
-            if not lane.drained:  # its queue holds commands that never start, and its end would wait for them
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(lane))
-        drained = all(lane.drained for lane in self._lanes.values())
+        """End all workers; return whether everything has completed."""
+        for worker in self._workers.values():
+            worker.close()
+            if not worker.drained:  # its queue holds commands that never start, and its end would wait for them
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(worker))
+        drained = all(worker.drained for worker in self._workers.values())
         if drained:
             self._gates.close()
-        self._lanes.clear()
+        self._workers.clear()
         return drained
 
 
-def in_slices(lane: Lane, wait: Callable[[float], Any]) -> Any:
+def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
     """Do a host wait that takes a timeout, in slices, so that it ends with the job."""
-    while not lane.closing.is_set():
+    while not worker.closing.is_set():
         try:
             return wait(SLICE)
         except WaitTimeout:

@@ -33,7 +33,7 @@ class Route(IntEnum):
         }[self]
 
 
-class Place(NamedTuple):
+class PeerDevice(NamedTuple):
     """The device of a PE, as another PE learns of it.
 
     Attributes:

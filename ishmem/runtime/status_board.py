@@ -28,7 +28,7 @@ _TEXT = _PAGE - 16 * 8
 _STEP = 0.002
 
 
-class State(enum.IntEnum):
+class PeState(enum.IntEnum):
     """How far a PE has come."""
 
     ABSENT = 0
@@ -65,7 +65,7 @@ class Record(_Text):
     Attributes:
         pid: Process that called ``init``.
         trace: Its file descriptor for tracebacks.
-        state: A `State`.
+        state: A `PeState`.
         ended: Whether ishmrun has seen the end of the PE.
         exiting: When its program has ended without ``finalize``; 0 when it has not.
         code: Its exit status, or minus the signal.
@@ -88,7 +88,7 @@ class Record(_Text):
     @property
     def is_inside(self) -> bool:
         """Whether the PE takes part in the job."""
-        return self.state in (State.JOINING, State.JOINED)
+        return self.state in (PeState.JOINING, PeState.JOINED)
 
     def how(self) -> str:
         """Say how the PE has ended."""
@@ -108,7 +108,7 @@ class Head(_Text):
     _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
 
 
-class Board:
+class StatusBoard:
     """The shared memory of one job; an index gives the record of a PE."""
 
     def __init__(self, fd: int, n_pes: int) -> None:
@@ -119,14 +119,14 @@ class Board:
         self._records = [Record.from_buffer(memory, _PAGE * (1 + pe)) for pe in range(n_pes)]
 
     @classmethod
-    def make(cls, n_pes: int) -> Board:
+    def make(cls, n_pes: int) -> StatusBoard:
         """Make the board of a job."""
         fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
         os.ftruncate(fd, _PAGE * (1 + n_pes) + _TRACE * n_pes)
         return cls(fd, n_pes)
 
     @classmethod
-    def find(cls, path: str | None, n_pes: int) -> Board | None:
+    def find(cls, path: str | None, n_pes: int) -> StatusBoard | None:
         """Open the board that ishmrun has made; None when there is none that fits."""
         if path is None:
             return None
@@ -155,12 +155,12 @@ class Board:
         os.lseek(fd, self._trace(pe), os.SEEK_SET)
         faulthandler.register(TELL, file=fd, all_threads=False)
         record.text, record.since = text, time.monotonic()
-        record.pid, record.trace, record.state = os.getpid(), fd, State.JOINING
+        record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
 
     def fate(self, pe: int, patience: float) -> str | None:
         """Say how a PE has ended, once ishmrun has seen it; None when it has not."""
         record, deadline = self[pe], time.monotonic() + patience
-        while not record.ended and record.state != State.ABANDONED:
+        while not record.ended and record.state != PeState.ABANDONED:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(_STEP)
