@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.environment.settings import parse_size
+from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
     from ishmem.benchmarks.runner import Options, Row, Rows

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ishmem.benchmarks.command import parse_sizes
-from ishmem.collective import profile
-from ishmem.collective.algorithms import Table
+from ishmem.common.algorithms import Table
+from ishmem.environment import profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,7 @@ def _note(found: dict[int, dict[str, Any]], row: Row, prefix: str) -> None:
 def table_of(times: Mapping[str, Times]) -> Table:
     """Return the best algorithms of each routine, with the sizes from which on they are used."""
     from ishmem.benchmarks.tune_cases import SAME
-    from ishmem.collective.algorithms import allowed
+    from ishmem.common.algorithms import allowed
 
     table: Table = {}
     for routine, measured in times.items():
@@ -165,7 +165,7 @@ def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -
 
 
 def _panel(axes: Axes, title: str, times: Times) -> None:
-    from ishmem.collective.algorithms import ALGORITHMS
+    from ishmem.common.algorithms import ALGORITHMS
 
     for name, of_one in times.items():
         sizes = sorted(of_one)

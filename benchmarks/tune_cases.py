@@ -7,8 +7,8 @@ from typing import Any
 from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
 from ishmem.benchmarks.frame import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem
-from ishmem.collective.algorithms import SLOT_LIMIT, allowed, install
-from ishmem.collective.profile import PUT, ROUTES
+from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
+from ishmem.environment.profile import PUT, ROUTES
 
 SAME = {
     "fcollect": ("collect",),

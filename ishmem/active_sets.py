@@ -186,4 +186,5 @@ def active_set(start: int, stride: int, size: int) -> Team:
     shape = teams.strided(this.teams[job.WORLD], start, stride, size)
     if shape.index(this.pe) < 0:
         raise ValueError(f"PE {this.pe} is not in the active set {_words(shape)}; only its PEs {list(shape)} call")
-    return this.active_sets.get(shape)
+    sets: ActiveSets = this.active_sets
+    return sets.get(shape)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core, teams
-from ishmem.collective import fallback
+from ishmem.collective import calls, fallback
 from ishmem.runtime import job
 from ishmem.runtime.stubs import kernel_only
 from ishmem.teams import TEAM_WORLD, Team
@@ -31,12 +31,12 @@ __all__ = [
     "team_sync_work_group",
 ]  # fmt: skip
 
-_BROADCAST = fallback.ROUTINES["broadcast"]
-_FCOLLECT = fallback.ROUTINES["fcollect"]
-_COLLECT = fallback.ROUTINES["collect"]
-_ALLTOALL = fallback.ROUTINES["alltoall"]
-_GATHER = fallback.ROUTINES["gather"]
-_SCATTER = fallback.ROUTINES["scatter"]
+_BROADCAST = calls.ROUTINES["broadcast"]
+_FCOLLECT = calls.ROUTINES["fcollect"]
+_COLLECT = calls.ROUTINES["collect"]
+_ALLTOALL = calls.ROUTINES["alltoall"]
+_GATHER = calls.ROUTINES["gather"]
+_SCATTER = calls.ROUTINES["scatter"]
 
 
 def barrier_all() -> None:

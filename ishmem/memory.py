@@ -266,7 +266,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
     if moved:
         _move(old, moved, is_array)
     this.engine.quiet()
-    this.raise_lost_device()
+    this.heap.raise_lost_device()
     _forget(old)
     this.barrier("realloc")
     if is_array and moved:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
-from ishmem.collective import fallback
+from ishmem.collective import calls, fallback
 from ishmem.runtime.stubs import kernel_only
 from ishmem.teams import TEAM_WORLD, Team
 
@@ -26,15 +26,15 @@ __all__ = [
     "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
 ]  # fmt: skip
 
-_AND_REDUCE = fallback.ROUTINES["and_reduce"]
-_OR_REDUCE = fallback.ROUTINES["or_reduce"]
-_XOR_REDUCE = fallback.ROUTINES["xor_reduce"]
-_MAX_REDUCE = fallback.ROUTINES["max_reduce"]
-_MIN_REDUCE = fallback.ROUTINES["min_reduce"]
-_SUM_REDUCE = fallback.ROUTINES["sum_reduce"]
-_PROD_REDUCE = fallback.ROUTINES["prod_reduce"]
-_SUM_INSCAN = fallback.ROUTINES["sum_inscan"]
-_SUM_EXSCAN = fallback.ROUTINES["sum_exscan"]
+_AND_REDUCE = calls.ROUTINES["and_reduce"]
+_OR_REDUCE = calls.ROUTINES["or_reduce"]
+_XOR_REDUCE = calls.ROUTINES["xor_reduce"]
+_MAX_REDUCE = calls.ROUTINES["max_reduce"]
+_MIN_REDUCE = calls.ROUTINES["min_reduce"]
+_SUM_REDUCE = calls.ROUTINES["sum_reduce"]
+_PROD_REDUCE = calls.ROUTINES["prod_reduce"]
+_SUM_INSCAN = calls.ROUTINES["sum_inscan"]
+_SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
 def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:

@@ -122,7 +122,7 @@ def query_thread() -> constants.Thread:
 
 
 def _size(heap_size: int | str) -> int:
-    from ishmem.environment.settings import parse_size
+    from ishmem.common.sizes import parse_size
 
     try:
         return parse_size(heap_size)
@@ -159,7 +159,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         this.heap = _together(this, lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes))
         exports = this.heap.exchange(this.links)
         this.processes, this.board = prepare_exit(this.links, board)
-        this.waits = long_waits.LongWaits(this, settings.timeout)
+        this.waits = waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
@@ -169,7 +169,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
                 opened.close()
         _core.set_lost(-1)  # PEs that closed their links too, as this init failed, must not count in the next one
         raise
-    this.waits.begin()
+    waits.begin()
     job.start(this)
     atexit.register(_at_exit)
 
@@ -188,6 +188,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from ishmem.active_sets import ActiveSets
     from ishmem.runtime import device_sharing
     from ishmem.runtime.copy_engine import CopyEngine
+    from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
 
@@ -195,10 +196,11 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
-    this.queue_workers = QueueWorkers(this.heap)
+    this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
+    this.queue_workers = QueueWorkers(this.heap, this.links)
     this.statics = Statics()
     this.active_sets = ActiveSets()
-    kernel_loading.start(this)
+    kernel_loading.start(this.heap, this.settings, this.no_waits)
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
@@ -291,6 +293,8 @@ def _close(this: job.Job, state: PeState) -> None:
     job.finish()
     kernel_loading.stop()
     this.default_engine.close()
+    if this.proxy:
+        this.proxy.close()
     this.heap.close(unmap=drained)  # commands that still run use what it would unmap
     this.links.close()
 
@@ -337,7 +341,7 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
-    end_job(this, number)
+    end_job(this.board, this.links, this.processes, number)
 
 
 def is_initialized() -> bool:

@@ -57,7 +57,8 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
     """
     this = job.current()
     request, _notes = this.together("static", lambda: _request(name, shape, dtype), str)
-    return this.statics.get(request)
+    statics: Statics = this.statics
+    return statics.get(request)
 
 
 def _request(name: Any, shape: Any, dtype: Any) -> _Request:

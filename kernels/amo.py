@@ -6,11 +6,12 @@ from typing import Any, Callable
 
 from ishmem import amo
 from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
+from ishmem.common.violations import number
 
 from . import type_checks
 from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
 from .proxy import atomic_far, has_atomics
-from .runtime_checks import allowed, number
+from .runtime_checks import allowed
 
 INSTRUCTIONS = {
     Rmw.FETCH: atomic("AtomicLoad", SEQ_CST, operands=0),

@@ -6,12 +6,11 @@ import functools
 from types import ModuleType
 from typing import Any
 
-from ishmem.common.violations import call_word
+from ishmem.common.violations import call_word, number
 
 from . import type_checks
 from .intrinsics import both, device, number_or
 from .rendezvous import Flow
-from .runtime_checks import number
 
 
 def _check(
@@ -45,44 +44,44 @@ def register(
         flow: Who sends what to whom.
     """
     routine = number(name)
-    flags: Any = tuple(map(int, flow))  # numbers, for kernels
+    plan: Any = tuple(map(int, flow))  # numbers, for kernels
 
     check = functools.partial(_check, name, routine, types)
 
     def plain(dest, source, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flags, None, number_or(team, 0)
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), plan, None, number_or(team, 0)
         )  # fmt: skip
 
     def plain_group(dest, source, group, team=0, nelems=None):
         word = check(dest, source, team, nelems)
         return lambda dest, source, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), flags, group, number_or(team, 0)
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (0, 1, 1), plan, group, number_or(team, 0)
         )  # fmt: skip
 
     def rooted(dest, source, root, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flags, None, number_or(team, 0)
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), plan, None, number_or(team, 0)
         )  # fmt: skip
 
     def rooted_group(dest, source, root, group, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flags, group, number_or(team, 0)
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), plan, group, number_or(team, 0)
         )  # fmt: skip
 
     def strided(dest, source, dst, sst, nelems, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flags, None, number_or(team, 0)
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), plan, None, number_or(team, 0)
         )  # fmt: skip
 
     def strided_group(dest, source, dst, sst, nelems, group, team=0):
         word = check(dest, source, team, nelems, dst=dst, sst=sst)
         return lambda dest, source, dst, sst, nelems, group, team=0: do(
-            sample(dest), word, both(dest, source), nelems, (0, dst, sst), flags, group, number_or(team, 0)
+            sample(dest), word, both(dest, source), nelems, (0, dst, sst), plan, group, number_or(team, 0)
         )  # fmt: skip
 
     single, grouped = ((plain, plain_group), (rooted, rooted_group), (strided, strided_group))[len(options)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ishmem import collectives
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import call_word
+from ishmem.common.violations import call_word, number
 
 from . import binding, type_checks
 from .collective_forms import register
@@ -16,7 +16,7 @@ from .copy import copy_bytes
 from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
 from .proxy import complete
 from .rendezvous import PAYLOAD, ROOM, SHARE, Flow, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
-from .runtime_checks import holds, number
+from .runtime_checks import holds
 from .spec_constants import pe_count, this_pe
 from .strided import copy_steps, move_steps
 from .teams import is_team, team_facts

@@ -11,14 +11,14 @@ from typing import Any
 from numba_dpex import kernel_api as kapi
 
 from ishmem import memory, rma
-from ishmem.common.violations import UNREACHABLE
+from ishmem.common.violations import UNREACHABLE, number
 
 from . import type_checks
 from .copy import copy_elements
 from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
 from .proxy import GET as FAR_GET, PUT as FAR_PUT, copy_far, load_far, reachable, store_far
 from .proxy_ring import await_ticket
-from .runtime_checks import allowed, fits, number, report
+from .runtime_checks import allowed, fits, report
 
 PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
 

@@ -12,15 +12,6 @@ from . import binding
 from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
-NAMES: list[str] = []
-"""Names of routines by their numbers, which is what kernels write down."""
-
-
-def number(routine: str) -> int:
-    """Return the number that stands for a routine in kernels."""
-    NAMES.append(routine)
-    return len(NAMES) - 1
-
 
 def allowed(routine, array, pe, first, count):
     """Return whether elements of a symmetric array on a PE may be reached; in kernels only."""

@@ -10,10 +10,11 @@ from numba_dpex import kernel_api as kapi
 from ishmem import amo, rma, signals
 from ishmem.common.constants import SignalOp
 from ishmem.common.type_tables import SIGNAL_TYPES
+from ishmem.common.violations import number
 
 from . import type_checks
 from .intrinsics import address_of, atomic_load, device, fence, group_rank, group_sum, require
-from .runtime_checks import allowed, number
+from .runtime_checks import allowed
 from .wait import compare
 
 SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))

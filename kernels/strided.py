@@ -7,12 +7,13 @@ from typing import Any
 from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import strided
+from ishmem.common.violations import number
 
 from . import binding, type_checks
 from .copy import copy_bytes, copy_elements
 from .intrinsics import address_of, compiled, device, group_rank, group_size, peer_delta
 from .proxy import move_far, reachable
-from .runtime_checks import allowed, fits, number
+from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 

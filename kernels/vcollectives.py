@@ -18,13 +18,23 @@ from numba.core import types
 from ishmem import collectives
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, call_word
+from ishmem.common.violations import (
+    LISTS,
+    NEGATIVE,
+    NO_LIST,
+    NO_ROOT,
+    OUTSIDE,
+    UNEQUAL,
+    WRONG_LENGTH,
+    call_word,
+    number,
+)
 
 from . import binding, type_checks
 from .intrinsics import both, compiled, device, device_intrinsic, load_word, number_or, rank_in, size_of
 from .proxy import store_at
 from .rendezvous import PAYLOAD, REFUSED, all_know, begin, is_member, leave, meet, rally, slots_of
-from .runtime_checks import holds, number, report
+from .runtime_checks import holds, report
 from .strided import move_steps
 from .teams import team_facts
 

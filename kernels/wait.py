@@ -12,10 +12,11 @@ from numba_dpex import kernel_api as kapi
 from ishmem import wait
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
+from ishmem.common.violations import number
 
 from . import type_checks
 from .intrinsics import address_of, atomic_load, device, group_rank, group_sum
-from .runtime_checks import allowed, number
+from .runtime_checks import allowed
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 

@@ -13,6 +13,7 @@ from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import wait_sets
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
+from ishmem.common.violations import number
 
 from . import type_checks
 from .intrinsics import (
@@ -25,7 +26,7 @@ from .intrinsics import (
     group_sum,
     require,
 )
-from .runtime_checks import allowed, number
+from .runtime_checks import allowed
 from .spec_constants import turn_counter
 from .wait import compare
 

@@ -8,8 +8,8 @@ import numpy as np
 from common import pattern
 
 import ishmem
-from ishmem.collective import algorithms
 from ishmem.collective.fallback import blocks
+from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 
 ROOTED = ("broadcast", "gather", "scatter", "gatherv", "scatterv")

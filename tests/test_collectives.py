@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.collective import algorithms
+from ishmem.common import algorithms
 from ishmem.common.type_tables import COLLECTIVES, MOVEMENTS
 
 WORLD = ishmem.TEAM_WORLD

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
 from pes import run_program
 
-from ishmem.collective import algorithms, profile
+from ishmem.common import algorithms
 from ishmem.common.type_tables import COLLECTIVES
-from ishmem.environment import settings
+from ishmem.environment import profile, settings
 from ishmem.kernels import spirv
 
 HERE = Path(__file__).parent

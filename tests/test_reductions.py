@@ -9,7 +9,7 @@ from common import same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.collective import algorithms
+from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 
 WORLD = ishmem.TEAM_WORLD

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
+from ishmem.common import sizes
 from ishmem.environment import settings
 
 LARGEST = 2**63 - 1
@@ -72,14 +73,14 @@ def test_wrong_sizes(text):
 
 @given(st.integers(1, LARGEST))
 def test_sizes_round_trip(size):
-    assert settings.parse_size(settings.format_size(size)) == size
-    assert settings.parse_size(str(size)) == size
+    assert sizes.parse_size(sizes.format_size(size)) == size
+    assert sizes.parse_size(str(size)) == size
 
 
 @given(st.text())
 def test_junk_is_a_value_error(text):
     with contextlib.suppress(ValueError):
-        assert 0 < settings.parse_size(text) <= LARGEST
+        assert 0 < sizes.parse_size(text) <= LARGEST
 
 
 @given(

@@ -9,9 +9,8 @@ import pytest
 from pes import run_command, run_program
 
 from ishmem.benchmarks import tune
-from ishmem.collective import profile
 from ishmem.common.type_tables import COLLECTIVES
-from ishmem.environment import settings
+from ishmem.environment import profile, settings
 
 DEVICE = "Some GPU (of many)"
 
@@ -98,7 +97,7 @@ def test_every_collective_is_tuned() -> None:
 
 SHOW = """
 import ishmem
-from ishmem.collective import algorithms
+from ishmem.common import algorithms
 install = algorithms.install
 def told(table, forced=""):
     print("table", table["broadcast"], table["fcollect"], repr(forced))

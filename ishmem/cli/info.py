@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.common import constants
+from ishmem.common import constants, sizes
 from ishmem.environment import settings as settings_module, stack
 
 if TYPE_CHECKING:
@@ -154,14 +154,14 @@ def _routes(handles: list[int], pes: int) -> list[list[str]]:
 def _route(cutover: int, mapped_atomics: bool, by_kernels: Route) -> str:
     from ishmem.runtime.heap import NEVER
 
-    copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {settings_module.format_size(cutover)}"
+    copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {sizes.format_size(cutover)}"
     atomics = "mapped" if mapped_atomics else "by a kernel"
     return f"copies {copies}; atomics {atomics}; kernels {by_kernels.words}"
 
 
 def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     heap = facts["heap"]
-    size = heap.get("problem") or settings_module.format_size(heap["size"]) + " on each PE"
+    size = heap.get("problem") or sizes.format_size(heap["size"]) + " on each PE"
     about = {**facts["versions"], **{f"driver: {key}": value for key, value in facts["driver"].items()}}
     about["symmetric heap"] = size if heap.get("fits", True) else f"{size}: more than a device allows"
     tables = [
@@ -192,7 +192,7 @@ def _pairs(pairs: dict[str, str]) -> Any:
 def _device_table(devices: list[dict[str, Any]]) -> Any:
     table = _table("", "name", "memory", "at once", "EUs", "host atomics")
     for number, device in enumerate(devices):
-        sizes = [settings_module.format_size(device[key]) for key in ("memory", "largest allocation")]
+        sizes = [sizes.format_size(device[key]) for key in ("memory", "largest allocation")]
         atomics = "coherent" if device["host atomics"] else "by kernels"
         name = device["name"] + (" (integrated)" if device["integrated"] else "")
         table.add_row(str(number), name, *sizes, str(device["execution units"]), atomics)

@@ -15,8 +15,8 @@ import dpnp
 import numpy as np
 
 from ishmem import _core
-from ishmem.collective import algorithms
-from ishmem.collective.fallback import Asked, Call
+from ishmem.collective.calls import Asked, Call
+from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 from ishmem.runtime import job
 from ishmem.runtime.copy_engine import CopyEngine

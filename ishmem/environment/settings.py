@@ -6,15 +6,16 @@
 import difflib
 import logging
 import os
-import re
 import socket
 import warnings
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ishmem.common import algorithms
+from ishmem.common.sizes import parse_size
 
 PREFIX = "ISHMEM_"
 
@@ -39,33 +40,11 @@ SIMULATOR = {
 # Set by installations of Intel SHMEM itself, and no setting there either.
 _FOREIGN = {"ISHMEM_ROOT"}
 
-_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGT]?)", re.ASCII | re.IGNORECASE)
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_LARGEST = 2**63 - 1
 _SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5G; more than 0"
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _OFF, _ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
 
 _warned: set[str] = set()
-
-
-def parse_size(text: Union[str, int]) -> int:
-    """Read a size such as ``4096``, ``512M`` or ``1.5G``; units are powers of 1024.
-
-    Raises:
-        ValueError: It is none, is not more than 0, or does not fit into 63 bits.
-    """
-    match = _SIZE.fullmatch(str(text).strip())
-    size = int(Decimal(match[1]) * 2 ** _UNITS[match[2].upper()]) if match and len(match[1]) < 40 else 0
-    if not 0 < size <= _LARGEST:
-        raise ValueError(f"not a size: {text!r}")
-    return size
-
-
-def format_size(size: int) -> str:
-    """Write a size in the largest unit that divides it, as `parse_size` reads it."""
-    unit = next(unit for unit in "TGMK " if size % 2 ** _UNITS[unit.strip()] == 0)
-    return f"{size >> _UNITS[unit.strip()]}{unit.strip()}"
 
 
 def _level(value: Union[str, int, None]) -> Optional[int]:
@@ -98,9 +77,7 @@ def _folder(value: Any) -> str:
 
 
 def _algorithms(text: str) -> str:
-    from ishmem.collective.algorithms import parse
-
-    parse(text)
+    algorithms.parse(text)
     return text
 
 

@@ -20,7 +20,6 @@ from ishmem.runtime.status_board import StatusBoard
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
-    from ishmem.runtime.job import Job
 
 PATIENCE = 0.5
 """Seconds that the other PEs have to end by themselves."""
@@ -46,14 +45,14 @@ def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusB
     return [int(payload) for payload, _fds in parts], board
 
 
-def end_job(this: Job, status: int) -> NoReturn:
+def end_job(board: StatusBoard, links: Links, processes: list[int], status: int) -> NoReturn:
     """End every PE of the job with a status."""
     _flush()
-    this.board.head.closing = 1
-    opened = {pid: _open(pid) for pid in this.processes if pid != os.getpid()}
+    board.head.closing = 1
+    opened = {pid: _open(pid) for pid in processes if pid != os.getpid()}
     others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
-    this.links.on_lost = None  # their ends are no news
-    this.links.exit(status)
+    links.on_lost = None  # their ends are no news
+    links.exit(status)
     if _wait(others, PATIENCE):
         for pid in others:
             _libc.sigqueue(pid, int(_SIGNAL), ctypes.c_void_p(status))

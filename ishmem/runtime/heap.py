@@ -7,10 +7,12 @@ same memory, by the host's own loads and stores.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import dpctl.memory
@@ -18,10 +20,11 @@ import dpctl.tensor
 import numpy as np
 
 from ishmem import _core
-from ishmem.collective import algorithms, profile
+from ishmem.common import algorithms
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
+from ishmem.environment import profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime.allocator import Allocator
 from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
-    from ishmem.runtime.proxy import Proxy
 
 DISCRETE_CUTOVER = 16 << 10
 NEVER = 2**63
@@ -71,7 +73,6 @@ class SymmetricHeap:
         routes: How kernels of this PE reach each PE.
         atomics_by_host: Whether all atomics on a PE's memory are done by hosts, one at a time.
         locks: What keeps these apart, in memory of each PE's host.
-        proxy: What serves kernels where that is not direct, None when no pair needs it.
     """
 
     def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
@@ -89,7 +90,6 @@ class SymmetricHeap:
         self.routes: list[Route] = []
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap] = []
-        self.proxy: Proxy | None = None
         self._mappings: list[handles.Mapping] = []
         self._maps: list[handles.HostMap] = []
         self._export = handles.export(self.context, self.base)
@@ -134,6 +134,11 @@ class SymmetricHeap:
         """Return the routes as kernels take them."""
         return for_kernels(self.routes, self.atomics_by_host)
 
+    @property
+    def needs_proxy(self) -> bool:
+        """Whether this PE's kernels cannot do everything on every PE by themselves."""
+        return any(route is not Route.DIRECT for route in self.kernel_routes())
+
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.
 
@@ -165,14 +170,10 @@ class SymmetricHeap:
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
 
     def _write_table(self) -> None:
-        """Tell kernels where the heaps are, and start the proxy where they cannot do all by themselves."""
+        """Write the distances of the heaps for kernels."""
         # A peer that is not reached has distance 0, this PE's own heap, so that nothing ever goes to a wild address.
         distances = [self.peers[pe] - self.base if self.reaches(pe) else 0 for pe in range(len(self.peers))]
         _core.write(self.pe, self.layout.table, struct.pack(f"<{len(distances)}q", *distances))
-        if any(route is not Route.DIRECT for route in self.kernel_routes()):
-            from ishmem.runtime.proxy import Proxy
-
-            self.proxy = Proxy(self)
 
     def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
         """Map a PE's heap for the host, and open it for the device where that reaches it."""
@@ -202,6 +203,21 @@ class SymmetricHeap:
         """The host's mappings of heaps that this PE's device does not reach."""
         return [range(base, base + self.size) for pe, base in enumerate(self.peers) if not self.reaches(pe)]
 
+    def raise_lost_device(self) -> None:
+        """Raise ``LevelZeroError`` when the device is lost to this process."""
+        if _core.device_status():
+            pyze.zeDeviceGetStatus(self.device)  # raises
+
+    @contextlib.contextmanager
+    def naming_loss(self) -> Iterator[None]:
+        """Raise ``LevelZeroError`` for a lost device, whatever SYCL, dpctl and dpnp raise or do not raise."""
+        try:
+            yield
+        except Exception:
+            self.raise_lost_device()
+            raise
+        self.raise_lost_device()
+
     def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
         """Return a dpnp array at ``offset`` of this PE's heap."""
         nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
@@ -222,8 +238,6 @@ class SymmetricHeap:
 
     def close(self, unmap: bool = True) -> None:
         """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
-        if self.proxy:
-            self.proxy.close()
         _core.reset()
         if not unmap:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))

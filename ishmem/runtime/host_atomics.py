@@ -42,6 +42,6 @@ def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands:
         given[place] = operand[0]
     old = dpnp.empty(1, dtype=target.dtype, sycl_queue=queue)
     kernel = _kernel(atomic.fetching, len(atomic.operands))
-    with job.current().naming_loss():
+    with job.current().heap.naming_loss():
         dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
         return old.asnumpy()[0].item()

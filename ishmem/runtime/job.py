@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, TypeVar
 
 from ishmem import _core
-from ishmem.common import violations
-from ishmem.common.errors import PeerLost, StateError, SymmetryError
+from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
 from ishmem.common.team_shape import Shape
-from ishmem.ipc import pyze
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
+from ishmem.runtime.violation_errors import raise_violation
 
 if TYPE_CHECKING:
-    from ishmem.active_sets import ActiveSets
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.copy_engine import CopyEngine
     from ishmem.runtime.heap import SymmetricHeap
-    from ishmem.runtime.long_waits import LongWaits
+    from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.runtime.status_board import StatusBoard
-    from ishmem.statics import Statics
 
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
 
 
+class Waits(Protocol):
+    """What a job needs of ``ishmem.runtime.long_waits``, which is built on this module."""
+
+    def hang(self) -> WaitTimeout | None:
+        """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed."""
+
+    def look(self, details: Callable[[], str] | None = None) -> None:
+        """Note that this thread still waits."""
+
+    def over(self) -> None:
+        """Note that this thread waits no more."""
+
+    def close(self) -> None:
+        """Stop reporting waits."""
+
+
 class Job:
-    """One per process, from ``init`` to ``finalize``."""
+    """One per process, from ``init`` to ``finalize``.
+
+    Attributes:
+        processes: Process numbers of all PEs.
+        no_waits: Why kernels may not wait for other PEs; empty when they may.
+        proxy: Serves this PE's kernels; None when they reach every PE by themselves.
+        statics: The ``Statics`` of ``ishmem.statics``.
+        active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
+    """
 
     links: Links
     heap: SymmetricHeap
     default_engine: CopyEngine
     queue_workers: QueueWorkers
-    statics: Statics
-    active_sets: ActiveSets
+    proxy: Proxy | None
+    statics: Any
+    active_sets: Any
     board: StatusBoard
-    waits: LongWaits
-    processes: list[int]  # of all PEs
-    no_waits: str  # why kernels may not wait for other PEs; empty when they may
+    waits: Waits
+    processes: list[int]
+    no_waits: str
 
     def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings
@@ -92,25 +112,10 @@ class Job:
 
         numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
         """
-        self.raise_lost_device()
-        if self.heap.proxy:
+        self.heap.raise_lost_device()
+        if self.proxy:
             raise_proxy_problem()
-        violations.raise_violation(self)
-
-    def raise_lost_device(self) -> None:
-        """Raise ``LevelZeroError`` when the device is lost to this process."""
-        if _core.device_status():
-            pyze.zeDeviceGetStatus(self.heap.device)  # raises
-
-    @contextlib.contextmanager
-    def naming_loss(self) -> Iterator[None]:
-        """Turn what SYCL, dpctl and dpnp raise, or do not, when the device is lost into ``LevelZeroError``."""
-        try:
-            yield
-        except Exception:
-            self.raise_lost_device()
-            raise
-        self.raise_lost_device()
+        raise_violation(self.heap, self.handles, self.settings.check)
 
     def start_teams(self) -> None:
         """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""
@@ -184,7 +189,7 @@ class Job:
         """
         notes: list[str] = []
         try:
-            with self.naming_loss():
+            with self.heap.naming_loss():
                 request = make()
             text, problem = words(request), None
         except Exception as error:

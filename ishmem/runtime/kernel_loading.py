@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 if TYPE_CHECKING:
-    from ishmem.runtime.job import Job
+    from ishmem.environment.settings import Settings
+    from ishmem.runtime.heap import SymmetricHeap
 
 
 class _Finder:
     """Finds numba_dpex as it would be found without it, and binds the kernels when it has been imported."""
 
-    def __init__(self, this: Job) -> None:
-        self._job = this
+    def __init__(self, bind: Callable[[], None]) -> None:
+        self._bind = bind
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name != "numba_dpex":
@@ -28,18 +30,19 @@ class _Finder:
 
             def execute_and_bind(module: ModuleType) -> None:
                 execute(module)
-                _bind(self._job)
+                self._bind()
 
             spec.loader.exec_module = execute_and_bind  # type: ignore[method-assign]
         return spec
 
 
-def start(this: Job) -> None:
-    """Let kernels that are compiled from now on take part in a job."""
+def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
+    """Let kernels that are compiled from now on use a heap; ``no_waits`` says why they may not wait, if so."""
+    bind = functools.partial(_bind, heap, settings, no_waits)
     if "numba_dpex" in sys.modules:
-        _bind(this)
+        bind()
     else:
-        sys.meta_path.insert(0, _Finder(this))
+        sys.meta_path.insert(0, _Finder(bind))
 
 
 def stop() -> None:
@@ -51,10 +54,9 @@ def stop() -> None:
         binding.unbind()
 
 
-def _bind(this: Job) -> None:
+def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.kernels import binding, cache
 
-    heap, settings = this.heap, this.settings
-    facts = binding.CompileOptions(settings.check, heap.proxy is not None, this.no_waits)
-    binding.bind(facts, binding.ProcessConstants.of(heap.base, heap.size, this.pe, heap.layout))
+    options = binding.CompileOptions(settings.check, heap.needs_proxy, no_waits)
+    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout))
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

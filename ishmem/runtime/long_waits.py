@@ -20,8 +20,8 @@ from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
-from ishmem.common.violations import origin
 from ishmem.runtime.status_board import PeState
+from ishmem.runtime.violation_errors import origin
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
@@ -152,8 +152,10 @@ class LongWaits:
         if "ivar" in given or "sig_addr" in given:
             index = given.get("index", 0)
             seen = _core.g(array, self._this.pe, index)
-            return f", element {index} is {seen}, wanted {_symbol(given['cmp'])} {wanted}{origin(self._this, address)}"
-        return f", {array.size} variables, wanted {_symbol(given['cmp'])} {wanted}{origin(self._this, address)}"
+            what = f"element {index} is {seen}"
+        else:
+            what = f"{array.size} variables"
+        return f", {what}, wanted {_symbol(given['cmp'])} {wanted}{origin(self._this.heap, address)}"
 
     def _beat(self) -> None:
         while not self._closed.wait(self._interval):

@@ -24,9 +24,9 @@ import dpctl.tensor
 from ishmem import _core
 from ishmem.common.errors import WaitTimeout
 from ishmem.ipc import native, pyze
-from ishmem.runtime import job
 
 if TYPE_CHECKING:
+    from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
 
 log = logging.getLogger("ishmem")
@@ -91,10 +91,10 @@ class QueueWorker:
         problem: The error of a step of the host, for the next call.
     """
 
-    def __init__(self, queue: dpctl.SyclQueue, gates: _Gates) -> None:
+    def __init__(self, queue: dpctl.SyclQueue, gates: _Gates, heap: SymmetricHeap) -> None:
         self.queue = queue if queue.is_in_order else dpctl.SyclQueue(queue.sycl_context, queue.sycl_device)
         self.problem: Exception | None = None
-        self._gates, self._job = gates, job.current()
+        self._gates, self._heap = gates, heap
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
         self._last: dpctl.SyclEvent | None = None
@@ -115,7 +115,7 @@ class QueueWorker:
         Here and in ``step``: the error of an earlier step is raised instead, unless this is a part of a collective
         operation, for which other PEs wait: its caller takes the error before, and raises it afterwards.
         """
-        with self._lock, job.current().naming_loss():
+        with self._lock, self._heap.naming_loss():
             if not collective:
                 self._raise_problem()
             return self._record(start(self._before(depends)), keep)
@@ -129,7 +129,7 @@ class QueueWorker:
         ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied; ``keep``
         is held until all is done.
         """
-        with self._lock, job.current().naming_loss():
+        with self._lock, self._heap.naming_loss():
             if not collective:
                 self._raise_problem()
             before = self._before(depends)
@@ -197,7 +197,7 @@ class QueueWorker:
             while event.execution_status != _COMPLETE:
                 if self.closing.is_set():
                     return False
-                self._job.raise_lost_device()
+                self._heap.raise_lost_device()
                 time.sleep(POLL)
         return not self.closing.is_set()
 
@@ -226,8 +226,8 @@ class QueueWorker:
 class QueueWorkers:
     """The workers of a job; every method may be called from any thread."""
 
-    def __init__(self, heap: SymmetricHeap) -> None:
-        self._heap = heap
+    def __init__(self, heap: SymmetricHeap, links: Links) -> None:
+        self._heap, self._links = heap, links
         self._gates = _Gates(heap)
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._lock = threading.Lock()
@@ -269,7 +269,7 @@ class QueueWorkers:
             )
         with self._lock:
             if queue not in self._workers:
-                self._workers[queue] = QueueWorker(queue, self._gates)
+                self._workers[queue] = QueueWorker(queue, self._gates, self._heap)
             return self._workers[queue]
 
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
@@ -281,9 +281,8 @@ class QueueWorkers:
 
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
-        links = job.current().links
         for worker in list(self._workers.values()):
-            worker.drain(lambda: bool(links.lost or _core.device_status()), look)
+            worker.drain(lambda: bool(self._links.lost or _core.device_status()), look)
 
     def close(self) -> bool:
         """End all workers; return whether everything has completed."""

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ishmem import _core
+from ishmem.common.sizes import parse_size
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
-from ishmem.environment.settings import parse_size
 
 ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel")
 """In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 import platformdirs
 
-from ishmem.collective.algorithms import Table, allowed
+from ishmem.common.algorithms import Table, allowed
+from ishmem.common.sizes import format_size, parse_size
 from ishmem.common.type_tables import COLLECTIVES
-from ishmem.environment.settings import format_size, parse_size
 
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings

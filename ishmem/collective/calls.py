@@ -1,0 +1,71 @@
+"""A collective call of the host: the arguments of this PE, and what each member of the team has asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ishmem import _core, teams
+from ishmem.common.type_tables import COLLECTIVES, RMA_TYPES
+from ishmem.runtime import check
+
+ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
+_TYPE_NAMES = {np.dtype(name).num: name for name in RMA_TYPES}
+_REFUSAL = 7
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call whose arguments are right on this PE.
+
+    Attributes:
+        count: Elements of a block.
+        lists: Counts and places of the blocks of ``dest`` and of ``source``, for routines that take them.
+    """
+
+    routine: str
+    team: teams.Team
+    dest: check.View
+    source: check.View
+    count: int
+    root: int = -1
+    steps: tuple[int, int] = (1, 1)
+    lists: tuple[list[int], ...] = ()
+
+
+class Asked(NamedTuple):
+    """What a member has asked for in the last call of a team."""
+
+    routine: str
+    dtype: str
+    root: int
+    nelems: int
+    algorithm: int
+    extra: int
+    dest: int
+    source: int
+    refusal: str
+    numbers: bytes
+
+    def __str__(self) -> str:
+        """Say what must be the same on all PEs, and a refusal."""
+        if self.algorithm == _REFUSAL:
+            return f"{self.routine} {self.refusal}"
+        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
+        root = f", root {self.root}" if self.root >= 0 else ""
+        steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
+        lists = f", counts and places {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
+        return f"{self.routine}{sizes} of dtype {self.dtype}{root}{steps}{lists}"
+
+
+def asked(team: int) -> list[Asked]:
+    """Return what each member of a team has asked for in its last call."""
+    routines, result = list(COLLECTIVES), []
+    for signature, extra, dest, source, refusal, numbers in _core.asked_collective(team):
+        routine, dtype = routines[signature & 31], _TYPE_NAMES.get(signature >> 5 & 31, "")
+        root, count, algorithm = (signature >> 13 & 4095) - 1, signature >> 25, signature >> 10 & 7
+        reason = refusal.decode(errors="replace")
+        result.append(Asked(routine, dtype, root, count, algorithm, extra, dest, source, reason, numbers))
+    return result

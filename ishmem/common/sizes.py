@@ -1,0 +1,29 @@
+"""Sizes in bytes as text, such as ``512M``."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGT]?)", re.ASCII | re.IGNORECASE)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_LARGEST = 2**63 - 1
+
+
+def parse_size(text: str | int) -> int:
+    """Read a size such as ``4096``, ``512M`` or ``1.5G``; units are powers of 1024.
+
+    Raises:
+        ValueError: It is none, is not more than 0, or does not fit into 63 bits.
+    """
+    match = _SIZE.fullmatch(str(text).strip())
+    size = int(Decimal(match[1]) * 2 ** _UNITS[match[2].upper()]) if match and len(match[1]) < 40 else 0
+    if not 0 < size <= _LARGEST:
+        raise ValueError(f"not a size: {text!r}")
+    return size
+
+
+def format_size(size: int) -> str:
+    """Write a size in the largest unit that divides it, as `parse_size` reads it."""
+    unit = next(unit for unit in "TGMK " if size % 2 ** _UNITS[unit.strip()] == 0)
+    return f"{size >> _UNITS[unit.strip()]}{unit.strip()}"

@@ -1,0 +1,104 @@
+"""Errors of kernels: the host reads the record of ``ishmem.common.violations`` and raises."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Callable
+
+from ishmem import _core
+from ishmem.common.errors import IshmemError, SymmetryError
+from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.violations import (
+    LISTS,
+    MISMATCH,
+    NEGATIVE,
+    NO_DTYPE,
+    NO_PE,
+    NO_ROOT,
+    NO_TEAM,
+    NOT_SYMMETRIC,
+    ROUTINES,
+    STRIDE,
+    UNEQUAL,
+    UNREACHABLE,
+    WRONG_LENGTH,
+    Violation,
+)
+
+if TYPE_CHECKING:
+    from ishmem.runtime.heap import SymmetricHeap
+
+_ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
+           UNREACHABLE: IshmemError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError}
+_FORMAT = f"<{len(Violation._fields)}q"
+
+
+def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> None:
+    """Raise what this PE's kernels have found, and forget it.
+
+    Raises:
+        IndexError: A PE or root that does not exist, or elements outside an array.
+        SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
+        ValueError: A team that does not exist, or strides, counts or places that are not allowed.
+        IshmemError: ``ptr`` of a PE that kernels do not reach.
+    """
+    if not check and not heap.needs_proxy:
+        return
+    offset = heap.layout.violation
+    found = Violation(*struct.unpack(_FORMAT, _core.read(heap.pe, offset, Violation.nbytes())))
+    if not found.complete:
+        return
+    _core.write(heap.pe, offset, bytes(Violation.nbytes()))
+    problem = _words(heap, handles, found)
+    raise _ERRORS.get(found.problem, IndexError)(problem)
+
+
+_OF_LISTS: dict[int, Callable[[Violation], str]] = {
+    WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
+    NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
+    UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
+}
+
+
+def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
+    call = f"{ROUTINES[found.routine] if found.problem != MISMATCH else 'collective call'} in a kernel on PE {heap.pe}"
+    if found.problem == NO_TEAM:
+        return f"{call}: team is {found.pe}; those of this PE are {handles}"
+    if found.problem == NO_ROOT:
+        return f"{call}: root is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
+    if found.problem == STRIDE:
+        return f"{call}: dst is {found.first} and sst is {found.nelems}; strides are at least 1"
+    if found.problem == MISMATCH:
+        mine, theirs = _call_words(found.address, found.first), _call_words(found.size, found.nelems)
+        return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
+    if found.problem in _OF_LISTS:
+        return f"{call}: {_OF_LISTS[found.problem](found)}"
+    array = f"the array of {found.size} elements at {found.address:#x}{origin(heap, found.address)}"
+    if found.problem == NO_PE:
+        return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
+    if found.problem == NOT_SYMMETRIC:
+        return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
+    if found.problem == UNREACHABLE:
+        return f"{call}, for {array}: kernels do not reach PE {found.pe}; on the host ptr returns None for it"
+    where = "" if found.pe < 0 else f" on PE {found.pe}"
+    return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
+
+
+def _call_words(word: int, count: int) -> str:
+    if word < 0:
+        return "a call whose arguments were refused"
+    name, kind = ROUTINES[word & 255], word >> 8 & 255
+    root = f" with root {word >> 40}" if word >> 40 else ""
+    if kind == NO_DTYPE:
+        return name + root
+    counted = name in ("gatherv", "scatterv", "alltoallv")
+    elements = "" if counted else f" of {count} elements"
+    lists = f", counts and places {count & 2**64 - 1:#x}" if counted and count else ""
+    return f"{name}{elements} of dtype {RMA_TYPES[kind]}{root}{lists}"
+
+
+def origin(heap: SymmetricHeap, address: int) -> str:
+    """Say where the array was allocated, when it is in a live allocation."""
+    offset = address - heap.base
+    owners = (a for a in heap.allocator.live.values() if 0 <= offset - a.offset < a.reserved)
+    return "".join(f" ({a.what}, from {a.where})" for a in owners)
