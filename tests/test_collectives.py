@@ -461,7 +461,7 @@ def check_dissent() -> None:
         (lambda: ishmem.sum_reduce(*((small, small) if last else (a, a))), "of dtype float32"),
         (lambda: ishmem.fcollect(a, b, nelems=1) if last else ishmem.collect(a, b, nelems=1), "fcollect of 1"),
         (lambda: ishmem.alltoalls(a, b, 1 + last, 1, 2), "dst=2, sst=1"),
-        (lambda: ishmem.gatherv(a, b, [1 + last] * n, 0), "counts and places"),
+        (lambda: ishmem.gatherv(a, b, [1 + last] * n, 0), "counts and displacements"),
         (lambda: ishmem.alltoallv(a, b, [1 + last] * n, [1] * n), f"sends 1 elements to PE {n - 1}, which expects 2"),
     ]
     for seed, (function, words) in enumerate(cases):

@@ -194,7 +194,7 @@ def test_back_to_back(pes: Pool) -> None:
         pes.run(check_back_to_back, n, {1: 100, 2: 100, 3: 10, 4: 6}[pes.n])
 
 
-# ---- blocks with counts and places of their own
+# ---- blocks with counts and displacements of their own
 
 COUNTED = ("gatherv", "scatterv", "alltoallv")
 

@@ -1,4 +1,4 @@
-"""A collective call of the host: the arguments of this PE, and what each member of the team has asked for."""
+"""A collective call of the host: this PE's checked arguments, and the arguments that each member published."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _REFUSAL = 7
 
 @dataclass(frozen=True)
 class Call:
-    """A call whose arguments are right on this PE.
+    """A call whose arguments this PE has checked.
 
     Attributes:
         count: Elements of a block.
-        lists: Counts and places of the blocks of ``dest`` and of ``source``, for routines that take them.
+        lists: Counts and displacements of the blocks of ``dest``, then of ``source``, for routines that take them.
     """
 
     routine: str
@@ -36,7 +36,7 @@ class Call:
 
 
 class Asked(NamedTuple):
-    """What a member has asked for in the last call of a team."""
+    """The arguments of a member in the team's last call."""
 
     routine: str
     dtype: str
@@ -50,18 +50,18 @@ class Asked(NamedTuple):
     numbers: bytes
 
     def __str__(self) -> str:
-        """Say what must be the same on all PEs, and a refusal."""
+        """Describe the arguments that must be the same on all PEs, or the refusal."""
         if self.algorithm == _REFUSAL:
             return f"{self.routine} {self.refusal}"
         sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
         root = f", root {self.root}" if self.root >= 0 else ""
         steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
-        lists = f", counts and places {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
+        lists = f", counts and displacements {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
         return f"{self.routine}{sizes} of dtype {self.dtype}{root}{steps}{lists}"
 
 
 def asked(team: int) -> list[Asked]:
-    """Return what each member of a team has asked for in its last call."""
+    """Return the arguments of each member in the team's last call."""
     routines, result = list(COLLECTIVES), []
     for signature, extra, dest, source, refusal, numbers in _core.asked_collective(team):
         routine, dtype = routines[signature & 31], _TYPE_NAMES.get(signature >> 5 & 31, "")

@@ -1,7 +1,7 @@
-"""The collective routines of the host beyond the plain case, which ``ishmem/core/collectives.cpp`` does alone.
+"""The slow path of the host's collectives: what ``ishmem/core/collectives.cpp`` declines.
 
-It words errors, and hands over to the copy engine or a kernel where the table of ``ishmem.common.algorithms`` says
-so. A PE that refuses its own arguments takes part in the call with the refusal, so that the others raise too.
+It raises errors that explain, and calls the copy engine or a kernel where the table of ``ishmem.common.algorithms``
+asks for them. A PE with wrong arguments takes part in the call with a refusal, so that the other PEs raise too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ishmem.runtime import check, job
 
 
 def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> None:
-    """Do what the core left to Python: move the data, or raise."""
+    """Finish a call that the core declined: move the data, or raise."""
     this = job.current()
     if verdict == _core.NOT_PLAIN:
         refuse(routine, dest, source, team, **arguments)
@@ -41,7 +41,7 @@ def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Any, **argum
 
 
 def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
-    """Word the error for members that ask for different things."""
+    """Return the error message for members whose arguments differ."""
     words = {pe: str(request) for pe, request in zip(team.shape, requests)}
     algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
     if len(set(words.values())) > 1:
@@ -61,9 +61,9 @@ def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
 
 
 def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> NoReturn:
-    """Raise what is wrong with the arguments of a call, and make the other PEs raise."""
+    """Raise the error of this PE's arguments, after making the other PEs raise."""
     group = teams.find(team)
-    group.shape  # noqa: B018 - raises on a PE that is not in the team, for which nobody waits
+    group.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
         checked(routine, group, dest, source, **arguments)
         raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
@@ -73,14 +73,14 @@ def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) ->
 
 
 def tell_refusal(routine: str, team: teams.Team, error: Exception) -> None:
-    """Take part in a call with the error that this PE raises, so that the others raise, too."""
+    """Take part in a call with this PE's error, so that the other PEs raise too."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
     if _core.refuse_collective(ROUTINES[routine], team.handle, text) == _core.PEER_GONE:
         job.current().raise_lost(routine)
 
 
 def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any) -> None:
-    """Do ``alltoalls``, whose strides are checked here."""
+    """Check the strides of ``alltoalls`` and run it."""
     arguments = {"dst": dst, "sst": sst, "nelems": nelems}
     call = _check_first("alltoalls", dest, source, team, arguments)
     verdict = _core.alltoalls(dest, source, *call.steps, call.count, team)
@@ -89,7 +89,7 @@ def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any
 
 
 def with_counts(routine: str, dest: Any, source: Any, team: Any, lists: tuple[Any, ...], root: Any = None) -> None:
-    """Do a routine with a count for each PE, which are checked here."""
+    """Check the counts and displacements of a v-collective and run it."""
     arguments = {"lists": lists, "root": root}
     call = _check_first(routine, dest, source, team, arguments)
     verdict = _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists)
@@ -118,7 +118,7 @@ def checked(
     """Check the arguments of a call.
 
     Raises:
-        SymmetryError, TypeError, ValueError, IndexError: As the routines say.
+        SymmetryError, TypeError, ValueError, IndexError: As documented at the routines.
     """
     size, types = team.shape.size, COLLECTIVES[routine]
     to, origin = check.view(dest, "dest", types, routine), check.view(source, "source", types, routine)
@@ -139,13 +139,13 @@ def checked(
     count = _count(routine, size, to, origin, nelems, steps)
     to_blocks, origin_blocks = blocks(routine, size)
     whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
-    place = _in_place(routine, team.my_pe() * count * to.itemsize)
-    _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), place)
+    in_place = _in_place(routine, team.my_pe() * count * to.itemsize)
+    _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), in_place)
     return Call(routine, team, to, origin, count, number, steps)
 
 
 def _in_place(routine: str, own: int) -> int | None:
-    """Return how many bytes after the start of ``dest`` ``source`` may lie, when it may lie in it."""
+    """Return the offset in bytes at which ``source`` may lie in ``dest``, ``None`` where it may not overlap."""
     if routine in ("fcollect", "gather", "scatter"):
         return -own if routine == "scatter" else own
     return 0 if routine == "broadcast" or routine in REDUCTIONS else None
@@ -170,7 +170,7 @@ def _step(value: Any, name: str) -> int:
 
 
 def blocks(routine: str, size: int) -> tuple[int, int]:
-    """Return how many blocks ``dest`` and ``source`` hold in a team of a size."""
+    """Return how many blocks ``dest`` and ``source`` hold in a team of ``size`` PEs."""
     to = size if routine in ("fcollect", "alltoall", "alltoalls", "gather") else 1
     return to, size if routine in ("alltoall", "alltoalls", "scatter") else 1
 
@@ -205,19 +205,19 @@ def _lists(
 ) -> tuple[list[int], ...]:
     if routine != "alltoallv":
         counts = _numbers(lists[0], "counts", size)
-        places = _places(counts, lists[1], "displs", size)
+        displs = _displacements(counts, lists[1], "displs", size)
         whole, part = (to, origin) if routine == "gatherv" else (origin, to)
-        _reach(whole, counts, places)
+        _reach(whole, counts, displs)
         _reach(part, [counts[me]], [0])
-        apart = (counts, places), (counts, [0] * size)
-        (dest_counts, dest_places), (source_counts, source_places) = apart if routine == "gatherv" else apart[::-1]
-        return dest_counts, dest_places, source_counts, source_places
+        apart = (counts, displs), (counts, [0] * size)
+        (dest_counts, dest_displs), (source_counts, source_displs) = apart if routine == "gatherv" else apart[::-1]
+        return dest_counts, dest_displs, source_counts, source_displs
     dest_counts, source_counts = _numbers(lists[0], "dest_counts", size), _numbers(lists[1], "source_counts", size)
-    dest_places = _places(dest_counts, lists[2], "dest_displs", size)
-    source_places = _places(source_counts, lists[3], "source_displs", size)
-    _reach(to, dest_counts, dest_places)
-    _reach(origin, source_counts, source_places)
-    return dest_counts, dest_places, source_counts, source_places
+    dest_displs = _displacements(dest_counts, lists[2], "dest_displs", size)
+    source_displs = _displacements(source_counts, lists[3], "source_displs", size)
+    _reach(to, dest_counts, dest_displs)
+    _reach(origin, source_counts, source_displs)
+    return dest_counts, dest_displs, source_counts, source_displs
 
 
 def _numbers(values: Any, name: str, size: int) -> list[int]:
@@ -231,13 +231,15 @@ def _numbers(values: Any, name: str, size: int) -> list[int]:
     return numbers
 
 
-def _places(counts: list[int], displs: Any, name: str, size: int) -> list[int]:
+def _displacements(counts: list[int], displs: Any, name: str, size: int) -> list[int]:
     if displs is None:
         return [0, *accumulate(counts)][:-1]
     return _numbers(displs, name, size)
 
 
-def _reach(array: check.View, counts: list[int], places: list[int]) -> None:
-    need = max(place + count if count else 0 for place, count in zip(places, counts))
+def _reach(array: check.View, counts: list[int], displs: list[int]) -> None:
+    need = max(displ + count if count else 0 for displ, count in zip(displs, counts))
     if need > array.count:
-        raise ValueError(f"{array.name} has {array.count} elements; counts {counts} at {places} reach {need}")
+        raise ValueError(
+            f"{array.name} has {array.count} elements; counts {counts} at displacements {displs} need {need}"
+        )

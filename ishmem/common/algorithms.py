@@ -1,13 +1,14 @@
-"""How each collective routine of the host moves its data: which algorithm, from which size of a message on.
+"""Chooses the algorithm of each collective routine of the host by the size of a block.
 
-A `Table` says it for every routine; a size is that of a block, in bytes: what one PE contributes, or gets from one.
+A `Table` maps each routine to algorithms and the sizes from which they apply. A block is what one PE contributes, or
+receives from one PE, in bytes.
 
 ==========  =============================================================================================
-slot        the data travel with the call, in the ring of each PE; small messages only
-mapped      all PEs share the copies between the mapped arrays, or the elements that are to be combined
-tree        along a binomial tree of the PEs
-engine      Level Zero copies; reductions are combined by numpy
-kernel      reductions only: combined on the device
+slot        the data travel with the call in each PE's ring; small messages only
+mapped      all PEs share the copies between mapped arrays, or the elements to reduce
+tree        a binomial tree of the PEs
+engine      Level Zero copies; numpy reduces
+kernel      reductions only, by a device kernel
 ==========  =============================================================================================
 """
 
@@ -24,7 +25,7 @@ ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel")
 """In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""
 
 Table = dict[str, list[tuple[int, str]]]
-"""For each routine, the algorithms with the sizes from which on they are used, ascending."""
+"""For each routine, algorithms with the block size from which each applies, ascending."""
 
 SLOT_LIMIT = 4096
 _WITHOUT_SLOT = ("alltoalls", "alltoallv", "gatherv", "scatterv")
@@ -33,7 +34,7 @@ _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
 
 
 def allowed(routine: str) -> tuple[str, ...]:
-    """Return the algorithms that a routine has."""
+    """Return the algorithms that implement a routine."""
     reduces = routine in REDUCTIONS
     names = ["slot"] if routine not in _WITHOUT_SLOT else []
     names += ["mapped"]
@@ -44,7 +45,7 @@ def allowed(routine: str) -> tuple[str, ...]:
 
 
 def defaults(cutover: int) -> Table:
-    """Return the table for a device from whose ``cutover`` on the copy engine copies, not the host."""
+    """Return the default table; from ``cutover`` bytes on the copy engine copies instead of the host."""
     table: Table = {}
     for routine in COLLECTIVES:
         names = allowed(routine)
@@ -55,10 +56,10 @@ def defaults(cutover: int) -> Table:
 
 
 def parse(text: str) -> list[tuple[str, int, str]]:
-    """Read ``routine=algorithm`` and ``routine=algorithm:size``, separated by commas; ``all`` is every routine.
+    """Parse ``routine=algorithm`` and ``routine=algorithm:size``, separated by commas; ``all`` is every routine.
 
     Raises:
-        ValueError: Words that are not known, or an algorithm that the routine does not have.
+        ValueError: An unknown name, or an algorithm that the routine does not have.
     """
     entries = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -78,7 +79,7 @@ def parse(text: str) -> list[tuple[str, int, str]]:
 
 
 def override(table: Mapping[str, list[tuple[int, str]]], text: str) -> Table:
-    """Return a table in which what ``text`` names, as `parse` reads it, replaces what was from each size on."""
+    """Return ``table`` with the entries of ``text`` (see `parse`) in place of those from each size on."""
     result = {routine: list(entries) for routine, entries in table.items()}
     for routine, start, algorithm in sorted(parse(text), key=lambda entry: entry[1]):
         result[routine] = [entry for entry in result[routine] if entry[0] < start] + [(start, algorithm)]
@@ -86,9 +87,9 @@ def override(table: Mapping[str, list[tuple[int, str]]], text: str) -> Table:
 
 
 def install(table: Mapping[str, Iterable[tuple[int, str]]], forced: str = "") -> None:
-    """Use a table from now on; the same on every PE, and between collective calls.
+    """Install a table. All PEs install the same one, between collective calls.
 
-    ``forced`` is text as `parse` reads it, which goes first.
+    ``forced`` is text for `parse`; it overrides the table.
     """
     complete = override({routine: sorted(entries) for routine, entries in table.items()}, forced)
     for number, routine in enumerate(COLLECTIVES):

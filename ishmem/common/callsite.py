@@ -1,4 +1,4 @@
-"""Where a thread is, in words: the routine that the user's program has called, and the line that calls it."""
+"""Describes where a thread is: the ishmem routine that the program called, and the program's line that calls it."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class CallSite(NamedTuple):
 
     @property
     def is_users(self) -> bool:
-        """Whether this is the user's program: not ishmem, a library, or something without a file."""
+        """Whether the file belongs to the user's program, not to ishmem, a library or the interpreter."""
         return not self.file.startswith(_NOT_USERS)
 
 
 def of_frame(frame: FrameType | None) -> Iterator[CallSite]:
-    """Yield the calls from a frame on, the innermost first."""
+    """Yield the call sites from a frame outwards."""
     while frame is not None:
         yield CallSite(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
 
 
 def of_dump(text: str) -> list[CallSite]:
-    """Read the last traceback that `faulthandler` has written, the innermost call first."""
+    """Parse the last traceback that `faulthandler` wrote; the innermost call comes first."""
     last = _HEAD.split(text)[-1]
     return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(last)]
 
 
 def describe(calls: Iterable[CallSite], details: str = "") -> str:
-    """Return the routine that the user's innermost line has called, details of it, and that line."""
+    """Name the routine that the program's innermost line calls, with details, and that line."""
     routine = ""
     for call in calls:
         if call.is_users:

@@ -1,26 +1,26 @@
-"""The exceptions of ishmem; every message names what it got and what is allowed."""
+"""The exceptions of ishmem. Every message names what it got and what is allowed."""
 
 from __future__ import annotations
 
 
 class IshmemError(RuntimeError):
-    """Base of every error that ishmem raises of its own."""
+    """Base class of all errors that only ishmem raises."""
 
 
 class StateError(IshmemError):
-    """A call in the wrong state: before ``init``, after ``finalize``, or either of them twice."""
+    """A call before ``init``, after ``finalize``, or a second call of either."""
 
 
 class SymmetryError(IshmemError):
-    """An address that is not on the symmetric heap, or PEs that disagree in a collective call."""
+    """An array that is not on the symmetric heap, or PEs that pass different arguments to a collective call."""
 
 
 class HeapExhausted(IshmemError, MemoryError):
-    """A symmetric allocation that does not fit: asked, used, free, and the variable to raise."""
+    """A symmetric allocation that does not fit; the message gives sizes and the variable to raise."""
 
 
 class PeerLost(IshmemError):
-    """A PE that this PE needs has died or has left the job.
+    """A PE that this call needs has died or has left the job.
 
     Attributes:
         pe: Number of the lost PE.
@@ -32,14 +32,14 @@ class PeerLost(IshmemError):
 
 
 class WaitTimeout(IshmemError, TimeoutError):
-    """A host wait whose ``timeout`` is over: PE, element, value seen and value wanted."""
+    """A host wait that reached its ``timeout``; the message gives PE, element, value seen and value wanted."""
 
 
 _LOST = 0x70000001
 
 
 class LevelZeroError(IshmemError):
-    """A Level Zero call that failed; with ``ZE_RESULT_ERROR_DEVICE_LOST`` all later ones on the device do, too.
+    """A Level Zero call failed. After ``ZE_RESULT_ERROR_DEVICE_LOST`` all later calls on the device fail too.
 
     Attributes:
         call: Name of the call, such as ``zeMemOpenIpcHandle``.
@@ -48,7 +48,7 @@ class LevelZeroError(IshmemError):
     """
 
     def __init__(self, call: str, code: int, result: str) -> None:
-        lost = "; a kernel or copy has failed, and this process can use the device no more" if code == _LOST else ""
+        lost = "; a kernel or copy failed, and this process cannot use the device any more" if code == _LOST else ""
         super().__init__(f"{call} failed: {result} ({code:#x}){lost}")
         self.call = call
         self.code = code

@@ -1,23 +1,23 @@
 """What lies in the internal part of each PE's heap, before the part that users allocate from.
 
-The host side and the device side both reach it by the offsets given here:
+Host code and kernels compute addresses from the offsets given here:
 
-=========  =============================================  ====================================
-table      int64 per PE: that PE's heap minus mine        read by every device access
-teams      a `TeamRecord` per team                        written by this host, read by kernels
-host       a line per team and barrier round              written by peers' hosts
-device     a line per team and barrier round              written by peers' kernels
-rendezvous two `RendezvousSlot` of each PE per team          written by peers' kernels
-barriers_begun   int64 per team: barriers this host has begun   read by peers when this PE has left
-agree      two records per team                           read by peers' hosts
-rings      a line and two slots per team                  written by this host, read by peers' hosts
-turn       int64                                          used by this PE's kernels
-violation  what kernels found wrong                       written by this PE's kernels
-active     two lines per PE, and whether this PE gave up  written by peers' hosts
-proxy      int64: address of the ring of requests         read by this PE's kernels
-tickets    int64: requests that kernels have begun        used by this PE's kernels, read by this host
-routes     int64 per PE: a `Route`                        read by this PE's kernels
-=========  =============================================  ====================================
+==============  ==================================================  ===========================================
+table           int64 per PE: base of that PE's heap minus my base  read by every device access
+teams           a `TeamRecord` per team                             written by this host, read by kernels
+host_sync       a line per team and barrier round                   written by peers' hosts
+device_sync     a line per team and barrier round                   written by peers' kernels
+rendezvous      two `RendezvousSlot` of each PE per team            written by peers' kernels
+barriers_begun  int64 per team: barriers this host has begun        read by peers after this PE has left
+agree           two records per team                                read by peers' hosts
+ring            a line and two slots per team                       written by this host, read by peers' hosts
+turn            int64: counter of ``any`` waits                     used by this PE's kernels
+violation       a `Violation`: the first wrong argument             written by this PE's kernels
+active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
+proxy           int64: address of the ring of requests              read by this PE's kernels
+tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
+routes          int64 per PE: a `Route`                             read by this PE's kernels
+==============  ==================================================  ===========================================
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ LINE = 64
 RECORD = 256
 RENDEZVOUS_SLOT = 1024
 PAGE = 4096
-RING_SLOTS = 256  # requests of kernels that wait for the proxy
+RING_SLOTS = 256  # of the proxy's ring: requests of kernels in flight
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
-TWIN = 64  # from the handle of a team to that of its twin, in which its on-queue collectives meet
+TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
 class TeamRecord(NamedTuple):
-    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the number is free."""
+    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the handle is free."""
 
     start: int = 0
     stride: int = 1
@@ -46,29 +46,29 @@ class TeamRecord(NamedTuple):
     sequence: int = 0
 
     def pack(self) -> bytes:
-        """Return the bytes in the heap."""
+        """Return the record as bytes."""
         return struct.pack(f"<{len(self)}q", *self)
 
     @classmethod
     def unpack(cls, data: bytes) -> TeamRecord:
-        """Read the bytes in the heap."""
+        """Make a record from bytes of the heap."""
         return cls(*struct.unpack_from(f"<{len(cls._fields)}q", data))
 
     @classmethod
     def at(cls, field: str) -> int:
-        """Return the offset of a field in the record."""
+        """Return the offset of a field in bytes."""
         return 8 * cls._fields.index(field)
 
 
 class RendezvousSlot(NamedTuple):
-    """What a member of a team tells another when it enters a collective call in a kernel, one int64 each.
+    """What a member of a team writes to another when it enters a collective call in a kernel, one int64 each.
 
     Attributes:
-        number: Number of the rendezvous, written last.
-        call: What must be the same for all, as ``ishmem.common.violations.call_word`` packs it.
-        count: Elements of a block, which must be the same for all.
-        share: Elements that this member contributes, where that differs.
-        payload: Where the data of a small block begin; they may fill the slot.
+        number: Number of the rendezvous; written last.
+        call: The call, as ``ishmem.common.violations.call_word`` packs it; equal on all members.
+        count: Elements of a block; equal on all members.
+        share: Elements that this member contributes, in calls where members contribute different numbers.
+        payload: First word of the data of a small block, which may fill the rest of the slot.
     """
 
     number: int
@@ -79,7 +79,7 @@ class RendezvousSlot(NamedTuple):
 
     @classmethod
     def at(cls, field: str) -> int:
-        """Return the offset of a field in the slot."""
+        """Return the offset of a field in bytes."""
         return 8 * cls._fields.index(field)
 
 
@@ -110,7 +110,7 @@ class Layout:
 
     @property
     def rendezvous_bytes(self) -> int:
-        """Size of the slots of one team: for even and odd numbers, of every member."""
+        """Size of the slots of one team: one for even and one for odd rendezvous of every member."""
         return 2 * RENDEZVOUS_SLOT * self.n_pes
 
     def rendezvous(self, handle: int) -> int:
@@ -119,19 +119,19 @@ class Layout:
 
     @property
     def barriers_begun(self) -> int:
-        """Barriers that this PE's host has begun, written when it leaves."""
+        """Number of barriers of each team that this PE's host has begun; written when the PE leaves."""
         return self.rendezvous(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
-        """Record of this PE for the collective call number ``sequence`` of a team.
+        """Record of this PE for collective call number ``sequence`` of a team.
 
-        There are two, used in turn: a PE can be at most one collective call ahead of another.
+        Two records alternate: a PE is at most one collective call ahead of another.
         """
         return self.barriers_begun + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
 
     @property
     def slot_bytes(self) -> int:
-        """Size of a slot of a ring: three numbers for each PE fit into its data."""
+        """Size of a slot of a ring; its data hold three numbers for each PE."""
         return max(SLOT, LINE + _round_up(24 * self.n_pes, LINE))
 
     @property
@@ -145,21 +145,21 @@ class Layout:
 
     @property
     def turn(self) -> int:
-        """Number of ``any`` calls of this PE's kernels, from which the place to start looking is made."""
+        """Counter of ``any`` calls of this PE's kernels; it rotates the element at which they begin."""
         return self.ring(MAX_TEAMS)
 
     @property
     def violation(self) -> int:
-        """What this PE's kernels found wrong, a `Violation` of `ishmem.common.violations`."""
+        """The `Violation` of ``ishmem.common.violations`` that this PE's kernels write."""
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:
-        """Line of another PE for the call number ``number`` of active sets that both are in; two, used in turn."""
+        """Line of another PE for call number ``number`` of active sets that both are in; two lines alternate."""
         return self.violation + 2 * LINE + LINE * (2 * pe + number % 2)
 
     @property
     def gave_up(self) -> int:
-        """Whether this PE makes no active sets any more, an int64."""
+        """Nonzero once this PE has given up active sets, an int64."""
         return self.active_set(self.n_pes, 0)
 
     @property

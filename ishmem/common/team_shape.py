@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """The members of a team, by their numbers in the world; a stride of a single PE is 1."""
+    """The members of a team by their PE numbers in the world; the stride of a team of one PE is 1."""
 
     start: int
     stride: int
     size: int
 
     def __iter__(self) -> Iterator[int]:
-        """Give the members in the order of their numbers in the team."""
+        """Yield the world PE numbers of the members, in team order."""
         return iter(range(self.start, self.start + self.size * self.stride, self.stride))
 
     def pe(self, member: int) -> int:
-        """Return the number in the world of a member."""
+        """Return the world PE number of a member."""
         return self.start + member * self.stride
 
     def index(self, pe: int) -> int:
-        """Return the number in the team of a PE of the world, or -1."""
+        """Return the team PE number of a world PE, or -1 for a PE that is not a member."""
         member, rest = divmod(pe - self.start, self.stride)
         return member if rest == 0 and 0 <= member < self.size else -1

@@ -1,4 +1,4 @@
-"""The type tables and the atomic operations: the one place that says which exist and what they take.
+"""Type tables: the one place that lists the atomics and collectives and the dtypes that each routine takes.
 
 The host functions of ``ishmem.amo``, the device functions of ``ishmem.kernels.amo``, the messages, the
 documentation and the tests all read it.
@@ -25,7 +25,7 @@ STATUS_TYPES = tuple(name for name in RMA_TYPES if name == "bool" or "int" in na
 
 
 class Rmw(IntEnum):
-    """What the hardware does; several routines share one."""
+    """The read-modify-write operation of the hardware; several routines may share one."""
 
     FETCH = 0
     SWAP = 1
@@ -105,5 +105,5 @@ COLLECTIVES = {**dict.fromkeys(MOVEMENTS, RMA_TYPES), **REDUCTIONS}
 
 
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
-    """Word the error for a dtype that a routine does not take, the same on the host and in kernels."""
+    """Return the error message for a dtype that a routine does not take, on the host and in kernels."""
     return f"{routine}: {argument} has dtype {dtype}; allowed are {', '.join(allowed)}"

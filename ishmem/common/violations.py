@@ -14,10 +14,10 @@ NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE =
 WRONG_LENGTH, NEGATIVE, UNEQUAL = range(9, 12)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
-"""Lists of counts and places that collective routines take."""
+"""Lists of counts and displacements that collective routines take."""
 
 NO_LIST = -1
-"""Length of a list that was left out."""
+"""Stands for the length of a list that was left out."""
 
 
 NO_DTYPE = len(RMA_TYPES)
@@ -34,7 +34,7 @@ def number(routine: str) -> int:
 
 
 def call_word(routine: int, dtype: object = None) -> int:
-    """Return what stands for a collective call in kernels; the root, or the strides, go into bits 16 and above."""
+    """Return the number of a collective call in kernels; root or strides go into bits 16 and above."""
     return routine + 256 * (NO_DTYPE if dtype is None else RMA_TYPES.index(str(dtype)))
 
 
@@ -42,14 +42,14 @@ class Violation(NamedTuple):
     """The first bad call of this PE's kernels, one int64 each.
 
     Attributes:
-        claimed: Whether a work-item has found something.
-        complete: Whether it has written all of it.
-        pe: The PE, or -1 for an array of this PE's own; of collective calls the team or the root that there is none of.
+        claimed: Nonzero once a work-item has found a violation.
+        complete: Nonzero once that work-item has written all fields.
+        pe: The PE, or -1 for an array of this PE; for collective calls the team or root that does not exist.
 
-    Of collective calls that do not match, ``address`` and ``first`` are call word and elements on this PE, ``size`` and
-    ``nelems`` those on the other. Of a list, ``pe`` is its place in `LISTS`, and ``nelems`` its length, where ``size``
-    is that of the team, or its number ``first``. Where ``alltoallv`` sends another number of elements than is expected,
-    ``address`` is the sender.
+    For collective calls that do not match, ``address`` and ``first`` are the call word and the elements on this PE,
+    ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
+    and ``size`` that of the team, or ``nelems`` is its entry ``first``. Where ``alltoallv`` sends a number of elements
+    that the receiver does not expect, ``address`` is the sender.
     """
 
     claimed: int

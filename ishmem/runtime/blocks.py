@@ -1,4 +1,4 @@
-"""Views of arrays that are not contiguous, taken apart into blocks that lie at regular distances."""
+"""Splits views that are not contiguous into contiguous blocks at a regular stride."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ishmem.runtime import check
 
 @dataclass(frozen=True)
 class Blocks:
-    """Elements of an array in C order: blocks of ``size``, whose starts are ``step`` elements apart."""
+    """Blocks of ``size`` elements whose first elements are ``step`` elements apart, in C order."""
 
     size: int
     step: int
 
 
 def split(dest: Any, source: Any, nelems: Any) -> Iterator[tuple[Any, Any, int, int, int, int]]:
-    """Give the arguments, up to ``nblocks``, of the ``ibput`` or ``ibget`` calls that move one view to the other.
+    """Yield the arguments ``dest`` to ``nblocks`` of the ``ibput`` or ``ibget`` calls that copy ``source`` to ``dest``.
 
     Raises:
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not fit, or views that are not regular.
+        ValueError: Sizes that do not match, or views without a regular stride.
     """
     to, origin = check.view(dest, "dest"), check.view(source, "source")
     check.same_dtype(to, origin)
@@ -43,7 +43,7 @@ def split(dest: Any, source: Any, nelems: Any) -> Iterator[tuple[Any, Any, int, 
 
 
 def span(array: Any) -> Any:
-    """Return the memory from an array's first element to its last, gaps included, as a contiguous 1-D array."""
+    """Return a contiguous 1-D array from the first to the last element of an array, gaps included."""
     if not hasattr(array, "__sycl_usm_array_interface__"):
         host = np.asarray(array)
         return np.lib.stride_tricks.as_strided(host, (_extent(host.shape, _strides(host)),), (host.itemsize,))
@@ -53,7 +53,7 @@ def span(array: Any) -> Any:
 
 
 def step(array: Any, described: check.View) -> int:
-    """Return the distance in elements of the elements of a 1-D array.
+    """Return the stride of a 1-D array in elements.
 
     Raises:
         ValueError: Not 1-D, or its stride is not positive.
@@ -67,7 +67,7 @@ def step(array: Any, described: check.View) -> int:
 
 
 def _strides(array: Any) -> tuple[int, ...]:
-    """Return strides in elements; 0 where they are no whole number of them."""
+    """Return strides in elements; 0 where a stride is not a multiple of the element size."""
     if hasattr(array, "__sycl_usm_array_interface__"):
         return tuple(array.strides)
     host = np.asarray(array)
@@ -79,7 +79,7 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 def _blocks(array: Any, described: check.View) -> Blocks:
-    """Describe an array that is contiguous, 1-D, or 2-D with contiguous rows, once equal strides are merged."""
+    """Return the blocks of an array that, with axes merged, is contiguous, 1-D, or 2-D with contiguous rows."""
     if described.order & 1:
         return Blocks(0, 0)
     axes = _merged(array.shape, _strides(array))
@@ -94,7 +94,7 @@ def _blocks(array: Any, described: check.View) -> Blocks:
 
 
 def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Join axes that a single stride covers; give length and stride of those left."""
+    """Merge axes that one stride covers; return length and stride of each remaining axis."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(shape, strides):
         if n == 1:
@@ -107,10 +107,10 @@ def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
 
 
 def _common(put: Blocks, take: Blocks) -> int:
-    """Return the size of the blocks of both; a contiguous array has size 0 here and takes any."""
+    """Return the block size that suits both sides; size 0 stands for a contiguous array, which takes any."""
     if put.size and take.size and put.size != take.size:
         raise ValueError(
-            f"dest and source are not contiguous in different ways (blocks of {put.size} and {take.size} elements); "
+            f"dest has contiguous blocks of {put.size} elements and source of {take.size}; "
             "copy one of them with dpnp.ascontiguousarray"
         )
     return put.size or take.size or 1

@@ -1,4 +1,4 @@
-"""Host names of routines that only kernels can call."""
+"""Host names of routines that only kernels call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel_only(function: F) -> F:
-    """Make the host form of a device routine an error that says where it may be called."""
+    """Make a function that raises on the host and says that only kernels may call it."""
 
     @functools.wraps(function)
     def refuse(*_arguments: Any, **_keywords: Any) -> Any:

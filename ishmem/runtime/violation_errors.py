@@ -1,4 +1,4 @@
-"""Errors of kernels: the host reads the record of ``ishmem.common.violations`` and raises."""
+"""Raises what kernels found wrong: reads the record of ``ishmem.common.violations``."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _FORMAT = f"<{len(Violation._fields)}q"
 
 
 def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> None:
-    """Raise what this PE's kernels have found, and forget it.
+    """Raise the violation that this PE's kernels recorded, and clear the record.
 
     Raises:
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
-        ValueError: A team that does not exist, or strides, counts or places that are not allowed.
+        ValueError: A team that does not exist, or strides, counts or displacements that are not allowed.
         IshmemError: ``ptr`` of a PE that kernels do not reach.
     """
     if not check and not heap.needs_proxy:
@@ -86,19 +86,19 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
 
 def _call_words(word: int, count: int) -> str:
     if word < 0:
-        return "a call whose arguments were refused"
+        return "a call with wrong arguments"
     name, kind = ROUTINES[word & 255], word >> 8 & 255
     root = f" with root {word >> 40}" if word >> 40 else ""
     if kind == NO_DTYPE:
         return name + root
     counted = name in ("gatherv", "scatterv", "alltoallv")
     elements = "" if counted else f" of {count} elements"
-    lists = f", counts and places {count & 2**64 - 1:#x}" if counted and count else ""
+    lists = f", counts and displacements {count & 2**64 - 1:#x}" if counted and count else ""
     return f"{name}{elements} of dtype {RMA_TYPES[kind]}{root}{lists}"
 
 
 def origin(heap: SymmetricHeap, address: int) -> str:
-    """Say where the array was allocated, when it is in a live allocation."""
+    """Describe the live allocation that holds an address; empty when there is none."""
     offset = address - heap.base
     owners = (a for a in heap.allocator.live.values() if 0 <= offset - a.offset < a.reserved)
     return "".join(f" ({a.what}, from {a.where})" for a in owners)
