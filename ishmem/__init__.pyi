@@ -28,8 +28,6 @@ from .collectives import (
     alltoall_work_group as alltoall_work_group,
     alltoalls as alltoalls,
     alltoalls_work_group as alltoalls_work_group,
-    alltoallv as alltoallv,
-    alltoallv_work_group as alltoallv_work_group,
     barrier_all as barrier_all,
     barrier_all_work_group as barrier_all_work_group,
     broadcast as broadcast,
@@ -40,12 +38,8 @@ from .collectives import (
     fcollect_work_group as fcollect_work_group,
     gather as gather,
     gather_work_group as gather_work_group,
-    gatherv as gatherv,
-    gatherv_work_group as gatherv_work_group,
     scatter as scatter,
     scatter_work_group as scatter_work_group,
-    scatterv as scatterv,
-    scatterv_work_group as scatterv_work_group,
     sync_all as sync_all,
     sync_all_work_group as sync_all_work_group,
     team_sync as team_sync,
@@ -112,7 +106,6 @@ from .contexts import (
 )
 from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
 from .memory import (
-    addr_accessible as addr_accessible,
     align as align,
     arange as arange,
     array as array,
@@ -128,7 +121,6 @@ from .memory import (
     malloc_with_hints as malloc_with_hints,
     ones as ones,
     ones_like as ones_like,
-    ptr as ptr,
     realloc as realloc,
     zeros as zeros,
     zeros_like as zeros_like,
@@ -162,6 +154,15 @@ from .order import (
     fence_work_group as fence_work_group,
     quiet as quiet,
     quiet_work_group as quiet_work_group,
+)
+from .query import (
+    addr_accessible as addr_accessible,
+    info_get_name as info_get_name,
+    info_get_version as info_get_version,
+    my_pe as my_pe,
+    n_pes as n_pes,
+    pe_accessible as pe_accessible,
+    ptr as ptr,
 )
 from .reductions import (
     and_reduce as and_reduce,
@@ -199,14 +200,9 @@ from .setup import (
     finalize as finalize,
     get_uniqueid as get_uniqueid,
     global_exit as global_exit,
-    info_get_name as info_get_name,
-    info_get_version as info_get_version,
     init as init,
     init_thread as init_thread,
     is_initialized as is_initialized,
-    my_pe as my_pe,
-    n_pes as n_pes,
-    pe_accessible as pe_accessible,
     query_thread as query_thread,
 )
 from .signals import (
@@ -246,6 +242,14 @@ from .teams import (
     team_split_2d as team_split_2d,
     team_split_strided as team_split_strided,
     team_translate_pe as team_translate_pe,
+)
+from .vcollectives import (
+    alltoallv as alltoallv,
+    alltoallv_work_group as alltoallv_work_group,
+    gatherv as gatherv,
+    gatherv_work_group as gatherv_work_group,
+    scatterv as scatterv,
+    scatterv_work_group as scatterv_work_group,
 )
 from .wait import (
     test as test,

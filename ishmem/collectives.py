@@ -11,7 +11,6 @@ it has left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core, teams
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from dpnp import ndarray
 
 __all__ = [
-    "alltoall", "alltoall_work_group", "alltoalls", "alltoalls_work_group", "alltoallv", "alltoallv_work_group",
+    "alltoall", "alltoall_work_group", "alltoalls", "alltoalls_work_group",
     "barrier_all", "barrier_all_work_group", "broadcast", "broadcast_work_group", "collect", "collect_work_group",
-    "fcollect", "fcollect_work_group", "gather", "gather_work_group", "gatherv", "gatherv_work_group", "scatter",
-    "scatter_work_group", "scatterv", "scatterv_work_group", "sync_all", "sync_all_work_group", "team_sync",
+    "fcollect", "fcollect_work_group", "gather", "gather_work_group", "scatter",
+    "scatter_work_group", "sync_all", "sync_all_work_group", "team_sync",
     "team_sync_work_group",
 ]  # fmt: skip
 
@@ -150,29 +149,6 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
     fallback.alltoalls(dest, source, dst, sst, nelems, team)
 
 
-def alltoallv(
-    dest: ndarray,
-    source: ndarray,
-    dest_counts: Sequence[int],
-    source_counts: Sequence[int],
-    dest_displs: Sequence[int] | None = None,
-    source_displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
-) -> None:
-    """``alltoall`` of blocks of different sizes.
-
-    This PE sends ``source_counts[j]`` elements from element ``source_displs[j]`` on to PE ``j``, and receives
-    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks follow one another. In kernels
-    the lists are contiguous device arrays of int64 of one dimension, with a number for each PE of the team. Collective
-    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when one sends another
-    number of elements than is expected.
-
-    Source: MPI_Alltoallv, in the manner of shmem_alltoall.
-    """
-    lists = (dest_counts, source_counts, dest_displs, source_displs)
-    fallback.with_counts("alltoallv", dest, source, team, lists)
-
-
 def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
     """Put the ``source`` of every PE of a team one after the other into ``dest`` of PE ``root``.
 
@@ -197,44 +173,6 @@ def scatter(
     """
     if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
         fallback.go_on(verdict, "scatter", dest, source, team, nelems=nelems, root=root)
-
-
-def gatherv(
-    dest: ndarray,
-    source: ndarray,
-    counts: Sequence[int],
-    root: int,
-    displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
-) -> None:
-    """``gather`` of ``counts[j]`` elements of each PE ``j``, to element ``displs[j]`` of ``dest`` of the root.
-
-    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
-    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
-    Errors as for ``broadcast``.
-
-    Source: MPI_Gatherv, in the manner of shmem_collect.
-    """
-    fallback.with_counts("gatherv", dest, source, team, (counts, displs), root)
-
-
-def scatterv(
-    dest: ndarray,
-    source: ndarray,
-    counts: Sequence[int],
-    root: int,
-    displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
-) -> None:
-    """``scatter`` of ``counts[j]`` elements to each PE ``j``, from element ``displs[j]`` of ``source`` of the root.
-
-    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
-    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
-    Errors as for ``broadcast``.
-
-    Source: MPI_Scatterv, in the manner of shmem_broadcast.
-    """
-    fallback.with_counts("scatterv", dest, source, team, (counts, displs), root)
 
 
 @kernel_only
@@ -324,55 +262,6 @@ def scatter_work_group(
     """``scatter`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
 
     Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
-    """
-
-
-@kernel_only
-def alltoallv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    dest_counts: ndarray,
-    source_counts: ndarray,
-    group: Any,
-    dest_displs: ndarray | None = None,
-    source_displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``alltoallv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
-    """
-
-
-@kernel_only
-def gatherv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    counts: ndarray,
-    root: int,
-    group: Any,
-    displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``gatherv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
-    """
-
-
-@kernel_only
-def scatterv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    counts: ndarray,
-    root: int,
-    group: Any,
-    displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``scatterv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
     """
 
 

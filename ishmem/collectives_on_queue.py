@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import dpctl
 
-from ishmem import collectives, reductions, teams
+from ishmem import collectives, reductions, teams, vcollectives
 from ishmem.collective import fallback
 from ishmem.on_queue import Depends, Queue
 from ishmem.runtime import job
@@ -34,6 +34,8 @@ __all__ = [
     "min_reduce_on_queue", "or_reduce_on_queue", "prod_reduce_on_queue", "scatter_on_queue", "scatterv_on_queue",
     "sum_exscan_on_queue", "sum_inscan_on_queue", "sum_reduce_on_queue", "xor_reduce_on_queue",
 ]  # fmt: skip
+
+_CHAPTERS = collectives, reductions, vcollectives
 
 
 def broadcast_on_queue(
@@ -257,7 +259,7 @@ def _call(
     this, group = job.current(), teams.find(team)
     worker, twin = this.queue_workers.of(None), group.twin()
     facts = {name: value for name, value in arguments.items() if name in ("root", "nelems", "dst", "sst")}
-    host = getattr(collectives, routine, None) or getattr(reductions, routine)
+    host = next(getattr(module, routine) for module in _CHAPTERS if hasattr(module, routine))
     try:
         events, worker = events_of(depends), this.queue_workers.of(queue)
         fallback.checked(routine, group, dest, source, **facts, lists=lists)

@@ -1,4 +1,4 @@
-"""Memory management: arrays and raw memory on the symmetric heap, and views of peers' memory.
+"""Memory management: arrays and raw memory on the symmetric heap.
 
 The functions that allocate and ``free`` are collective: every PE calls them in the same order with the same
 size, alignment and dtype, and a PE that does not makes every PE raise ``SymmetryError``. Dropping an array
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 __all__ = [
-    "addr_accessible", "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
-    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "ptr", "realloc", "zeros",
+    "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
+    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "zeros",
     "zeros_like",
 ]  # fmt: skip
 
@@ -308,35 +308,6 @@ def free_all() -> None:
         _release(lambda allocation=allocation: allocation)  # type: ignore[misc]
 
 
-def ptr(a: ndarray, pe: int) -> ndarray | None:
-    """Return a dpnp array on the memory of ``a`` at a PE, or ``None`` when this PE cannot load and store there.
-
-    The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
-    until ``a`` is freed, and is not itself symmetric. Of a static object it is a numpy array. Not collective.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: ``a`` is not on the symmetric heap.
-        TypeError: ``a`` is not an array.
-        IndexError: There is no such PE.
-
-    Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
-    """
-    number, extent = check.pe(pe), _extent(a)
-    described = check.view(a, "a", routine="ptr")
-    if not hasattr(a, "shape"):
-        raise TypeError(f"a is an array, got {type(a).__name__}; make one on it with dpctl.tensor.usm_ndarray(buffer=)")
-    if (static := job.current().statics.ptr(a, number)) is not None:
-        return static
-    if extent is None:
-        check.symmetric(described)
-        raise SymmetryError(f"a reaches outside its allocation: {a!r}")
-    this = job.current()
-    if not this.heap.reaches(number):
-        return None
-    return a if number == this.pe else this.heap.peer_array(number, *extent, described.address - this.heap.base, a)
-
-
 def is_symmetric(a: Any) -> bool:
     """Return whether all elements of ``a`` are in one live symmetric allocation or static object; not collective.
 
@@ -344,22 +315,10 @@ def is_symmetric(a: Any) -> bool:
         StateError: Not between ``init`` and ``finalize``.
     """
     this = job.current()
-    return _extent(a) is not None or this.statics.ptr(a, this.pe) is not None
+    return extent(a) is not None or this.statics.ptr(a, this.pe) is not None
 
 
-def addr_accessible(a: Any, pe: int) -> bool:
-    """Return whether operations on this PE may name ``a`` at a PE; not collective.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-        IndexError: There is no such PE.
-
-    Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
-    """
-    return check.pe(pe) not in job.current().gone and is_symmetric(a)
-
-
-def _extent(a: Any) -> tuple[int, int] | None:
+def extent(a: Any) -> tuple[int, int] | None:
     """Return the offsets between which ``a`` lies when that is in one live allocation, else ``None``."""
     facts = _core.describe(a)
     if facts is None or not facts[5]:

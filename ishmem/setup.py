@@ -1,4 +1,4 @@
-"""Set-up, exit and queries: ``init``, ``finalize`` and who and where this PE is."""
+"""Set-up and exit: ``init``, ``finalize``, ``global_exit`` and the level of thread support."""
 
 from __future__ import annotations
 
@@ -358,54 +358,3 @@ def get_uniqueid() -> str:
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """
     return secrets.token_hex(16)
-
-
-def my_pe() -> int:
-    """Return the number of this PE; a constant inside kernels.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-
-    Source: OpenSHMEM 1.5, 9.1.2 (shmem_my_pe).
-    """
-    return job.current().pe
-
-
-def n_pes() -> int:
-    """Return the number of PEs; a constant inside kernels.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-
-    Source: OpenSHMEM 1.5, 9.1.3 (shmem_n_pes).
-    """
-    return job.current().n_pes
-
-
-def info_get_version() -> tuple[int, int]:
-    """Return the version of the OpenSHMEM specification that is followed; callable at any time.
-
-    Source: OpenSHMEM 1.5, 9.1.9 (shmem_info_get_version).
-    """
-    return constants.VERSION
-
-
-def info_get_name() -> str:
-    """Return the name of the library; callable at any time.
-
-    Source: OpenSHMEM 1.5, 9.1.10 (shmem_info_get_name).
-    """
-    return constants.VENDOR_NAME
-
-
-def pe_accessible(pe: int) -> bool:
-    """Return whether ``pe`` is a PE that this PE can reach; not collective.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-        TypeError: ``pe`` is not an integer.
-
-    Source: OpenSHMEM 1.5, 9.1.6 (shmem_pe_accessible).
-    """
-    this = job.current()
-    return 0 <= check.integer(pe, "pe") < this.n_pes and pe not in this.gone

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
-from ishmem import memory
+from ishmem import query
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import TWIN
 from ishmem.common.team_shape import Shape
@@ -459,4 +459,4 @@ def team_ptr(team: Team | int, a: ndarray, pe: int) -> ndarray | None:
     Source: OpenSHMEM 1.6, 9.3.7 (shmem_team_ptr).
     """
     group = find(team)
-    return memory.ptr(a, group.world_pe(pe)) if group else None
+    return query.ptr(a, group.world_pe(pe)) if group else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba_dpex import kernel_api as kapi
 
-from ishmem import memory, rma
+from ishmem import query, rma
 from ishmem.common.violations import UNREACHABLE, number
 
 from . import type_checks
@@ -142,7 +142,7 @@ def _g(source, pe, index=0):
     return impl
 
 
-@device(memory.ptr)
+@device(query.ptr)
 def _ptr(a, pe):
     type_checks.array("ptr", "a", a)
     type_checks.integer("ptr", "pe", pe)

@@ -5,7 +5,7 @@ A handle that is no team of this PE, and one whose team was destroyed, has -1 fo
 
 from __future__ import annotations
 
-from ishmem import memory, teams
+from ishmem import query, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
 
 from . import type_checks
@@ -68,6 +68,6 @@ def _team_ptr(team, a, pe):
 
     def impl(team, a, pe):
         start, stride, _size, _me = team_facts(team)
-        return memory.ptr(a, start + pe * stride)
+        return query.ptr(a, start + pe * stride)
 
     return impl

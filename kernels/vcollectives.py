@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ishmem import collectives
+from ishmem import vcollectives
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
@@ -329,14 +329,14 @@ def _check(name: str, routine: int, dest: Any, source: Any, team: Any, root: Any
 def _register_rooted(name: str, gathers: int) -> None:
     routine = number(name)
 
-    @device(getattr(collectives, name))
+    @device(getattr(vcollectives, name))
     def _single(dest, source, counts, root, displs=None, team=0):
         word = _check(name, routine, dest, source, team, root, counts=counts, displs=displs)
         return lambda dest, source, counts, root, displs=None, team=0: exchange_rooted(
             word, both(dest, source), blocks_of(counts, displs), root, gathers, None, number_or(team, 0)
         )
 
-    @device(getattr(collectives, f"{name}_work_group"))
+    @device(getattr(vcollectives, f"{name}_work_group"))
     def _grouped(dest, source, counts, root, group, displs=None, team=0):
         word = _check(name, routine, dest, source, team, root, counts=counts, displs=displs)
         return lambda dest, source, counts, root, group, displs=None, team=0: exchange_rooted(
@@ -354,7 +354,7 @@ def _check_sides(dest: Any, source: Any, to: Any, origin: Any, to_places: Any, o
     return _check("alltoallv", _ALLTOALLV, dest, source, team, **lists)
 
 
-@device(collectives.alltoallv)
+@device(vcollectives.alltoallv)
 def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
     word = _check_sides(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 
@@ -365,7 +365,7 @@ def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, sourc
     return impl
 
 
-@device(collectives.alltoallv_work_group)
+@device(vcollectives.alltoallv_work_group)
 def _alltoallv_group(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
     word = _check_sides(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 

@@ -33,7 +33,7 @@ import dpnp
 import numpy as np
 
 import ishmem
-from ishmem import collectives, collectives_on_queue
+from ishmem import collectives, collectives_on_queue, vcollectives
 
 DOCUMENTED = (ishmem.IshmemError, TypeError, ValueError, IndexError, MemoryError)
 PATIENCE = 30.0
@@ -45,7 +45,8 @@ COLLECTIVE = {
     "align", "arange", "array", "barrier_all_on_queue", "calloc", "empty", "empty_like", "free", "full", "full_like",
     "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "static", "sync_all_on_queue", "team_destroy",
     "team_split_2d", "team_split_strided", "team_sync_on_queue", "zeros", "zeros_like",
-    *collectives.__all__, *ON_QUEUE, *(name for name in ishmem.__all__ if name.endswith(("_reduce", "scan"))),
+    *collectives.__all__, *vcollectives.__all__, *ON_QUEUE,
+    *(name for name in ishmem.__all__ if name.endswith(("_reduce", "scan"))),
 }  # fmt: skip
 ARRAYS = {"dest", "source", "ivar", "ivars", "sig_addr", "fetch", "a", "lock", "ret"}
 TEAMS = {"team", "parent_team", "src_team", "dest_team"}

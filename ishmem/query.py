@@ -1,0 +1,110 @@
+"""Queries: this PE and the PEs of the job, what this PE can reach, and the version of the library.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.query``. None is collective or blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ishmem.common import constants
+from ishmem.common.errors import SymmetryError
+from ishmem.memory import extent, is_symmetric
+from ishmem.runtime import check, job
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["addr_accessible", "info_get_name", "info_get_version", "my_pe", "n_pes", "pe_accessible", "ptr"]
+
+
+def my_pe() -> int:
+    """Return the number of this PE; a constant inside kernels.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.1.2 (shmem_my_pe).
+    """
+    return job.current().pe
+
+
+def n_pes() -> int:
+    """Return the number of PEs; a constant inside kernels.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Source: OpenSHMEM 1.5, 9.1.3 (shmem_n_pes).
+    """
+    return job.current().n_pes
+
+
+def pe_accessible(pe: int) -> bool:
+    """Return whether ``pe`` is a PE that this PE can reach; not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        TypeError: ``pe`` is not an integer.
+
+    Source: OpenSHMEM 1.5, 9.1.6 (shmem_pe_accessible).
+    """
+    this = job.current()
+    return 0 <= check.integer(pe, "pe") < this.n_pes and pe not in this.gone
+
+
+def addr_accessible(a: Any, pe: int) -> bool:
+    """Return whether operations on this PE may name ``a`` at a PE; not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        IndexError: There is no such PE.
+
+    Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
+    """
+    return check.pe(pe) not in job.current().gone and is_symmetric(a)
+
+
+def ptr(a: ndarray, pe: int) -> ndarray | None:
+    """Return a dpnp array on the memory of ``a`` at a PE, or ``None`` when this PE cannot load and store there.
+
+    The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
+    until ``a`` is freed, and is not itself symmetric. Of a static object it is a numpy array. Not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``a`` is not on the symmetric heap.
+        TypeError: ``a`` is not an array.
+        IndexError: There is no such PE.
+
+    Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
+    """
+    number, reach = check.pe(pe), extent(a)
+    described = check.view(a, "a", routine="ptr")
+    if not hasattr(a, "shape"):
+        raise TypeError(f"a is an array, got {type(a).__name__}; make one on it with dpctl.tensor.usm_ndarray(buffer=)")
+    if (static := job.current().statics.ptr(a, number)) is not None:
+        return static
+    if reach is None:
+        check.symmetric(described)
+        raise SymmetryError(f"a reaches outside its allocation: {a!r}")
+    this = job.current()
+    if not this.heap.reaches(number):
+        return None
+    return a if number == this.pe else this.heap.peer_array(number, *reach, described.address - this.heap.base, a)
+
+
+def info_get_version() -> tuple[int, int]:
+    """Return the version of the OpenSHMEM specification that is followed; callable at any time.
+
+    Source: OpenSHMEM 1.5, 9.1.9 (shmem_info_get_version).
+    """
+    return constants.VERSION
+
+
+def info_get_name() -> str:
+    """Return the name of the library; callable at any time.
+
+    Source: OpenSHMEM 1.5, 9.1.10 (shmem_info_get_name).
+    """
+    return constants.VENDOR_NAME

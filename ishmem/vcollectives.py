@@ -1,0 +1,131 @@
+"""Collective routines whose blocks differ in size: ``alltoallv``, ``gatherv`` and ``scatterv``.
+
+Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
+``ishmem.kernels.vcollectives``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ishmem.collective import fallback
+from ishmem.runtime.stubs import kernel_only
+from ishmem.teams import TEAM_WORLD, Team
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = [
+    "alltoallv", "alltoallv_work_group", "gatherv", "gatherv_work_group", "scatterv", "scatterv_work_group",
+]  # fmt: skip
+
+
+def alltoallv(
+    dest: ndarray,
+    source: ndarray,
+    dest_counts: Sequence[int],
+    source_counts: Sequence[int],
+    dest_displs: Sequence[int] | None = None,
+    source_displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``alltoall`` of blocks of different sizes.
+
+    This PE sends ``source_counts[j]`` elements from element ``source_displs[j]`` on to PE ``j``, and receives
+    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks follow one another. In kernels
+    the lists are contiguous device arrays of int64 of one dimension, with a number for each PE of the team. Collective
+    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when one sends another
+    number of elements than is expected.
+
+    Source: MPI_Alltoallv, in the manner of shmem_alltoall.
+    """
+    lists = (dest_counts, source_counts, dest_displs, source_displs)
+    fallback.with_counts("alltoallv", dest, source, team, lists)
+
+
+def gatherv(
+    dest: ndarray,
+    source: ndarray,
+    counts: Sequence[int],
+    root: int,
+    displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``gather`` of ``counts[j]`` elements of each PE ``j``, to element ``displs[j]`` of ``dest`` of the root.
+
+    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
+    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: MPI_Gatherv, in the manner of shmem_collect.
+    """
+    fallback.with_counts("gatherv", dest, source, team, (counts, displs), root)
+
+
+def scatterv(
+    dest: ndarray,
+    source: ndarray,
+    counts: Sequence[int],
+    root: int,
+    displs: Sequence[int] | None = None,
+    team: Team | int = TEAM_WORLD,
+) -> None:
+    """``scatter`` of ``counts[j]`` elements to each PE ``j``, from element ``displs[j]`` of ``source`` of the root.
+
+    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
+    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
+    Errors as for ``broadcast``.
+
+    Source: MPI_Scatterv, in the manner of shmem_broadcast.
+    """
+    fallback.with_counts("scatterv", dest, source, team, (counts, displs), root)
+
+
+@kernel_only
+def alltoallv_work_group(
+    dest: ndarray,
+    source: ndarray,
+    dest_counts: ndarray,
+    source_counts: ndarray,
+    group: Any,
+    dest_displs: ndarray | None = None,
+    source_displs: ndarray | None = None,
+    team: int = 0,
+) -> None:
+    """``alltoallv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
+    """
+
+
+@kernel_only
+def gatherv_work_group(
+    dest: ndarray,
+    source: ndarray,
+    counts: ndarray,
+    root: int,
+    group: Any,
+    displs: ndarray | None = None,
+    team: int = 0,
+) -> None:
+    """``gatherv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
+    """
+
+
+@kernel_only
+def scatterv_work_group(
+    dest: ndarray,
+    source: ndarray,
+    counts: ndarray,
+    root: int,
+    group: Any,
+    displs: ndarray | None = None,
+    team: int = 0,
+) -> None:
+    """``scatterv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
+
+    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
+    """
