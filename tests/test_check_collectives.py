@@ -81,8 +81,11 @@ SENT = [[1, 2], [2, 1]]
 """What each PE sends to each, and so what each expects."""
 
 FINE_LISTS = {"counts": [2, 1], "displs": [2, 0]}
-LOST = (ishmem.SymmetryError, "the PEs disagree.*a call whose with wrong arguments")
-UNLIKE = (ishmem.SymmetryError, "disagree; PE .: gatherv of dtype int64 with root 1, counts and displacements 0x.*; PE .: g")
+LOST = (ishmem.SymmetryError, "the PEs disagree.*a call with wrong arguments")
+UNLIKE = (
+    ishmem.SymmetryError,
+    "disagree; PE .: gatherv of dtype int64 with root 1, counts and displacements 0x.*; PE .: g",
+)
 SENDS = (ishmem.SymmetryError, "alltoallv.*PE 1 sends 3 elements to PE 0, which expects 2")
 HUGE = 2**62
 

@@ -1,7 +1,7 @@
-"""Collectives by the copy engine, and reductions by device kernels: for memory that the host reaches slowly.
+"""Collectives by the copy engine and reductions by device kernels, for memory that the host reaches slowly.
 
-Everything here runs between the entry of a call, which the core has done, and its exit, where the PEs wait for each
-other again. A data movement is a list of pulls, so nothing is written into a PE that has not called.
+The functions run between entry and exit of a call, at which the core synchronises the PEs. A PE pulls its data from
+the others, so nothing is written to a PE that has not called.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.heap import UsmRange
 
 _UNIT = 64
-_HEAP = 2**48  # places below are in the heap, others in static objects
+_HEAP = 2**48  # published offsets below are in the heap, others in static objects
 _OPERATIONS = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "max": "maximum", "min": "minimum",
     "sum": "add", "prod": "multiply",
@@ -40,7 +40,7 @@ class Pull(NamedTuple):
 
 
 def move(call: Call, requests: list[Asked]) -> None:
-    """Move or combine the data of a call that every member has entered; returns when this PE's share is done."""
+    """Move or reduce the data of a call that every member has entered; return when this PE's share is complete."""
     this = job.current()
     engine = this.engine
     try:
@@ -54,9 +54,9 @@ def move(call: Call, requests: list[Asked]) -> None:
         engine.quiet()
 
 
-def _address(place: int, pe: int) -> int:
-    """Return the address on a PE of what a member has published the place of."""
-    return job.current().heap.peers[pe] + place if place < _HEAP else int(_core.static_at(place, pe))
+def _address(offset: int, pe: int) -> int:
+    """Translate a published offset into an address on PE ``pe``."""
+    return job.current().heap.peers[pe] + offset if offset < _HEAP else int(_core.static_at(offset, pe))
 
 
 def _copy(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
@@ -92,15 +92,15 @@ def _pulls(call: Call, requests: list[Asked]) -> Iterator[Pull]:
 
 
 def _pulls_of_counts(call: Call, requests: list[Asked], me: int, size: int) -> Iterator[Pull]:
-    dest_counts, dest_places, source_counts, source_places = (np.multiply(x, call.dest.itemsize) for x in call.lists)
+    dest_counts, dest_displs, source_counts, source_displs = (np.multiply(x, call.dest.itemsize) for x in call.lists)
     if call.routine == "scatterv":
-        yield Pull(0, call.root, int(source_places[me]), int(source_counts[me]))
+        yield Pull(0, call.root, int(source_displs[me]), int(source_counts[me]))
     elif call.routine == "gatherv" and me == call.root:
-        yield from (Pull(int(dest_places[j]), j, 0, int(dest_counts[j])) for j in range(size))
+        yield from (Pull(int(dest_displs[j]), j, 0, int(dest_counts[j])) for j in range(size))
     elif call.routine == "alltoallv":
         for j, request in enumerate(requests):
-            place = int(np.frombuffer(request.numbers, "u8")[2 * size + me]) * call.dest.itemsize
-            yield Pull(int(dest_places[j]), j, place, int(dest_counts[j]))
+            displ = int(np.frombuffer(request.numbers, "u8")[2 * size + me]) * call.dest.itemsize
+            yield Pull(int(dest_displs[j]), j, displ, int(dest_counts[j]))
 
 
 def _operation(routine: str, module: Any) -> Callable[..., Any]:
@@ -109,7 +109,7 @@ def _operation(routine: str, module: Any) -> Callable[..., Any]:
 
 
 def _share(call: Call) -> tuple[int, int]:
-    """Return first and last element, not included, of what this PE combines."""
+    """Return the half-open range of elements that this PE reduces."""
     unit, size, me = max(_UNIT // call.dest.itemsize, 1), call.team.n_pes(), call.team.my_pe()
     share = -(-call.count // (size * unit)) * unit
     first = min(me * share, call.count)
@@ -117,21 +117,21 @@ def _share(call: Call) -> tuple[int, int]:
 
 
 def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
-    """Combine this PE's share of the elements of all members, and copy it to all of them."""
+    """Reduce this PE's share of the elements and copy the result to all members."""
     first, last = _share(call)
     if first == last:
         return
     item, pes = call.dest.itemsize, list(call.team.shape)
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
-    in_heap = all(place < _HEAP for request in requests for place in (request.dest, request.source))
+    in_heap = all(offset < _HEAP for request in requests for offset in (request.dest, request.source))
     reached = in_heap and not job.current().heap.far
     by_kernel = reached and requests[0].algorithm == algorithms.ALGORITHMS.index("kernel")
     combine = _combine_on_device if by_kernel else _combine_on_host
     total, address = combine(call, sources, last - first, engine)
     engine.copy_all([(dest, address, (last - first) * item) for dest in dests])
     engine.quiet()
-    del total  # kept until here
+    del total  # alive until the copies have completed
 
 
 def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
@@ -166,7 +166,7 @@ def _fetch(sources: list[int], count: int, dtype: str, engine: CopyEngine) -> An
 
 
 def _scan(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
-    """Compute this PE's share of the elements of every member's sums, and copy them there."""
+    """Compute this PE's share of every member's prefix sums and copy it to that member."""
     first, last = _share(call)
     if first == last:
         return

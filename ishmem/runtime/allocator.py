@@ -1,7 +1,7 @@
 """The deterministic offset allocator of the symmetric heap.
 
-Every PE makes the same calls in the same order, so every PE gets the same offsets without asking.
-The bookkeeping stays on the host; nothing is ever written into the heap itself.
+All PEs make the same calls in the same order, so all get the same offsets without communication.
+The bookkeeping stays on the host; nothing is written into the heap.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Allocation:
-    """A live piece of the heap.
+    """A live allocation.
 
     Attributes:
         offset: First byte, from the heap's base.
         nbytes: Bytes that the user asked for.
-        reserved: Bytes that are taken.
-        what: How the user would name it, for messages.
-        where: File and line of the call that allocated it.
+        reserved: Bytes that it occupies.
+        what: Description for messages.
+        where: File and line of the allocating call.
     """
 
     offset: int
@@ -32,7 +32,7 @@ class Allocation:
 
 
 class Allocator:
-    """First-fit over a sorted list of free pieces, which are joined again when freed."""
+    """First fit over a sorted list of free ranges; freed ranges merge with free neighbours."""
 
     def __init__(self, start: int, end: int) -> None:
         self.size = end - start
@@ -41,21 +41,21 @@ class Allocator:
 
     @property
     def free_bytes(self) -> int:
-        """Bytes not taken, in all pieces together."""
+        """Free bytes, over all ranges."""
         return sum(end - start for start, end in self._free)
 
     @property
     def used_bytes(self) -> int:
-        """Bytes taken by live allocations."""
+        """Bytes that live allocations occupy."""
         return self.size - self.free_bytes
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest free piece."""
+        """Bytes of the largest free range."""
         return max((end - start for start, end in self._free), default=0)
 
     def allocate(self, nbytes: int, alignment: int, what: str = "", where: str = "") -> Allocation | None:
-        """Take ``nbytes`` at a multiple of ``alignment`` and of 64; ``None`` when no free piece is large enough."""
+        """Allocate ``nbytes`` at a multiple of ``alignment`` and of 64; ``None`` when no free range is large enough."""
         alignment = max(alignment, ALIGNMENT)
         reserved = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
         for index, (start, end) in enumerate(self._free):
@@ -68,7 +68,7 @@ class Allocator:
         return None
 
     def release(self, offset: int) -> None:
-        """Give the live allocation at ``offset`` back and join it with its free neighbours."""
+        """Free the live allocation at ``offset``."""
         allocation = self.live.pop(offset)
         piece = (offset, offset + allocation.reserved)
         index = bisect_left(self._free, piece)

@@ -1,7 +1,6 @@
-"""The checks of arguments, and the words of their errors.
+"""Argument checks of the slow path: they raise errors that explain, or return what another route needs.
 
-The compiled core handles what is right at once and refuses everything else; then these functions find
-out what is not right and raise, or return what another route needs.
+The compiled core checks the same conditions on the fast path and declines calls that do not meet them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ishmem.runtime import job
 
 @dataclass(frozen=True)
 class View:
-    """An array as the routes see it; ``order`` has bit 0 set for C, bit 1 for Fortran contiguous."""
+    """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous."""
 
     name: str
     address: int
@@ -45,11 +44,11 @@ def integer(value: Any, name: str) -> int:
 
 
 def seconds(timeout: Any) -> float:
-    """Return a time limit as the core takes it: -1 for none.
+    """Check a timeout and return it in seconds, -1 for no limit.
 
     Raises:
         TypeError: It is neither a number nor ``None``.
-        ValueError: It is negative or not a number (nan).
+        ValueError: It is negative or NaN.
     """
     if timeout is None:
         return -1.0
@@ -65,10 +64,10 @@ def seconds(timeout: Any) -> float:
 
 
 def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and dtype of an array that is to be made.
+    """Check and return shape and dtype for a new array.
 
     Raises:
-        TypeError: A dtype that operations do not take, or sizes that are not integers.
+        TypeError: A dtype that ishmem does not support, or sizes that are not integers.
         ValueError: A negative size.
     """
     kind = np.dtype(dtype)
@@ -113,7 +112,7 @@ def symmetric(array: View) -> int:
     """Return the offset of a symmetric array in the heap.
 
     Raises:
-        SymmetryError: It is not, or no longer, on the symmetric heap.
+        SymmetryError: It is not on the symmetric heap, or was freed.
     """
     offset = _core.offset_of(array.address, array.count * array.itemsize) if array.device else -1
     if offset < 0:
@@ -125,7 +124,7 @@ def symmetric(array: View) -> int:
 
 
 def remote(array: View, pe: int) -> int:
-    """Return the address of a symmetric array on a PE: a device address, or for a static object that of its map.
+    """Return the address of a symmetric array on a PE: a device address, or the mapping of a static object.
 
     Raises:
         SymmetryError: Neither on the symmetric heap nor a static object.
@@ -136,7 +135,7 @@ def remote(array: View, pe: int) -> int:
 
 
 def element(array: View, index: Any, pe: int | None = None) -> int:
-    """Return the address of one element of a symmetric array on a PE: by default, on this one.
+    """Return the address of one element of a symmetric array on a PE, by default this one.
 
     Raises:
         SymmetryError: Not on the symmetric heap.
@@ -152,10 +151,10 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
 
 
 def contiguous(*arrays: View) -> None:
-    """Check that arrays lie in memory as one piece, all in the same order.
+    """Check that arrays are contiguous, all in the same order.
 
     Raises:
-        ValueError: They do not.
+        ValueError: They are not.
     """
     for array in arrays:
         if not array.order:
@@ -168,10 +167,10 @@ def contiguous(*arrays: View) -> None:
 
 
 def same_dtype(dest: View, source: View) -> None:
-    """Check that two arrays have one dtype.
+    """Check that two arrays have the same dtype.
 
     Raises:
-        TypeError: They have not.
+        TypeError: They differ.
     """
     if dest.dtype != source.dtype:
         raise TypeError(
@@ -180,7 +179,7 @@ def same_dtype(dest: View, source: View) -> None:
 
 
 def writable(array: View) -> None:
-    """Check that an array may be written.
+    """Check that an array is writable.
 
     Raises:
         ValueError: It is read-only.
@@ -193,7 +192,7 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """Return the number of elements to move.
 
     Raises:
-        ValueError: The sizes do not fit.
+        ValueError: The sizes do not match.
         TypeError: ``nelems`` is not an integer.
     """
     if nelems is None:

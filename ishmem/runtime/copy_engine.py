@@ -19,11 +19,11 @@ class CopyEngine:
     """Copies between device addresses, and between host memory and device addresses.
 
     Attributes:
-        outstanding: Whether a copy may not have completed.
+        outstanding: Whether a copy may be incomplete.
     """
 
     def __init__(self, context: int, device: int, far: Sequence[range] = ()) -> None:
-        """Make one; ``far`` is memory that the host has mapped and the device does not reach."""
+        """Create the command list; ``far`` is memory that the host maps and the device does not reach."""
         self._far = far
         self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
         self._kept: list[Any] = []
@@ -31,7 +31,7 @@ class CopyEngine:
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
-        """Start a copy; not blocking, unless an end is far. ``keep`` is held until it has completed."""
+        """Start a copy; not blocking, unless one side is far. ``keep`` is held until the copy completes."""
         if not nbytes:
             return
         if any(dest in memory or source in memory for memory in self._far):
@@ -43,12 +43,12 @@ class CopyEngine:
             self._mark(True)
 
     def copy_all(self, copies: list[tuple[int, int, int]]) -> None:
-        """Start copies, each of destination, source and size, whose memory the caller keeps; not blocking."""
+        """Start copies, each ``(dest, source, nbytes)``; not blocking. The caller keeps the memory alive."""
         for dest, source, nbytes in copies:
             self.copy(dest, source, nbytes, None)
 
     def _copy_far(self, dest: int, source: int, nbytes: int) -> None:
-        """Copy in pieces through a buffer of the host, which does the far end."""
+        """Copy in pieces through a host buffer; the host copies the far side."""
         buffer = (ctypes.c_char * min(nbytes, PIECE))()
         place = ctypes.addressof(buffer)
         for done in range(0, nbytes, PIECE):
@@ -72,13 +72,13 @@ class CopyEngine:
             self._mark(False)
 
     def _mark(self, outstanding: bool) -> None:
-        """Note, also for the core, whether a copy may not have completed."""
+        """Record, also in the core, whether a copy may be incomplete."""
         if outstanding != self.outstanding:
             _core.count_busy(1 if outstanding else -1)
         self.outstanding = outstanding
 
     def close(self) -> None:
-        """Complete everything, unless the device is lost, and release the list."""
+        """Complete all copies, unless the device is lost, and destroy the list."""
         with contextlib.suppress(LevelZeroError):
             self.quiet()
         pyze.zeCommandListDestroy(self._list)

@@ -1,4 +1,4 @@
-"""PEs that share a device: whether their kernels run at the same time, so that one may wait for another."""
+"""PEs that share a device: their kernels may wait for each other only when the device runs them concurrently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def reason(heap: SymmetricHeap) -> str:
-    """Return why no kernel of the job may wait for other PEs, empty when it may; the same on all PEs."""
+    """Return why kernels of the job may not wait for other PEs, empty when they may; equal on all PEs."""
     for device in dict.fromkeys(heap.devices):
         pes = [pe for pe, other in enumerate(heap.devices) if other == device]
         if words := describe(pes, engines(device.device() or heap.device)):
@@ -20,12 +20,12 @@ def reason(heap: SymmetricHeap) -> str:
 
 
 def engines(device: int) -> int:
-    """Return how many processes can run kernels on a device at a time."""
+    """Return how many processes can run kernels on a device concurrently."""
     return max((group.numQueues for group in pyze.queue_groups(device) if group.flags & pyze.QUEUE_COMPUTE), default=1)
 
 
 def describe(pes: list[int], engines: int) -> str:
-    """Say what is wrong with PEs on one device that runs kernels of so many processes at a time, if anything is."""
+    """Return the problem of PEs that share a device with too few compute engines, empty when there is none."""
     if len(pes) <= engines:
         return ""
     names = ", ".join(map(str, pes))

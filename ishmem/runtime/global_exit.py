@@ -1,7 +1,7 @@
-"""How one PE ends all: a message over the links, and a signal for those that cannot read it.
+"""``global_exit``: a message over the links, then a signal to PEs that do not read it.
 
-The thread that reads the links ends its process when it hears of it. A PE that is in a kernel holds the lock of the
-Python interpreter, so that this thread cannot run: such a PE is ended by a signal that carries the status.
+The thread that reads the links ends its process on this message. In a PE that runs a kernel that thread cannot run,
+since the kernel holds the interpreter's lock: a signal that carries the status ends such a PE.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
 
 PATIENCE = 0.5
-"""Seconds that the other PEs have to end by themselves."""
+"""Seconds that the other PEs have to end on the message."""
 
 _SIGNAL = signal.SIGRTMAX - 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusBoard]:
-    """Let this process be ended by the others; return the process numbers of all PEs, and the board. Collective.
+    """Install the signal handler; return the process numbers of all PEs, and the board. Collective.
 
-    A PE that has no board takes that of PE 0.
+    A PE without a board opens that of PE 0.
     """
     _core.exit_on(_SIGNAL)
     shared = [board.fd] if board and links.pe == 0 else []
@@ -46,12 +46,12 @@ def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusB
 
 
 def end_job(board: StatusBoard, links: Links, processes: list[int], status: int) -> NoReturn:
-    """End every PE of the job with a status."""
+    """End every PE of the job with an exit status."""
     _flush()
     board.head.closing = 1
     opened = {pid: _open(pid) for pid in processes if pid != os.getpid()}
     others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
-    links.on_lost = None  # their ends are no news
+    links.on_lost = None  # their ends are expected
     links.exit(status)
     if _wait(others, PATIENCE):
         for pid in others:
@@ -73,7 +73,7 @@ def _flush() -> None:
 
 
 def _open(pid: int) -> int | None:
-    """Return a descriptor that becomes readable when a process has ended, None when it has."""
+    """Return a descriptor that becomes readable when a process ends, ``None`` when it has ended."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -81,7 +81,7 @@ def _open(pid: int) -> int | None:
 
 
 def _wait(processes: dict[int, int], seconds: float) -> bool:
-    """Wait for the end of processes and drop those that have ended; return whether any is left."""
+    """Wait for processes to end and remove those that have; return whether any is left."""
     deadline = time.monotonic() + seconds
     while processes and (left := deadline - time.monotonic()) > 0:
         ended = select.select(list(processes.values()), [], [], left)[0]

@@ -1,8 +1,7 @@
 """The symmetric heap: one device allocation per PE, exchanged and mapped once.
 
-Each PE allocates device USM, exports it, and opens every peer's. A peer's memory is then reached in
-two ways: through a device address, by kernels and the copy engine, and through a host mapping of the
-same memory, by the host's own loads and stores.
+Each PE allocates device USM, exports it, and opens every peer's. Kernels and the copy engine reach a peer's memory
+through a device address, the host's loads and stores through a host mapping of the same memory.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ NEVER = 2**63
 
 
 class UsmRange:
-    """A raw range of device memory in the form that dpctl takes as a buffer."""
+    """A range of device memory in the form that dpctl takes as a buffer."""
 
     def __init__(self, address: int, nbytes: int, queue: dpctl.SyclQueue, keep: Any = None) -> None:
         self.keep = keep
@@ -67,12 +66,12 @@ class SymmetricHeap:
         layout: Where the internal part ends.
         allocator: Bookkeeping of the part that users allocate from.
         base: Device address of this PE's heap.
-        peers: Address of every PE's heap, as seen from this PE: a device address, or of the host's mapping of a heap
-            that this PE's device does not reach.
-        devices: The devices of the PEs.
-        routes: How kernels of this PE reach each PE.
-        atomics_by_host: Whether all atomics on a PE's memory are done by hosts, one at a time.
-        locks: What keeps these apart, in memory of each PE's host.
+        peers: Base address of every PE's heap on this PE: a device address, or the address of the host mapping where
+            this PE's device does not reach the heap.
+        devices: The device of each PE.
+        routes: The route of this PE's kernels to each PE.
+        atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
+        locks: These locks, in host memory of each PE.
     """
 
     def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
@@ -98,7 +97,7 @@ class SymmetricHeap:
         ctypes.memset(self._own.address, 0, self.layout.size)
 
     def _check_map(self) -> None:
-        """Refuse a host mapping that is not of the heap: a driver may lay out its handles in a way not known here."""
+        """Raise when the host mapping shows other memory than the heap, as with an unknown format of IPC handles."""
         told = os.urandom(16)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.queue))  # its end aborts when the device is lost
@@ -111,7 +110,7 @@ class SymmetricHeap:
             )
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
-        """Swap exports with all PEs; collective."""
+        """Exchange exports with all PEs; collective."""
         place = PeerDevice(uuid_of(self.device))
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
@@ -125,7 +124,7 @@ class SymmetricHeap:
         return parts
 
     def _find_atomics(self, links: Links) -> None:
-        """Tell all PEs how this one reaches them, and learn on whose memory atomics are left to the hosts."""
+        """Exchange routes with all PEs, and determine on whose memory the hosts do all atomics."""
         told = links.allgather(bytes([shares_atomics(self.device), *self.routes]), what="init")
         routes = [[Route(number) for number in part[1:]] for part, _fds in told]
         self.atomics_by_host = left_to_hosts(routes, [bool(part[0]) for part, _fds in told])
@@ -136,14 +135,14 @@ class SymmetricHeap:
 
     @property
     def needs_proxy(self) -> bool:
-        """Whether this PE's kernels cannot do everything on every PE by themselves."""
+        """Whether some operation of this PE's kernels needs the proxy."""
         return any(route is not Route.DIRECT for route in self.kernel_routes())
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
-        """Open every PE's heap, write the table that kernels read, and hand the maps to the host core.
+        """Open every PE's heap, write the table of distances for kernels, and configure the host core.
 
         Raises:
-            IshmemError: A PE sent something else than its heap.
+            IshmemError: A PE sent a handle that cannot be opened as a heap.
         """
         try:
             for pe, (packed, fds) in enumerate(exports):
@@ -151,13 +150,13 @@ class SymmetricHeap:
         except Exception as error:
             raise IshmemError(f"PE {pe} sent no heap that can be opened: {error}") from error
         finally:
-            for _packed, fds in exports:  # those that no call below has taken over
+            for _packed, fds in exports:  # those not taken over by a mapping
                 wire.close_fds(fds)
         self._configure(settings)
         self._write_table()
 
     def _configure(self, settings: Settings) -> None:
-        """Hand the maps and what was measured to the host core."""
+        """Configure the host core with the mappings and the measured profile."""
         addresses = [each.address for each in self._maps]
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
@@ -170,13 +169,13 @@ class SymmetricHeap:
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
 
     def _write_table(self) -> None:
-        """Write the distances of the heaps for kernels."""
-        # A peer that is not reached has distance 0, this PE's own heap, so that nothing ever goes to a wild address.
+        """Write the table of distances that kernels read."""
+        # Distance 0, this PE's own heap, for peers out of reach: no access goes to an invalid address.
         distances = [self.peers[pe] - self.base if self.reaches(pe) else 0 for pe in range(len(self.peers))]
         _core.write(self.pe, self.layout.table, struct.pack(f"<{len(distances)}q", *distances))
 
     def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
-        """Map a PE's heap for the host, and open it for the device where that reaches it."""
+        """Map a PE's heap for the host, and open it for the device where the device reaches it."""
         self.locks.append(handles.map_host(fds[:1], LINE))
         if pe == self.pe:
             self._maps.append(self._own)
@@ -189,7 +188,7 @@ class SymmetricHeap:
             handles.make_resident(self.context, self.device, self.peers[pe], self.size)
 
     def _open_export(self, export: handles.Export, fds: list[int]) -> int:
-        """Return the device address of a heap; takes over its descriptors."""
+        """Open an exported heap and return its device address; takes ownership of the descriptors."""
         taken, fds[1:] = fds[1:], []
         self._mappings.append(handles.open_export(self.context, self.device, export, taken))
         return self._mappings[-1].pointer
@@ -200,17 +199,17 @@ class SymmetricHeap:
 
     @property
     def far(self) -> list[range]:
-        """The host's mappings of heaps that this PE's device does not reach."""
+        """The address ranges of host mappings of heaps that this PE's device does not reach."""
         return [range(base, base + self.size) for pe, base in enumerate(self.peers) if not self.reaches(pe)]
 
     def raise_lost_device(self) -> None:
-        """Raise ``LevelZeroError`` when the device is lost to this process."""
+        """Raise ``LevelZeroError`` when this process has lost the device."""
         if _core.device_status():
             pyze.zeDeviceGetStatus(self.device)  # raises
 
     @contextlib.contextmanager
     def naming_loss(self) -> Iterator[None]:
-        """Raise ``LevelZeroError`` for a lost device, whatever SYCL, dpctl and dpnp raise or do not raise."""
+        """Raise ``LevelZeroError`` for a lost device, whatever SYCL, dpctl and dpnp do about it."""
         try:
             yield
         except Exception:
@@ -229,15 +228,15 @@ class SymmetricHeap:
         return _wrap(memory, like.shape, like.dtype, strides=like.strides, offset=(first - low) // like.itemsize)
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-        """Return a dpctl memory object of just these bytes: dpctl copies the whole of one to the host at times."""
+        """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
-        """Return bytes of a PE's heap as the host's own loads and stores reach them."""
+        """Return bytes of a PE's heap through the host mapping."""
         return memoryview((ctypes.c_char * nbytes).from_address(self._maps[pe].address + offset)).cast("B")
 
     def close(self, unmap: bool = True) -> None:
-        """Close every peer's memory and both kinds of maps; arrays keep this PE's own memory alive."""
+        """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
         _core.reset()
         if not unmap:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -273,9 +272,9 @@ def _allocate(size: int, user_size: int, queue: dpctl.SyclQueue) -> dpctl.memory
 def host_routes(
     device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
 ) -> tuple[int, bool]:
-    """Return from which size on the copy engine copies for the host, and whether host atomics go to the mapped heap.
+    """Return the size from which the copy engine copies for the host, and whether host atomics use the mapping.
 
-    ``measured`` is what a profile says of ``put``.
+    ``measured`` is the profile's entry for ``put``.
     """
     shared = shares_atomics(device)
     cutover = NEVER if shared else DISCRETE_CUTOVER
@@ -287,7 +286,7 @@ def host_routes(
 
 
 def shares_atomics(device: int) -> bool:
-    """Whether the host's atomics on this device's memory are atomic for kernels too.
+    """Return whether the host's atomics on this device's memory are atomic for kernels too.
 
     Across PCIe they are not: a locked instruction becomes a read and a write.
     """

@@ -1,6 +1,6 @@
-"""Host atomics by a device kernel, for devices whose memory the host cannot update atomically.
+"""Host atomics by a device kernel, for device memory that the host cannot update atomically.
 
-One work-item calls the device form of the same routine, so host and kernel atomics are one operation.
+One work-item calls the device form of the routine, so host and kernel atomics are the same operation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _kernel(name: str, n_operands: int) -> Any:
 
 
 def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands: list[Any]) -> Any:
-    """Do an atomic operation in a kernel and return the old value; blocking."""
+    """Run an atomic operation in a kernel and return the old value; blocking."""
     queue = target.sycl_queue
     given = dpnp.zeros(max(len(operands), 1), dtype=target.dtype, sycl_queue=queue)
     for place, operand in enumerate(operands):

@@ -1,4 +1,4 @@
-"""The state of this process as a PE: who it is, its heap, its links, and how PEs agree."""
+"""The state of this process as a PE: its number, heap, links and teams, and how PEs compare collective requests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Waits(Protocol):
 
 
 class Job:
-    """One per process, from ``init`` to ``finalize``.
+    """The job of this process, from ``init`` to ``finalize``.
 
     Attributes:
         processes: Process numbers of all PEs.
@@ -73,44 +73,44 @@ class Job:
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
         self.highest_sequence = 0
-        self.first_sequences: dict[int, int] = {}  # what the counts of each team began with
+        self.first_sequences: dict[int, int] = {}  # first barrier number of each team
         self.contexts: set[Any] = set()
         self._local = threading.local()
         self._sequences = [0] * MAX_TEAMS
 
     @property
     def engine(self) -> CopyEngine:
-        """The copy engine of the context whose operation this thread is in."""
+        """The copy engine of this thread: of the context whose operation it runs, else the default one."""
         return getattr(self._local, "engine", None) or self.default_engine
 
     def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
-        """Set the copy engine for this thread, ``None`` for the default one; return what it was."""
+        """Set the copy engine of this thread, ``None`` for the default one; return the previous one."""
         previous = getattr(self._local, "engine", None)
         self._local.engine = engine
         return previous
 
     def on_lost(self, pe: int, how: str) -> None:
-        """Note that a PE has died; called by the thread that reads the links."""
+        """Record that a PE has died; called by the thread that reads the links."""
         self.gone[pe] = how
         log.warning("PE %d is lost: %s", pe, how)
         _core.set_lost(pe)
 
     def on_left(self, pe: int) -> None:
-        """Note that a PE has finalised; called by the thread that reads the links."""
+        """Record that a PE has finalised; called by the thread that reads the links."""
         self.gone.setdefault(pe, "it has finalised or exited")
         _core.set_left(pe)
 
     def raise_lost(self, routine: str) -> NoReturn:
         """Raise the error of a call that needs a PE that is gone."""
-        if error := self.waits.hang():  # that PE gave up before this one
+        if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
         pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
         raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 
     def raise_problems(self) -> None:
-        """Raise what has gone wrong in this PE's kernels: a failed launch, or what ``ISHMEM_CHECK`` found.
+        """Raise errors of this PE's kernels: a failed launch, or a violation that ``ISHMEM_CHECK`` found.
 
-        numba-dpex reports neither: a launch that failed looks to it like one that did nothing.
+        numba-dpex reports neither: it takes a failed launch for one that did nothing.
         """
         self.heap.raise_lost_device()
         if self.proxy:
@@ -118,7 +118,7 @@ class Job:
         raise_violation(self.heap, self.handles, self.settings.check)
 
     def start_teams(self) -> None:
-        """Make the predefined teams: the world, PEs that share memory, and PEs of one node."""
+        """Create the predefined teams: the world, the PEs that share memory, and the PEs of this node."""
         for handle in range(MAX_TEAMS):
             self._write_team(handle, TeamRecord())
         for handle in PREDEFINED:
@@ -130,9 +130,9 @@ class Job:
         return sorted(handle for handle in self.teams if handle < TWIN)
 
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
-        """Make a team known to this PE's host and kernels; ``sequence`` is above all that its lines have held.
+        """Register a team for this PE's host and kernels, and its twin for the host.
 
-        Its twin is known to the host only.
+        ``sequence`` is at least every number that the lines of its handle have held.
         """
         me = shape.index(self.pe)
         self.first_sequences[handle] = sequence
@@ -143,7 +143,7 @@ class Job:
         self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
 
     def remove_team(self, handle: int) -> None:
-        """Forget a team; a later one with its handle counts on from where its barriers have counted to."""
+        """Unregister a team; a later team with its handle continues its barrier count."""
         record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
         self._write_team(handle, TeamRecord())
         reached = [self.highest_sequence, record.sequence]
@@ -156,24 +156,24 @@ class Job:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())
 
     def barrier(self, routine: str, team: int = WORLD) -> None:
-        """Wait until every PE of a team has called; collective, completes no operation."""
+        """Wait until every PE of a team has called; collective. It completes no operation."""
         if _core.barrier(team, -1.0) != _core.SATISFIED:
             self.raise_lost(routine)
 
     def agree(self, routine: str, request: str, team: int = WORLD, note: str = "") -> list[str]:
-        """Raise ``SymmetryError`` on every PE of a team unless all make the same request; collective, a barrier.
+        """Compare a request across a team; collective, a barrier. Raise ``SymmetryError`` on every PE if any differs.
 
         Returns:
-            The ``note`` of each, which may differ.
+            The ``note`` of each PE; notes may differ.
         """
         self._sequences[team] += 1
         sequence = self._sequences[team]
-        place = self.heap.layout.agree(team, sequence)
+        offset = self.heap.layout.agree(team, sequence)
         text = "\0".join([note, str(sequence), routine, request]).encode(errors="replace")
-        _core.write(self.pe, place, text[:RECORD].ljust(RECORD, b"\0"))
+        _core.write(self.pe, offset, text[:RECORD].ljust(RECORD, b"\0"))
         self.barrier(routine, team)
         members = list(self.teams[team])
-        parts = [_core.read(pe, place, RECORD).split(b"\0", 1) for pe in members]
+        parts = [_core.read(pe, offset, RECORD).split(b"\0", 1) for pe in members]
         records = {pe: record for pe, (_note, record) in zip(members, parts)}
         if len({record.rstrip(b"\0") for record in records.values()}) > 1:
             raise SymmetryError(describe_dissent(routine, {pe: _words(record) for pe, record in records.items()}))
@@ -182,7 +182,7 @@ class Job:
     def together(
         self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, note: str = ""
     ) -> tuple[T, list[str]]:
-        """Check arguments on this PE and agree with the team; a PE that refuses its own makes every PE raise.
+        """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
 
         Returns:
             What ``make`` returned, and the ``note`` of each PE of the team.
@@ -205,7 +205,7 @@ class Job:
 
 
 def describe_dissent(routine: str, requests: dict[int, str]) -> str:
-    """Word the error for PEs that ask for different things."""
+    """Return the error message for PEs whose requests differ."""
     common = Counter(requests.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
     odd = [pe for pe, request in requests.items() if split or request != common[0][0]]
@@ -251,7 +251,7 @@ def start(job: Job) -> None:
 
 
 def finish() -> None:
-    """End the running job; there is no other one afterwards."""
+    """End the running job; a process has only one."""
     global _job, _finished
     _job, _finished = None, True
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """Finds numba_dpex as it would be found without it, and binds the kernels when it has been imported."""
+    """An import hook that binds ``ishmem.kernels`` once numba_dpex has been imported."""
 
     def __init__(self, bind: Callable[[], None]) -> None:
         self._bind = bind
@@ -37,7 +37,7 @@ class _Finder:
 
 
 def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
-    """Let kernels that are compiled from now on use a heap; ``no_waits`` says why they may not wait, if so."""
+    """Bind kernels compiled from now on to a heap; ``no_waits`` is the reason why they may not wait, if any."""
     bind = functools.partial(_bind, heap, settings, no_waits)
     if "numba_dpex" in sys.modules:
         bind()

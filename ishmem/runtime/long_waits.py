@@ -1,8 +1,8 @@
-"""The long waits of this PE: the board tells what it waits in, and ``ISHMEM_TIMEOUT`` ends them.
+"""Long waits of this PE: records them on the status board, and ends them after ``ISHMEM_TIMEOUT``.
 
-`look` is called again and again by whoever waits: by the core after each slice of some milliseconds, so that a short
-wait costs nothing, and by waits that are Python loops. With ``ISHMEM_TIMEOUT`` set, a thread also tells that the
-interpreter still runs: it stands still while a kernel runs, and for those ishmrun looks.
+Waiting code calls `look` repeatedly: the core after each slice of some milliseconds, so that short waits cost nothing,
+and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs. It cannot
+do so while a kernel holds the interpreter's lock; ishmrun watches for that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ishmem.runtime.mixed_calls import MixedCalls
 
 LONG = 0.02
-"""Seconds after which a wait is told; the length of a slice in ``ishmem/core/polling.hpp``."""
+"""Seconds after which a wait is recorded; equal to a slice of ``ishmem/core/polling.hpp``."""
 _REFRESH = 0.5
 _VARIABLES = ("ivar", "ivars", "sig_addr", "lock")
 
@@ -41,10 +41,10 @@ class _Wait:
 
 
 class LongWaits:
-    """What the threads of this PE wait in."""
+    """The long waits of this PE's threads."""
 
     def __init__(self, this: Job, timeout: float | None) -> None:
-        """Begin to tell what this PE waits in, on its record of the board."""
+        """Start recording waits on the board."""
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.pe]
         self._waits: dict[int, _Wait] = {}
@@ -54,7 +54,7 @@ class LongWaits:
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
-        """Note that ``init`` is over."""
+        """Record that ``init`` has ended, and start watching for hangs."""
         self._record.since, self._record.state = 0.0, PeState.JOINED
         if self._this.settings.check:
             from ishmem.runtime.mixed_calls import MixedCalls
@@ -64,23 +64,23 @@ class LongWaits:
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop recording waits."""
         _core.on_wait(None)
         self._mixed = None
         self._closed.set()
         self._record.beat = 0.0
 
     def hang(self) -> WaitTimeout | None:
-        """Return the error of all waits, when ``ISHMEM_TIMEOUT`` is over for some PE."""
+        """Return the error that ends all waits once some PE has reached ``ISHMEM_TIMEOUT``."""
         if not self._board.head.hang:
             return None
         return WaitTimeout(f"PE {self._this.pe}: {self._board.head.text}")
 
     def look(self, details: Callable[[], str] | None = None) -> None:
-        """Note that this thread still waits; ``details`` says in what, else the variables of the caller do.
+        """Record that this thread still waits; ``details`` describes the wait, else the caller's variables do.
 
         Raises:
-            WaitTimeout: ``ISHMEM_TIMEOUT`` is over, for this wait or for one of another PE.
+            WaitTimeout: This wait, or one of another PE, has reached ``ISHMEM_TIMEOUT``.
         """
         now = time.monotonic()
         thread = threading.get_ident()
@@ -103,7 +103,7 @@ class LongWaits:
             raise error
 
     def _look_for_loss(self) -> None:
-        """Learn from ishmrun that a PE is lost: PE 0, which would say so, may be in a kernel and hear nothing."""
+        """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""
         this, pe = self._this, self._board.first_lost()
         if pe is None or this.links.lost or self._board[pe].state == PeState.LEFT:
             return
@@ -113,19 +113,19 @@ class LongWaits:
             this.on_lost(pe, how)
 
     def over(self) -> None:
-        """Note that this thread waits no more."""
+        """Record that this thread's wait has ended."""
         self._waits.pop(threading.get_ident(), None)
         self._show()
 
     def _tell(self, goes_on: bool) -> None:
-        """Be told by the core; it has no frame of its own."""
+        """Take the core's report of a wait that continues or has ended; the core has no Python frame."""
         if goes_on:
             self.look()
         else:
             self.over()
 
     def _show(self) -> None:
-        """Show the longest wait on the board."""
+        """Write the longest wait to the board."""
         waits = sorted((wait for wait in list(self._waits.values()) if wait.text), key=lambda wait: wait.since)
         self._record.since = 0.0
         if waits:
@@ -133,10 +133,10 @@ class LongWaits:
             self._record.since = waits[0].since
 
     def _details(self) -> str:
-        """Say what is waited for, by the variables of the functions of ishmem that have called."""
+        """Describe the wait by the variables of the calling ishmem functions."""
         frame = sys._getframe(3)  # of the function that has called the core
         given = _variables(frame)
-        with contextlib.suppress(Exception):  # it is no reason to end a wait
+        with contextlib.suppress(Exception):  # a failed description must not end the wait
             if "cmp" in given:
                 return self._variable(given)
             if "team" in given or frame.f_code.co_name in ("barrier_all", "sync_all"):
@@ -164,7 +164,7 @@ class LongWaits:
 
 @contextlib.contextmanager
 def patience(this: Job, details: Callable[[], str] | None = None) -> Iterator[Callable[[], None]]:
-    """Give the function that a waiting loop calls in each round."""
+    """Yield the function that a waiting loop calls in each round."""
     waits = this.waits
     try:
         yield lambda: waits.look(details)
@@ -173,7 +173,7 @@ def patience(this: Job, details: Callable[[], str] | None = None) -> Iterator[Ca
 
 
 def _variables(frame: FrameType | None) -> dict[str, Any]:
-    """Return the local variables of the innermost functions of ishmem, those of the inner ones first."""
+    """Return the local variables of the innermost ishmem functions; inner functions take precedence."""
     found: dict[str, Any] = {}
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "ishmem":
         found = {**frame.f_locals, **found}

@@ -1,4 +1,4 @@
-"""Finds a collective call that some PEs make on the host and others in a kernel, which would wait for ever."""
+"""Detects a collective call that some PEs make on the host and others in a kernel: a deadlock."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _COMPLETE = dpctl.event_status_type.complete
 
 
 class MixedCalls:
-    """What a PE that has waited long looks for, again and again.
+    """The check that a PE repeats while it waits long.
 
-    A member that has begun a collective call in a kernel cannot end it before this PE's kernels begin it too. So when
-    it has not entered a call that this PE's host has, and this PE has no kernel under way, both wait for ever.
+    A member that has begun a collective call in a kernel waits for this PE's kernels to begin it. When that member has
+    not entered the call that this PE's host is in, and this PE runs no kernel, both wait forever.
     """
 
     def __init__(self, this: Job) -> None:
         self._this = this
-        self._kernels: dpctl.SyclEvent | None = None  # complete when all have ended that were submitted before
+        self._kernels: dpctl.SyclEvent | None = None  # complete once all kernels submitted before have ended
 
     def look(self) -> None:
-        """Look once.
+        """Check once.
 
         Raises:
-            SymmetryError: A call is made both on the host and in kernels.
+            SymmetryError: PEs make a call on the host and in kernels.
         """
-        # What is known of a member's kernel must be older than what is known of its host.
+        # Read a member's kernel state before its host state.
         found = [(handle, pe) for handle in self._this.handles for pe in self._in_kernel(handle)]
         found = [(handle, pe) for handle, pe in found if pe in self._late(handle)]
-        if not found or self._this.queue_workers.used:  # on-queue operations may be kernels that are yet to begin
+        if not found or self._this.queue_workers.used:  # on-queue kernels may not have begun yet
             self._kernels = None
         elif self._kernels is None:
             self._kernels = self._this.heap.queue.submit_barrier()
@@ -68,7 +68,7 @@ class MixedCalls:
         return late
 
     def _before(self, handle: int) -> int:
-        """Return the member that tells this PE first in a barrier."""
+        """Return the member whose flag this PE awaits first in a barrier."""
         shape = self._this.teams[handle]
         return shape.pe((shape.index(self._this.pe) - 1) % shape.size)
 

@@ -1,13 +1,13 @@
-"""The proxy: what kernels of this PE cannot do themselves, done by a thread of the host.
+"""The proxy: a host thread that serves operations which this PE's kernels cannot do by themselves.
 
 A kernel posts a request of 64 bytes into a ring in host memory (``ishmem.kernels.proxy``), and a compiled thread serves
-one after the other (``ishmem/core/proxy.cpp``). It runs only in jobs in which a pair of PEs needs it. Copies and
-stores go through the host's mappings of the heaps. So do atomics.
+the requests in order (``ishmem/core/proxy.cpp``). It runs only in jobs in which a pair of PEs needs it. Copies, stores
+and atomics go through the host's mappings of the heaps.
 
-Where the host's atomics are not atomic to kernels, on a discrete card, atomics are exact only when one kind of agent
-does all of them: then the atomics of all PEs on that memory, its owner's kernels included, go through their proxies,
-and a lock that the processes share keeps them apart. A kernel on the owner's device could do them as well, but two PEs
-that fill their devices with work-items, each waiting for such a kernel on the other, would never end.
+On a discrete card the host's atomics are not atomic for kernels. Atomics are exact there only when one kind of agent
+does all of them: the atomics of all PEs on that memory, its owner's kernels included, go through the proxies, which
+share a lock. A kernel on the owner's device is no alternative: two PEs that fill their devices with work-items, each
+waiting for such a kernel on the other, would deadlock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Proxy:
     """The ring of requests and the thread that serves it."""
 
     def __init__(self, heap: SymmetricHeap) -> None:
-        """Start; ``heap`` is attached."""
+        """Start the thread; ``heap`` is attached."""
         size = LINE * (RING_SLOTS + 1)
         self._context = heap.context
         self._memory = [pyze.alloc_host(heap.context, nbytes, 4096) for nbytes in (size, STAGING)]
@@ -46,7 +46,7 @@ class Proxy:
         _core.start_proxy(ring, RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)
 
     def close(self) -> None:
-        """End the thread; what is not served is left."""
+        """End the thread; requests that were not served are dropped."""
         _core.stop_proxy()
         pyze.zeCommandListDestroy(self._list)
         for memory in self._memory:
@@ -54,11 +54,11 @@ class Proxy:
 
 
 def raise_problem() -> None:
-    """Raise what went wrong with a request.
+    """Raise the error of a request that failed.
 
     Raises:
         LevelZeroError: The driver refused a copy or a kernel.
-        IshmemError: The request was none: an address outside the heap.
+        IshmemError: The request had an address outside the heap.
     """
     code = _core.proxy_problem()
     if code == -1:
@@ -69,6 +69,6 @@ def raise_problem() -> None:
 
 
 def _copy_group(device: int) -> int:
-    """Return the ordinal of queues that copy beside running kernels, where there are any."""
+    """Return the ordinal of a queue group that copies while kernels run; the first group where there is none."""
     groups = pyze.queue_groups(device)
     return next((i for i, group in enumerate(groups) if not group.flags & pyze.QUEUE_COMPUTE), 0)

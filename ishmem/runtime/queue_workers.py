@@ -1,8 +1,8 @@
-"""What the on-queue operations run on: per SYCL queue a *worker*, in which each operation follows the one before.
+"""On-queue operations: one worker per SYCL queue runs them in the order of the calls.
 
-Copies are submitted to the queue itself. A step of the host (a wait, a signal, a ``quiet``) runs on a thread of
-the worker when its turn has come, and opens a *gate*, an event that commands of the queue wait for: so nothing spins on
-the device, where it could keep the kernel away that it waits for.
+Copies are submitted to the queue. A host step (a wait, a signal, a ``quiet``) runs on the worker's thread when the
+operations before it have completed, and then signals a Level Zero event that later commands wait for. So no kernel
+spins on the device, where it could starve the kernel it waits for.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _COMPLETE = dpctl.event_status_type.complete
 _POOL = 64  # native events made at a time
 POLL = 5e-5
 SLICE = 0.1
-"""Seconds after which a wait of a worker's thread looks whether the job has ended."""
+"""Seconds between checks of a waiting worker whether the job has ended."""
 
 
 @dataclass
 class _Submitted:
-    """An operation, and what must live until it has completed."""
+    """A submitted operation and the objects that must live until it completes."""
 
     event: dpctl.SyclEvent
     keep: Any
-    gate: int | None = None
+    host_event: int | None = None
 
 
-class _Gates:
-    """Native events that the host opens, used again and again."""
+class _HostEvents:
+    """A pool of Level Zero events that the host signals; events are reused."""
 
     def __init__(self, heap: SymmetricHeap) -> None:
         self._context, self._sycl_context = heap.context, heap.queue.sycl_context
@@ -59,25 +59,25 @@ class _Gates:
         self._lock = threading.Lock()
 
     def take(self) -> tuple[int, dpctl.SyclEvent]:
-        """Return a closed gate and the SYCL event that stands for it."""
+        """Return an unsignalled event and the SYCL event that wraps it."""
         with self._lock:
             if not self._free:
                 self._pools.append(pyze.create_event_pool(self._context, _POOL))
                 self._free = [pyze.create_event(self._pools[-1], index) for index in range(_POOL)]
                 self._made += self._free
-            gate = self._free.pop()
-        return gate, native.sycl_event(gate, self._sycl_context)
+            host_event = self._free.pop()
+        return host_event, native.sycl_event(host_event, self._sycl_context)
 
-    def give(self, gate: int) -> None:
-        """Take back a gate that no command waits for any more."""
-        pyze.zeEventHostReset(gate)
+    def give(self, host_event: int) -> None:
+        """Return an event to the pool; no command waits for it any more."""
+        pyze.zeEventHostReset(host_event)
         with self._lock:
-            self._free.append(gate)
+            self._free.append(host_event)
 
     def close(self) -> None:
-        """Destroy all."""
-        for gate in self._made:
-            pyze.zeEventDestroy(gate)
+        """Destroy all events and pools."""
+        for host_event in self._made:
+            pyze.zeEventDestroy(host_event)
         for pool in self._pools:
             pyze.zeEventPoolDestroy(pool)
 
@@ -86,15 +86,15 @@ class QueueWorker:
     """The on-queue operations of one SYCL queue.
 
     Attributes:
-        queue: Where the commands go: an in-order queue itself. For others a queue of the worker's own, since a command
-            that waits would hold up all that the user and dpnp submit to the same queue after it.
-        problem: The error of a step of the host, for the next call.
+        queue: Takes the commands: the user's queue when it is in-order, else a queue of the worker's own, since a
+            command that waits would block everything submitted to the user's queue after it.
+        problem: The error of a host step; the next call raises it.
     """
 
-    def __init__(self, queue: dpctl.SyclQueue, gates: _Gates, heap: SymmetricHeap) -> None:
+    def __init__(self, queue: dpctl.SyclQueue, host_events: _HostEvents, heap: SymmetricHeap) -> None:
         self.queue = queue if queue.is_in_order else dpctl.SyclQueue(queue.sycl_context, queue.sycl_device)
         self.problem: Exception | None = None
-        self._gates, self._heap = gates, heap
+        self._host_events, self._heap = host_events, heap
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
         self._last: dpctl.SyclEvent | None = None
@@ -104,16 +104,16 @@ class QueueWorker:
         self.closing = threading.Event()
 
     def together(self) -> threading.RLock:
-        """Return the lock that keeps the operations of other threads from between those of this one."""
+        """Return the lock that keeps other threads from submitting between the operations of this thread."""
         return self._lock
 
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
     ) -> dpctl.SyclEvent:
-        """Submit commands that start after ``depends`` and after the operation before.
+        """Submit commands that start after ``depends`` and after the previous operation.
 
-        Here and in ``step``: the error of an earlier step is raised instead, unless this is a part of a collective
-        operation, for which other PEs wait: its caller takes the error before, and raises it afterwards.
+        This method and ``step`` raise the error of an earlier step instead, except within a collective operation, for
+        which other PEs wait: its caller takes the error first and raises it at the end.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
@@ -124,26 +124,26 @@ class QueueWorker:
         self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None,
         collective: bool = False,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Let the host do ``action`` after ``depends`` and the operation before.
+        """Run ``action`` on the host after ``depends`` and after the previous operation.
 
-        ``result`` is ``(device memory, host buffer)`` when bytes that the action has left are to be copied; ``keep``
-        is held until all is done.
+        ``result`` is ``(device memory, host buffer)`` when the action leaves bytes to copy to the device; ``keep`` is
+        held until the step completes.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
                 self._raise_problem()
             before = self._before(depends)
-            if self.queue.is_in_order:  # what the user has submitted comes before, too
+            if self.queue.is_in_order:  # after the user's own commands, too
                 before = [self._mark(before)]
-            gate, opened = self._gates.take()
+            host_event, opened = self._host_events.take()
             to, origin = result or (self._nothing, self._nothing)
             event = self.queue.memcpy_async(to, origin, result[1].nbytes if result else 1, [opened])
             self._start_thread()
-            self._steps.put((before, action, gate))
-            return self._record(event, (result, keep), gate)
+            self._steps.put((before, action, host_event))
+            return self._record(event, (result, keep), host_event)
 
     def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
-        """Return an event that comes after ``depends`` and the operation before."""
+        """Return an event that follows ``depends`` and the previous operation."""
         return self.submit(depends, self._mark, None, collective)
 
     def _mark(self, before: Events) -> dpctl.SyclEvent:
@@ -153,17 +153,17 @@ class QueueWorker:
         events = depends if self._last is None else [self._last, *depends]
         return [event for event in events if event.execution_status != _COMPLETE]
 
-    def _record(self, event: dpctl.SyclEvent, keep: Any, gate: int | None = None) -> dpctl.SyclEvent:
+    def _record(self, event: dpctl.SyclEvent, keep: Any, host_event: int | None = None) -> dpctl.SyclEvent:
         while self._submitted and self._submitted[0].event.execution_status == _COMPLETE:
             gone = self._submitted.popleft()
-            if gone.gate is not None:
-                self._gates.give(gone.gate)
-        self._submitted.append(_Submitted(event, keep, gate))
+            if gone.host_event is not None:
+                self._host_events.give(gone.host_event)
+        self._submitted.append(_Submitted(event, keep, host_event))
         self._last = event
         return event
 
     def take_problem(self) -> Exception | None:
-        """Return the error of an earlier step, which is then no longer to be raised."""
+        """Return the error of an earlier step and clear it."""
         problem, self.problem = self.problem, None
         return problem
 
@@ -178,21 +178,21 @@ class QueueWorker:
 
     def _work(self) -> None:
         while (item := self._steps.get()) is not None:
-            before, action, gate = item
+            before, action, host_event = item
             try:
                 if self._complete(before):
                     action()
             except Exception as error:
-                # There is nobody to raise it to: the next call of the worker does.
+                # This thread has no caller: the next call of the worker raises it.
                 log.error("an on-queue operation failed: %s", error)
                 self.problem = error
-            # When the job ends without it, what comes after it must not run: its condition does not hold.
+            # When the job ends first, later commands must not run: the condition of this step does not hold.
             if not self.closing.is_set():
-                pyze.zeEventHostSignal(gate)
+                pyze.zeEventHostSignal(host_event)
 
     def _complete(self, events: Events) -> bool:
-        """Wait for events; return whether they have completed, not just the job ended."""
-        # Not by event.wait(), which in one thread can keep the wait of another from ending.
+        """Wait for events; return false when the job ended before they completed."""
+        # Not event.wait(): two threads in it at once can deadlock inside SYCL.
         for event in events:
             while event.execution_status != _COMPLETE:
                 if self.closing.is_set():
@@ -203,11 +203,11 @@ class QueueWorker:
 
     @property
     def drained(self) -> bool:
-        """Whether nothing has been submitted that ``drain`` has not seen complete."""
+        """Whether ``drain`` has seen everything complete."""
         return not self._submitted
 
     def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
-        """Wait until everything has completed, or nothing more is to be hoped for."""
+        """Wait until everything has completed, or ``hopeless`` returns true."""
         while self._submitted and not hopeless():
             if self._submitted[0].event.execution_status == _COMPLETE:
                 self._submitted.popleft()
@@ -216,7 +216,7 @@ class QueueWorker:
                 time.sleep(POLL)
 
     def close(self) -> None:
-        """End the thread; steps that have not begun are left out."""
+        """End the thread; steps that have not begun do not run."""
         self.closing.set()
         self._steps.put(None)
         if self._thread is not None:
@@ -224,11 +224,11 @@ class QueueWorker:
 
 
 class QueueWorkers:
-    """The workers of a job; every method may be called from any thread."""
+    """The workers of a job; methods may be called from any thread."""
 
     def __init__(self, heap: SymmetricHeap, links: Links) -> None:
         self._heap, self._links = heap, links
-        self._gates = _Gates(heap)
+        self._host_events = _HostEvents(heap)
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._lock = threading.Lock()
         self._turns: dict[int, dpctl.SyclEvent] = {}
@@ -237,7 +237,7 @@ class QueueWorkers:
 
     @property
     def anchor(self) -> dpctl.tensor.usm_ndarray:
-        """An array on a queue of its own, for kernels that synchronise PEs: they would hold up those of any other."""
+        """An array on a queue of its own for barrier kernels, which would block the kernels of any other queue."""
         with self._lock:
             if self._anchor is None:
                 heap = self._heap.queue
@@ -247,11 +247,11 @@ class QueueWorkers:
 
     @property
     def used(self) -> bool:
-        """Whether there were on-queue operations."""
+        """Whether any on-queue operation was called."""
         return bool(self._workers)
 
     def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        """Return the worker of a queue: by default, of the heap's.
+        """Return the worker of a queue; ``None`` is the heap's queue.
 
         Raises:
             TypeError: Not a queue.
@@ -269,18 +269,18 @@ class QueueWorkers:
             )
         with self._lock:
             if queue not in self._workers:
-                self._workers[queue] = QueueWorker(queue, self._gates, self._heap)
+                self._workers[queue] = QueueWorker(queue, self._host_events, self._heap)
             return self._workers[queue]
 
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
-        """Submit a collective operation of a team, to come after the one before it on whichever queue."""
+        """Submit a collective operation of a team after the team's previous one, whatever their queues."""
         with self._order:
             before = self._turns.get(team)
             self._turns[team] = submit(depends if before is None else [*depends, before])
             return self._turns[team]
 
     def drain(self, look: Callable[[], None]) -> None:
-        """Wait until everything has completed, unless a PE is lost; ``look`` is called meanwhile."""
+        """Wait until everything has completed or a PE is lost; call ``look`` in each round."""
         for worker in list(self._workers.values()):
             worker.drain(lambda: bool(self._links.lost or _core.device_status()), look)
 
@@ -288,17 +288,17 @@ class QueueWorkers:
         """End all workers; return whether everything has completed."""
         for worker in self._workers.values():
             worker.close()
-            if not worker.drained:  # its queue holds commands that never start, and its end would wait for them
+            if not worker.drained:  # destroying its queue would wait for commands that never start
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(worker))
         drained = all(worker.drained for worker in self._workers.values())
         if drained:
-            self._gates.close()
+            self._host_events.close()
         self._workers.clear()
         return drained
 
 
 def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
-    """Do a host wait that takes a timeout, in slices, so that it ends with the job."""
+    """Run a host wait in slices, so that it ends when the job ends."""
     while not worker.closing.is_set():
         try:
             return wait(SLICE)

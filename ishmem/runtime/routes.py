@@ -1,6 +1,6 @@
-"""How kernels of one PE reach the memory of another: what Level Zero says of the two devices.
+"""Routes of kernels to the memory of another PE, as Level Zero reports them for the two devices.
 
-The host reaches every heap through its own mapping, whatever the route is.
+The host reaches every heap of its node through its own mapping, whatever the route.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ UUID_SIZE = 16
 
 
 class Route(IntEnum):
-    """What kernels can do with a peer's memory, from the best to the worst; the numbers are in the heap for kernels."""
+    """What kernels can do with a peer's memory, best first; kernels read these numbers from the heap."""
 
     DIRECT = 0
     """Loads, stores and atomics: the same device, tiles of one card, cards joined by Xe Link."""
@@ -25,7 +25,7 @@ class Route(IntEnum):
 
     @property
     def words(self) -> str:
-        """Say it to users."""
+        """Description for users."""
         return {
             Route.DIRECT: "direct",
             Route.STORES: "loads and stores direct, atomics through the host",
@@ -34,16 +34,16 @@ class Route(IntEnum):
 
 
 class PeerDevice(NamedTuple):
-    """The device of a PE, as another PE learns of it.
+    """The device of a PE, as peers know it.
 
     Attributes:
-        uuid: The same in all processes, and for no other device.
+        uuid: Identifies the device in all processes.
     """
 
     uuid: bytes
 
     def device(self) -> int | None:
-        """Return this process's handle of the device, None when ``ZE_AFFINITY_MASK`` hides it."""
+        """Return this process's handle of the device, ``None`` when ``ZE_AFFINITY_MASK`` hides it."""
         found = (device for driver in pyze.drivers() for device in pyze.devices(driver))
         return next((device for device in found if uuid_of(device) == self.uuid), None)
 
@@ -54,9 +54,10 @@ def uuid_of(device: int) -> bytes:
 
 
 def between(device: int, peer: int | None) -> Route:
-    """Return the route of kernels on a device to memory of another: ``STORES`` for one that this process cannot see.
+    """Return the route of kernels on a device to the memory of another.
 
-    Then opening the memory shows whether there is access, and nothing tells of atomics.
+    A peer device that this process cannot see gets ``STORES``: opening the memory shows whether there is access, but
+    nothing reports atomics.
     """
     if peer is None:
         return Route.STORES
@@ -68,15 +69,15 @@ def between(device: int, peer: int | None) -> Route:
 
 
 def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]:
-    """Return on whose memory all atomics are done by hosts, one at a time.
+    """Return for each PE whether the hosts do all atomics on its memory, under a lock.
 
     Args:
-        routes: Those of each PE to all PEs.
-        coherent: Whether the host's atomics on a PE's memory are atomic for kernels too.
+        routes: The routes of each PE to all PEs.
+        coherent: For each PE, whether host atomics on its memory are atomic for kernels too.
     """
     return [not whole and any(row[pe] != Route.DIRECT for row in routes) for pe, whole in enumerate(coherent)]
 
 
 def for_kernels(routes: list[Route], left: list[bool]) -> list[Route]:
-    """Return routes as kernels take them: no atomics, where they are left to the hosts."""
+    """Return the routes that kernels take: no direct atomics where the hosts do them."""
     return [max(route, Route.STORES) if by_host else route for route, by_host in zip(routes, left)]

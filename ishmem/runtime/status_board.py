@@ -1,8 +1,8 @@
-"""What each PE of a job is doing, in memory that the PEs and ishmrun share: readable also when a PE was killed.
+"""The status of each PE, in memory that the PEs and ishmrun share; it stays readable when a PE was killed.
 
-Its maker is ishmrun, or PE 0 where there is no ishmrun. A record lies in a page of its own; behind the records there
-is room for the tracebacks that PEs write when they are asked where they are. Only the standard library is needed, and
-nothing is locked: who reads beside a writer may see a text that is half new.
+ishmrun creates the board, or PE 0 where there is no ishmrun. Each record occupies a page; behind the records is space
+for tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
+may see a text that is partly updated.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from collections.abc import Iterable, Iterator
 from ishmem.common import callsite
 
 TELL = signal.SIGRTMAX - 4
-"""Sent to a PE that is to write where it is."""
+"""Signal that asks a PE to write its traceback."""
 
 _PAGE = 4096
-_TRACE = 1 << 16  # bytes for the tracebacks of a PE; pages that are not written take no memory
+_TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
 _TEXT = _PAGE - 16 * 8
 _STEP = 0.002
 
 
 class PeState(enum.IntEnum):
-    """How far a PE has come."""
+    """How far a PE has got."""
 
     ABSENT = 0
     JOINING = 1
     JOINED = 2
     ABANDONED = 3
-    """It has ended its part after an error, without waiting for the others."""
+    """It left after an error, without waiting for the other PEs."""
     LEFT = 4
     FAILED = 5
-    """Its ``init`` failed; it may try again."""
+    """Its ``init`` failed; it may call ``init`` again."""
 
 
 _WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
 
 
 class _Text(ctypes.Structure):
-    """Some words."""
+    """A structure with a text."""
 
     _fields_ = [("_bytes", ctypes.c_char * _TEXT)]
 
     @property
     def text(self) -> str:
-        """The words."""
+        """The text."""
         return bytes(self._bytes).decode(errors="replace")
 
     @text.setter
@@ -60,18 +60,18 @@ class _Text(ctypes.Structure):
 
 
 class Record(_Text):
-    """One PE.
+    """The record of one PE.
 
     Attributes:
         pid: Process that called ``init``.
-        trace: Its file descriptor for tracebacks.
+        trace: That process's file descriptor for tracebacks.
         state: A `PeState`.
         ended: Whether ishmrun has seen the end of the PE.
-        exiting: When its program has ended without ``finalize``; 0 when it has not.
+        exiting: Time at which its program ended without ``finalize``; 0 before.
         code: Its exit status, or minus the signal.
-        beat: When Python code last ran, kept up only with ``ISHMEM_TIMEOUT`` set.
+        beat: Time at which Python code last ran; updated only with ``ISHMEM_TIMEOUT`` set.
         text: What it waits in.
-        since: Since when; 0 when it does not wait for long.
+        since: Time at which the wait began; 0 outside long waits.
     """
 
     _fields_ = [
@@ -87,32 +87,32 @@ class Record(_Text):
 
     @property
     def is_inside(self) -> bool:
-        """Whether the PE takes part in the job."""
+        """Whether the PE is a member of the job now."""
         return self.state in (PeState.JOINING, PeState.JOINED)
 
     def how(self) -> str:
-        """Say how the PE has ended."""
+        """Describe how the PE ended."""
         return describe_end(self.code)
 
 
 class Head(_Text):
-    """What concerns the whole job.
+    """The record of the whole job.
 
     Attributes:
-        hang: Whether ``ISHMEM_TIMEOUT`` is over for some PE.
-        text: Where the PEs were then.
-        closing: Whether ``global_exit`` ends the job.
-        first: 1 more than the number of the first PE that failed, or ended before it was in ``init``.
+        hang: Nonzero once some PE has reached ``ISHMEM_TIMEOUT``.
+        text: Where the PEs were at that time.
+        closing: Nonzero once ``global_exit`` ends the job.
+        first: 1 + the first PE that failed, or ended before ``init``; 0 when there is none.
     """
 
     _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
 
 
 class StatusBoard:
-    """The shared memory of one job; an index gives the record of a PE."""
+    """The board of one job; ``board[pe]`` is the record of a PE."""
 
     def __init__(self, fd: int, n_pes: int) -> None:
-        """Map the memory behind a file descriptor, which then belongs to this object."""
+        """Map the memory behind a file descriptor and take ownership of it."""
         self.fd, self.n_pes = fd, n_pes
         memory = mmap.mmap(fd, _PAGE * (1 + n_pes))
         self.head = Head.from_buffer(memory)
@@ -120,14 +120,14 @@ class StatusBoard:
 
     @classmethod
     def make(cls, n_pes: int) -> StatusBoard:
-        """Make the board of a job."""
+        """Create the board of a job."""
         fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
         os.ftruncate(fd, _PAGE * (1 + n_pes) + _TRACE * n_pes)
         return cls(fd, n_pes)
 
     @classmethod
     def find(cls, path: str | None, n_pes: int) -> StatusBoard | None:
-        """Open the board that ishmrun has made; None when there is none that fits."""
+        """Open the board of ishmrun; ``None`` when there is no board for this number of PEs."""
         if path is None:
             return None
         with contextlib.suppress(OSError):
@@ -139,7 +139,7 @@ class StatusBoard:
 
     @property
     def path(self) -> str:
-        """Path by which processes of the same user can open the board, while this process lives."""
+        """Path at which processes of the same user open the board while this process lives."""
         return f"/proc/{os.getpid()}/fd/{self.fd}"
 
     def __getitem__(self, pe: int) -> Record:
@@ -149,16 +149,16 @@ class StatusBoard:
         return iter(self._records)
 
     def join(self, pe: int, text: str) -> None:
-        """Enter this process as a PE; on `TELL` it writes its traceback, even while a kernel holds the interpreter."""
+        """Register this process as a PE; on `TELL` it writes its traceback, even while it runs a kernel."""
         record = self[pe]
-        fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # with a position of its own
+        fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
         os.lseek(fd, self._trace(pe), os.SEEK_SET)
         faulthandler.register(TELL, file=fd, all_threads=False)
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
 
     def fate(self, pe: int, patience: float) -> str | None:
-        """Say how a PE has ended, once ishmrun has seen it; None when it has not."""
+        """Describe how a PE ended; ``None`` when ishmrun does not report its end within ``patience`` seconds."""
         record, deadline = self[pe], time.monotonic() + patience
         while not record.ended and record.state != PeState.ABANDONED:
             if time.monotonic() >= deadline:
@@ -169,18 +169,18 @@ class StatusBoard:
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
 
     def first_lost(self) -> int | None:
-        """Return the PE that failed first, or ended before ``init``, once ishmrun has seen its end."""
+        """Return the PE that failed first, or ended before ``init``; ``None`` when ishmrun reports none."""
         return self.head.first - 1 if self.head.first else None
 
     def where(self, pe: int, now: float | None = None) -> str:
-        """Say what a PE waits in, as it has told, and since when if ``now`` is given."""
+        """Describe the wait that a PE has recorded, with its duration if ``now`` is given."""
         record = self[pe]
         since = f", for {now - record.since:.1f} s" if now is not None else ""
         return record.text + since
 
     def ask(self, pes: Iterable[int], patience: float = 0.5) -> dict[int, str]:
-        """Ask PEs where they are, and return what those say who answer: late, when kernels hold all cores."""
-        dumps = {pe: self._dump(pe) for pe in pes}  # before any is told: the answer may come at once
+        """Ask PEs for their tracebacks and return the answers; PEs answer late when kernels hold all cores."""
+        dumps = {pe: self._dump(pe) for pe in pes}  # before any request, since an answer may come at once
         before = {pe: dump for pe, dump in dumps.items() if self._tell(pe)}
         answers: dict[int, str] = {}
         deadline = time.monotonic() + patience
@@ -188,18 +188,18 @@ class StatusBoard:
             time.sleep(_STEP)
             for pe, dump in before.items():
                 if pe not in answers and self._dump(pe) != dump:
-                    time.sleep(_STEP)  # until it has come to an end
+                    time.sleep(_STEP)  # until the traceback is complete
                     answers[pe] = callsite.describe(callsite.of_dump(self._dump(pe)))
         return answers
 
     def table(self, pes: Iterable[int]) -> list[str]:
-        """Say where PEs are, a line each: what they have told before, or else what they answer now."""
+        """Describe where PEs are, one line each: from their records, else by asking them."""
         pes, now = list(pes), time.monotonic()
         answers = self.ask(pe for pe in pes if not self[pe].since and not self[pe].ended and self[pe].is_inside)
         return [f"PE {pe}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
 
     def announce(self, timeout: float) -> None:
-        """Tell all PEs that one of them waits for too long, and where each is."""
+        """Publish that a PE has waited too long, and where each PE is."""
         lines = "\n".join(f"  {line}" for line in self.table(range(self.n_pes)))
         self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs are:\n{lines}"
         self.head.hang = 1
@@ -216,7 +216,7 @@ class StatusBoard:
         return f"{answer}{held}" if answer else "does not answer"
 
     def _tell(self, pe: int) -> bool:
-        """Send `TELL` to a PE; only to a process that has this board open, since numbers are used again.
+        """Send `TELL` to a PE, but only to a process that has this board open, since process numbers are reused.
 
         To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
         the OpenCL runtime, which has no Python code to tell of.
@@ -239,7 +239,7 @@ def _is_board(path: str) -> bool:
 
 
 def describe_end(code: int) -> str:
-    """Say how a process has ended, by its exit status or minus the signal."""
+    """Describe the end of a process by its exit status, or minus its signal."""
     if code >= 0:
         return f"exited with status {code}"
     try:
