@@ -23,8 +23,8 @@ def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: st
 
 
 def expect(findings: list[Finding], state: Verdict, text: str, mend: str = "") -> None:
-    assert any(one.state is state and text in one.text and mend in one.mend for one in findings), findings
-    assert all(bool(one.mend) == (one.state is not Verdict.OK) for one in findings)
+    assert any(one.verdict is state and text in one.text and mend in one.mend for one in findings), findings
+    assert all(bool(one.mend) == (one.verdict is not Verdict.OK) for one in findings)
 
 
 def write(path: Path, text: str) -> None:
@@ -181,7 +181,7 @@ def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
     findings = list(doctor.examine(Machine()))
-    assert [one.state for one in findings] == [Verdict.WRONG, Verdict.OK]
+    assert [one.verdict for one in findings] == [Verdict.WRONG, Verdict.OK]
     assert "check nothing: no such thing" in findings[0].text
 
 

@@ -1,7 +1,7 @@
 """``ishmem doctor``: checks this machine in order and says what is wrong and how to mend it.
 
-A check yields findings; it must not change anything and must not raise. What depends on the machine is read below
-`Machine.root`, so that tests can make every condition.
+A check yields findings; it changes nothing and does not raise. Checks read the machine below `Machine.root`, so that
+tests can create every condition.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found, and how to mend it unless that is ok."""
+    """The result of a check, and how to mend it when it is not ok."""
 
-    state: Verdict
+    verdict: Verdict
     text: str
     mend: str = ""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What is checked: an environment, and the root of the file system."""
+    """The machine to check: an environment and the root of a file system."""
 
     root: Path = Path("/")
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -60,17 +60,17 @@ class Machine:
 
 
 def ok(text: str) -> Finding:
-    """Return the finding that all is well."""
+    """Return a finding without a problem."""
     return Finding(Verdict.OK, text)
 
 
 def warning(text: str, mend: str) -> Finding:
-    """Return the finding that something may disturb."""
+    """Return a finding of a possible problem."""
     return Finding(Verdict.WARNING, text, mend)
 
 
 def wrong(text: str, mend: str) -> Finding:
-    """Return the finding that ishmem cannot work so."""
+    """Return a finding of a problem that keeps ishmem from working."""
     return Finding(Verdict.WRONG, text, mend)
 
 
@@ -407,9 +407,9 @@ def command(ctx: click.Context) -> None:
     console, worst = Console(soft_wrap=True), Verdict.OK
     styles = {Verdict.OK: "green", Verdict.WARNING: "yellow", Verdict.WRONG: "bold red"}
     for finding in examine(Machine()):
-        console.print(Text(f"{finding.state.value:8}", styles[finding.state]) + Text(finding.text))
+        console.print(Text(f"{finding.verdict.value:8}", styles[finding.verdict]) + Text(finding.text))
         if finding.mend:
             console.print(Text(f"         mend: {finding.mend}"))
-        if finding.state is Verdict.WRONG or worst is Verdict.OK:
-            worst = finding.state
+        if finding.verdict is Verdict.WRONG or worst is Verdict.OK:
+            worst = finding.verdict
     ctx.exit(1 if worst is Verdict.WRONG else 0)

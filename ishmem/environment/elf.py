@@ -1,9 +1,8 @@
-"""An ELF shared library that holds no code, only the list of the libraries it needs.
+"""Makes an ELF shared library without code, which only lists the libraries that it needs.
 
-Opening it loads that list as one group: its members find each other's symbols, and nobody else finds
-them. MKL needs the first (its libraries refer to each other without saying so) and scipy the second:
-it must not bind its ``dgemm_`` to MKL's, whose integers are of another size. ``RTLD_GLOBAL`` would
-give the first without the second.
+Opening it loads these libraries as one group: they find each other's symbols, and no other library finds them. MKL
+needs the first, since its libraries use each other's symbols without declaring it. scipy needs the second: its
+``dgemm_`` must not bind to MKL's, which takes integers of another size. ``RTLD_GLOBAL`` gives only the first.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _SYMBOL_SIZE = 24
 
 
 def library_of(needed: Sequence[str], folder: str) -> bytes:
-    """Make a shared library that needs others.
+    """Return the content of a shared library that needs others.
 
     Args:
         needed: The sonames to load, in the order in which symbols are searched.
-        folder: Where to look for them, before ``LD_LIBRARY_PATH``.
+        folder: The folder to search first, before ``LD_LIBRARY_PATH``.
 
     Returns:
-        The content of the file. It asks for no executable memory.
+        The bytes of the file. It needs no executable memory.
     """
     strings = b"\0" + b"".join(name.encode() + b"\0" for name in (*needed, folder))
     offsets = _string_offsets((*needed, folder))

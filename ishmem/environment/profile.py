@@ -1,4 +1,4 @@
-"""What ``ishmem tune`` has measured: the algorithms of collectives, and from which size on the copy engine copies.
+"""Profiles that ``ishmem tune`` writes: algorithms of the collectives, and the size from which the copy engine copies.
 
 A profile is a text file with a section for each device and number of PEs:
 
@@ -6,7 +6,7 @@ A profile is a text file with a section for each device and number of PEs:
     put = mapped, engine:64K
     broadcast = slot, mapped:2K, tree:64K
 
-An entry is an algorithm and, after a colon, the size of a block from which on it is used.
+An entry is an algorithm and, after a colon, the block size from which it applies.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
 
 PUT = "put"
-"""The entry that says from which size on the copy engine copies for the host."""
+"""The entry for host copies: the size from which the copy engine copies."""
 ROUTES = ("mapped", "engine")
 
 
 def default_path() -> Path:
-    """Return where ``ishmem tune`` writes, and ``init`` looks, unless ISHMEM_PROFILE says otherwise."""
+    """Return the path that ``ishmem tune`` writes and ``init`` reads when ISHMEM_PROFILE is not set."""
     return platformdirs.user_config_path("ishmem") / "tune.ini"
 
 
@@ -44,7 +44,7 @@ def read(path: Path) -> dict[str, Table]:
     """Read a profile: the table of each section.
 
     Raises:
-        ValueError: Words that are not known; names the file and the section.
+        ValueError: An unknown name; the message names file and section.
     """
     parser = configparser.ConfigParser(interpolation=None)
     try:
@@ -55,7 +55,7 @@ def read(path: Path) -> dict[str, Table]:
 
 
 def write(path: Path, tables: dict[str, Table]) -> None:
-    """Write a profile; sections of the file that are not in ``tables`` stay."""
+    """Write a profile; keep sections of the file that are not in ``tables``."""
     parser = configparser.ConfigParser(interpolation=None)
     for name, table in {**(read(path) if path.exists() else {}), **tables}.items():
         parser[name] = {routine: entries_text(entries) for routine, entries in table.items()}
@@ -68,7 +68,7 @@ def write(path: Path, tables: dict[str, Table]) -> None:
 
 
 def find(settings: Settings, device: str, n_pes: int) -> Table:
-    """Return what was measured for a device with this number of PEs, or else with the next number below or above.
+    """Return the table measured for a device with this number of PEs, else with the nearest number.
 
     Raises:
         ValueError: The profile is damaged, or ISHMEM_PROFILE names a file that is not there.
@@ -92,7 +92,7 @@ def _file(asked: str | None) -> Path | None:
 
 
 def entries_text(entries: list[tuple[int, str]]) -> str:
-    """Write entries as `read` reads them."""
+    """Return entries as text for `read`."""
     return ", ".join(name + (f":{format_size(start)}" if start else "") for start, name in entries)
 
 

@@ -35,9 +35,9 @@ SIMULATOR = {
     "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
-"""Variables that the simulator reads: default, what is allowed, meaning. See docs/simulator.md."""
+"""Variables that the simulator reads: default, allowed values, meaning. See docs/simulator.md."""
 
-# Set by installations of Intel SHMEM itself, and no setting there either.
+# Set by installations of Intel SHMEM; not a setting.
 _FOREIGN = {"ISHMEM_ROOT"}
 
 _SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5G; more than 0"

@@ -1,11 +1,11 @@
-"""Makes the SYCL stack load: libraries of the wheels, OpenCL CPU runtime, Level Zero or simulator.
+"""Loads the SYCL stack: libraries of the wheels, OpenCL CPU runtime, Level Zero or simulator.
 
-The wheels of dpctl and dpnp do not find their own libraries, which lie in ``<prefix>/lib``. A child
-process is helped with `environment`, before it starts; the running process with `load`, which
-`load_when_needed` puts off until the first import that needs it. Whatever the user set stays.
+The wheels of dpctl and dpnp do not find their own libraries in ``<prefix>/lib``. `environment` returns the variables
+that a child process needs; `load` loads the libraries into this process, and `load_when_needed` delays that until the
+first import that needs them. Settings of the user take precedence.
 
-The simulator takes the place of the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real one: then it is that
-loader's driver.
+The simulator replaces the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real loader: then the simulator is a
+driver of that loader.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ _loaded = False
 
 
 def choose() -> str:
-    """Say which devices this process uses, as ``ISHMEM_DEVICE`` (gpu, sim or auto) asks.
+    """Choose real or simulated devices, as ``ISHMEM_DEVICE`` (gpu, sim or auto) asks.
 
     ``auto`` means real GPUs where an Intel GPU is visible and a real Level Zero loader is installed,
-    else the simulator. A loader that the process has loaded already decides.
+    else the simulator. A loader that the process has already loaded decides.
 
     Returns:
         ``"gpu"`` or ``"sim"``.
 
     Raises:
         ValueError: ``ISHMEM_DEVICE`` is none of the three.
-        IshmemError: What is asked for is not there, or the process has loaded the other one.
+        IshmemError: The devices are not available, or the process has loaded the other loader.
     """
     asked = os.environ.get("ISHMEM_DEVICE", "").lower() or "auto"
     if asked not in ("auto", "gpu", "sim"):
@@ -80,7 +80,7 @@ def choose() -> str:
 def load() -> str:
     """Load the stack into this process, so that dpctl, dpnp and numba_dpex can be imported.
 
-    Libraries that are loaded already are left as they are. A second call does nothing.
+    Libraries that are already loaded stay. A second call does nothing.
 
     Returns:
         ``"gpu"`` or ``"sim"``, as `choose`.
@@ -105,7 +105,7 @@ def load() -> str:
 
 
 class _Finder:
-    """Finds no module: loads the stack when a module is looked for that needs it."""
+    """An import hook that finds no module; it loads the stack when a module that needs it is imported."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name in _NEED_STACK:
@@ -113,23 +113,23 @@ class _Finder:
 
 
 def load_when_needed() -> None:
-    """Let the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc`` load the stack.
+    """Load the stack at the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc``.
 
-    So ``import ishmem`` is quick, and ishmrun, which needs no device, loads none.
+    So ``import ishmem`` is fast, and ishmrun, which needs no device, does not load it.
     """
     if not _loaded and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 def environment(kind: str, devices: int = 1) -> dict[str, str]:
-    """Give the variables that a child process needs, so that it may import dpnp first.
+    """Return the variables that a child process needs in order to import dpnp before ishmem.
 
     Args:
         kind: ``"gpu"`` or ``"sim"``.
         devices: How many devices the simulator shows.
 
     Returns:
-        Those that differ from this process's environment; ``LD_LIBRARY_PATH`` and ``LD_PRELOAD`` are extended.
+        Variables that differ from this process's environment; ``LD_LIBRARY_PATH`` and ``LD_PRELOAD`` are extended.
 
     Raises:
         ImportError: The libraries or the simulator are missing.
@@ -151,7 +151,7 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
 
 
 def variables(kind: str) -> dict[str, str]:
-    """Give the variables, without paths of libraries, that the stack wants where the user set none."""
+    """Return defaults of the variables that the stack reads, without library paths."""
     opencl = str(library_folder() / "libintelocl.so")
     result = {"OCL_ICD_FILENAMES": opencl, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
     if kind == "sim":
@@ -187,7 +187,7 @@ def simulator() -> Path:
 
 
 def real_loader() -> Path | None:
-    """Give the path of ``ISHMEM_ZE_LOADER``, None where it is not set.
+    """Return the path in ``ISHMEM_ZE_LOADER``, ``None`` when it is not set.
 
     Raises:
         ValueError: There is no such file.
@@ -199,12 +199,12 @@ def real_loader() -> Path | None:
 
 
 def loaded_loader() -> str | None:
-    """Give the path of the Level Zero loader that this process has loaded, None where it has none."""
+    """Return the path of the Level Zero loader that this process has loaded, or ``None``."""
     try:
         ctypes.CDLL(LOADER, os.RTLD_NOLOAD)
     except OSError:
         return None
-    # The simulator has the same name, and may be the driver of a real one.
+    # The simulator has the same soname and may be the driver of a real loader.
     return min(_loaded_paths(), key=is_simulator, default=LOADER)
 
 
@@ -215,7 +215,7 @@ def _loaded_paths() -> set[str]:
 
 
 def is_simulator(loader: str) -> bool:
-    """Tell whether a Level Zero loader is the simulator; it names its settings, no other does."""
+    """Return whether a Level Zero loader is the simulator: only it contains the names of its settings."""
     try:
         return b"ISHMEM_SIM_DEVICES" in Path(loader).read_bytes()
     except OSError:
@@ -253,7 +253,7 @@ def _vendor(device: Path) -> str:
 
 def _library_folders() -> Iterator[Path]:
     yield Path(sys.prefix, "lib")
-    from importlib import metadata  # rarely needed, and ishmrun is to start fast
+    from importlib import metadata  # a slow import, rarely needed
 
     try:
         files = metadata.files("intel-sycl-rt") or []
@@ -285,8 +285,8 @@ def _is_loaded(library: str) -> bool:
 def _open_loader(kind: str) -> None:
     """Load the Level Zero loader, or the simulator in its place.
 
-    A real loader finds its layers once they are loaded, wherever they are. SYCL finds in the simulator what a loader
-    lacks that is older than SYCL (1.8 of Debian 12): both are visible to all, the loader first.
+    A real loader finds layers that are already loaded, wherever they are. A loader older than SYCL (1.8 of Debian 12)
+    lacks functions that SYCL then finds in the simulator: both have global visibility, the loader first.
     """
     real = real_loader()
     if not real:
@@ -307,10 +307,9 @@ def _open(path: str, mode: int = ctypes.RTLD_LOCAL) -> None:
 
 
 def _open_group(folder: Path) -> None:
-    """Load all libraries as one group, see `ishmem.environment.elf`.
+    """Load all libraries as one group: see `ishmem.environment.elf`.
 
-    The dynamic linker knows the group by the name of the file, so its number must not be used again:
-    the file stays open.
+    The dynamic linker identifies the group by the file's path, so the descriptor stays open and is never reused.
     """
     file = os.memfd_create("ishmem-stack")
     os.write(file, library_of(list(LIBRARIES), str(folder)))

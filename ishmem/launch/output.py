@@ -1,4 +1,4 @@
-"""Prints what several processes write, line by line, each with the name of its writer before it."""
+"""Prints the output of several processes line by line, each line with a prefix that names its process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ERASE = b"\x1b[K"
 
 
 class _Source:
-    """One pipe, and the part of its last line that has come so far."""
+    """A pipe and the incomplete last line read from it."""
 
     def __init__(self, target: _Target, prefix: bytes, order: int) -> None:
         self.order = order
@@ -21,7 +21,7 @@ class _Source:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Print the lines that are complete; an empty chunk is the end."""
+        """Print the complete lines; an empty chunk is the end of the pipe."""
         data = self._rest + chunk
         end = _complete(data) if chunk else len(data)
         self._rest = data[end:]
@@ -34,13 +34,13 @@ class _Source:
             self._print(data[:end])
 
     def _print(self, lines: bytes) -> None:
-        # A carriage return alone begins the next state of a progress bar; there is nothing to show.
+        # A lone carriage return begins the next state of a progress bar; there is nothing to print.
         shown = [line for line in lines.splitlines(keepends=True) if line != b"\r"]
         self._target.write(b"".join(self._prefix + line for line in shown))
 
 
 class _Target:
-    """A descriptor that lines are printed on."""
+    """A descriptor to which lines are written."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -61,28 +61,28 @@ class _Target:
 
 
 class Printer:
-    """Prints from several pipes until all of them have ended."""
+    """Prints from several pipes until all of them are closed."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._targets: dict[int, _Target] = {}
 
     def add(self, pipe: int, target: int, prefix: bytes) -> None:
-        """Print what comes from a pipe on a descriptor."""
+        """Print the lines of a pipe to a descriptor, with a prefix."""
         to = self._targets.setdefault(target, _Target(target))
         source = _Source(to, prefix, order=len(self._selector.get_map()))
         self._selector.register(pipe, selectors.EVENT_READ, source)
 
     def run(self, until: int | None = None) -> bool:
-        """Print until all pipes have ended, or the given one has.
+        """Print until all pipes, or the pipe ``until``, are closed.
 
         Returns:
-            Whether all could be printed; False when the reader of the output has gone.
+            Whether everything was printed; false when the reader of the output has closed it.
         """
         left = self._selector.get_map()
         try:
             while left and (until is None or until in left):
-                # The last added goes last: the supervisor's report of a PE comes after what the PE wrote.
+                # In the order of `add`: the supervisor's report of a PE follows the PE's own output.
                 for key, _ in sorted(self._selector.select(), key=lambda event: event[0].data.order):
                     self._read(key)
         except BrokenPipeError:
@@ -98,5 +98,5 @@ class Printer:
 
 
 def _complete(data: bytes) -> int:
-    """Give the length of the complete lines; a carriage return at the very end may be half a line end."""
+    """Return the length of the complete lines; a final carriage return may be the first half of a line end."""
     return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1

@@ -1,8 +1,8 @@
 """The launcher: ``ishmrun -n 4 prog.py`` starts a program on 4 PEs.
 
-Two processes serve a job. The one the user started (`main`) prints what the PEs write and passes
-signals on. It forks the *supervisor* (`ishmem.launch.supervisor`), which starts the PEs, watches them, and ends
-whatever is left of them. When either of the two dies, the other one cleans up.
+Two processes run a job. The one that the user started (`main`) prints the PEs' output and forwards signals. It forks
+the supervisor (`ishmem.launch.supervisor`), which starts the PEs, watches them and ends those that are left. When
+either process dies, the other one cleans up.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ishmem.runtime.status_board import StatusBoard
 
 _DESCRIPTION = "Start a program on N processing elements (PEs), one GPU or tile each."
 _EPILOG = """\
-Each line that a PE writes is printed with its number before it. When a PE fails, the others are ended
-and its exit status is that of ishmrun (128 + number for a signal). SIGINT, SIGTERM and SIGHUP go to all
-PEs, which have 10 seconds to end then. Settings: see ISHMEM_* in the documentation."""
+Each line of output has the number of its PE as prefix. When a PE fails, ishmrun ends the other PEs and
+exits with the status of the PE that failed (128 + number for a signal). SIGINT, SIGTERM and SIGHUP go to all
+PEs, which then have 10 seconds to end. Settings: see ISHMEM_* in the documentation."""
 
 _OPEN_FILES = 1 << 16
 
@@ -43,7 +43,7 @@ print(sum(len(pyze.devices(driver)) for driver in pyze.drivers()))
 
 
 class UsageError(Exception):
-    """The job cannot be started as asked; the message is one line."""
+    """The command line is wrong; the message is one line."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the launcher; see ``ishmrun --help``.
 
     Returns:
-        The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for wrong usage.
+        The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
     """
     try:
         options = _parse(arguments)
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _allow_open_files() -> None:
-    """Raise the limit of open files as far as it may be, for the PEs too: each has one for every other PE's heap."""
+    """Raise the limit of open files, which PEs inherit: each PE opens a descriptor for every other PE's heap."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, _OPEN_FILES)), hard))
@@ -89,7 +89,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("-n", type=_count, required=True, metavar="N", help="number of PEs")
     parser.add_argument("--sim", type=_count, metavar="M", help="use M simulated GPUs")
     parser.add_argument("--timeout", type=_seconds, metavar="S", help="end the job after S seconds")
-    parser.add_argument("--no-prefix", action="store_true", help="leave the output as it is")
+    parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="the program and its arguments")
     return parser.parse_args(arguments)
@@ -142,7 +142,7 @@ def _is_executable(path: str) -> bool:
 
 
 def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
-    """Make the environment of each PE."""
+    """Return the environment of each PE."""
     if "ISHMEM_JOB" in os.environ:
         _forget_outer_job()
     if options.sim:
@@ -158,7 +158,7 @@ def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
 
 
 def _forget_outer_job() -> None:
-    """Drop what an ishmrun around this one set, so that it does not count as the user's wish."""
+    """Remove variables that an enclosing ishmrun has set, so that they do not count as settings of the user."""
     for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED"):
         os.environ.pop(name, None)
     if re.fullmatch(r"level_zero:\d+", os.environ.get("ONEAPI_DEVICE_SELECTOR", "")):
@@ -171,7 +171,7 @@ def _devices(kind: str, environment: dict[str, str]) -> int:
             return _count(environment["ISHMEM_SIM_DEVICES"])
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"ISHMEM_SIM_DEVICES: {error}") from None
-    # In another process: a driver that was used here would not survive the fork.
+    # In another process: a driver that is initialised here does not survive the fork.
     done = subprocess.run(
         [sys.executable, "-c", _COUNT_DEVICES], env=environment, capture_output=True, text=True, check=False
     )
@@ -197,7 +197,7 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
             printer.add(out[0], 1, b"[%d] " % pe)
             printer.add(err[0], 2, b"[%d] " % pe)
         printer.add(reports, 2, b"ishmrun: ")
-        # The reports end with the supervisor. If it was killed, wait() ends what still writes.
+        # The report pipe closes with the supervisor. If it was killed, wait() ends the processes that still write.
         printed = printer.run(until=reports)
         if not printed:
             os.kill(pid, supervisor.STOP)
@@ -208,7 +208,7 @@ def _run(command: list[str], environments: list[dict[str, str]], timeout: float 
 
 
 def _hang_timeout() -> float | None:
-    """Read ``ISHMEM_TIMEOUT``; what is wrong with it, the PEs say."""
+    """Read ``ISHMEM_TIMEOUT``; the PEs report a value that is wrong."""
     try:
         return _seconds(os.environ.get("ISHMEM_TIMEOUT", ""))
     except argparse.ArgumentTypeError:
@@ -217,7 +217,7 @@ def _hang_timeout() -> float | None:
 
 @contextlib.contextmanager
 def _forwarding(pid: int) -> Iterator[None]:
-    """Pass the signals on that end a program; those that the user had ignored stay so."""
+    """Forward signals that end a program, except those that the user ignores."""
 
     def forward(number: int, _frame: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
-"""The supervisor of a job: starts the PEs, watches them, and ends whatever is left of them.
+"""The supervisor of a job: starts the PEs, watches them, and ends those that are left.
 
-It is a process of its own, between ishmrun and the PEs. The kernel tells it when ishmrun dies, gives
-it the orphans of the PEs (it is a *subreaper*), and kills the PEs when it dies itself.
+It is a process between ishmrun and the PEs. The kernel signals it when ishmrun dies, makes it the parent of the PEs'
+orphans (it is a subreaper), and kills the PEs when the supervisor dies.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
-"""Sent to the supervisor when nobody reads the output any more, or when ishmrun has died."""
+"""Signal to the supervisor: the reader of the output, or ishmrun, is gone."""
 
 TIMED_OUT = 124
 GRACE = 2.0
-"""Seconds from SIGTERM to SIGKILL, when the job is ended."""
+"""Seconds from SIGTERM to SIGKILL when the supervisor ends the job."""
 PATIENCE = 3.0
-"""Seconds that PEs have to end by themselves, once one has failed: their waits raise ``PeerLost``."""
+"""Seconds that PEs have to end by themselves after one has failed: their waits raise ``PeerLost``."""
 GRACE_FORWARDED = 10.0
-"""Seconds that the PEs have for a signal which the user sent."""
+"""Seconds that PEs have to end after a signal of the user."""
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -44,16 +44,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What the supervisor starts.
+    """The job that the supervisor runs.
 
     Attributes:
         command: The program and its arguments.
         environments: The environment of each PE.
-        outputs: Where each PE writes stdout and stderr; empty: where ishmrun does.
-        report: Where the supervisor writes what happened, a line each.
-        board: Where the PEs say what they are doing.
-        timeout: Seconds that the job may take.
-        hang_timeout: Seconds that a PE may be in a kernel.
+        outputs: Descriptors for stdout and stderr of each PE; empty for those of ishmrun.
+        report: Descriptor to which the supervisor writes events, one line each.
+        board: The status board of the PEs.
+        timeout: Seconds after which the job is ended.
+        hang_timeout: Seconds after which a PE in a kernel counts as hanging.
     """
 
     command: list[str]
@@ -66,9 +66,9 @@ class JobSpec:
 
 
 def start(job: JobSpec) -> int:
-    """Fork the supervisor; gives its process number.
+    """Fork the supervisor and return its process number.
 
-    This process gets the orphans of the job when the supervisor is killed, see `wait`.
+    When the supervisor is killed, this process becomes the parent of the job's orphans: see `wait`.
     """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -81,7 +81,7 @@ def start(job: JobSpec) -> int:
 
 
 def wait(pid: int) -> int:
-    """Wait for the supervisor's end; gives the exit status of the job."""
+    """Wait for the supervisor to end and return the exit status of the job."""
     _, result = os.waitpid(pid, 0)
     status = os.waitstatus_to_exitcode(result)
     if status < 0:
@@ -92,7 +92,7 @@ def wait(pid: int) -> int:
 def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
     status = 1
     try:
-        # A group of its own: a terminal's signals come from ishmrun only, and so only once.
+        # Its own process group: signals of the terminal arrive through ishmrun only, once each.
         os.setpgid(0, 0)
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
@@ -148,7 +148,7 @@ class _Supervisor:
         self._running[process.pid] = (pe, process)
 
     def _become_pe(self) -> None:
-        """Run in the new process, before its program: safe, since the supervisor has one thread only."""
+        """Prepare the child before exec; safe, since the supervisor has only one thread."""
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self._pid:
             os._exit(1)
@@ -185,7 +185,7 @@ class _Supervisor:
             self._look_for_kernels(now)
 
     def _look_for_kernels(self, now: float) -> None:
-        """End the job when a PE has been in a kernel for too long: its own threads cannot notice."""
+        """End the job when a PE is in a kernel for too long, which the PE itself cannot detect."""
         limit = self._job.hang_timeout or 0.0
         self._look_at = now + min(limit / 4, 0.5)
         beats = [self._job.board[pe].beat for pe, _ in self._running.values()]
@@ -195,10 +195,10 @@ class _Supervisor:
             self._end(TIMED_OUT, PATIENCE)
 
     def _reap(self) -> None:
-        """Take note of the children that ended; the PEs' orphans are among them."""
+        """Collect children that have ended, orphans of the PEs included."""
         ended = list(self._collect())
         if any(code for _pe, code in ended):
-            # One that is being killed may take longer to go than those that fail because of it.
+            # A PE that was killed may take longer to exit than PEs that fail because of it.
             dying = [pid for pid in self._running if _is_dying(pid)]
             ended += [self._take(pid, os.waitpid(pid, 0)[1]) for pid in dying]
         board = self._job.board
@@ -206,7 +206,7 @@ class _Supervisor:
             self._ended(pe, code)
 
     def _collect(self) -> Iterator[tuple[int, int]]:
-        """Give the PEs that have ended, each with its exit status or minus the signal."""
+        """Yield the PEs that have ended, with exit status or minus the signal."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, result = os.waitpid(-1, os.WNOHANG)
@@ -222,14 +222,14 @@ class _Supervisor:
 
     def _ended(self, pe: int, code: int) -> None:
         board, first = self._job.board, self._status is None
-        cause = self._find_cause(pe)  # before the others are told, who then fail too
+        cause = self._find_cause(pe)  # before the other PEs learn of it and fail too
         deserted = board[pe].is_inside and not board.head.closing
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
         places = self._places() if tell else []
         if not board.head.first and (code or deserted or board[pe].state == PeState.ABSENT):
             board.head.first = pe + 1
-        board[pe].ended = 1  # the other PEs wait for this before they raise
+        board[pe].ended = 1  # the other PEs await this before they raise
         if code == 0 and not deserted:
             return
         if -code not in self._sent:
@@ -241,13 +241,13 @@ class _Supervisor:
             self._end(status, PATIENCE if self._use_ishmem() else 0.0)
         elif first:
             self._status = status
-        if first and code >= 0:  # a signal is a cause of its own
+        if first and code >= 0:  # a signal needs no other cause
             self._cause = cause
         elif pe == self._cause and code > 0:
             self._status = status
 
     def _find_cause(self, failed: int) -> int | None:
-        """Find the PE whose program had ended when another one failed: perhaps for that, and its status will tell."""
+        """Return a PE whose program ended before another PE failed: it may be the cause, as its status will show."""
         board = self._job.board
         ended = [(board[pe].exiting, pe) for pe, _ in self._running.values() if board[pe].exiting]
         first, pe = min(ended, default=(0.0, None))
@@ -257,14 +257,14 @@ class _Supervisor:
         return any(self._job.board[pe].state != PeState.ABSENT for pe, _ in self._running.values())
 
     def _places(self) -> list[str]:
-        """Say where the PEs are, when any is inside ishmem."""
+        """Describe where the PEs are, if any of them is in the job."""
         board = self._job.board
         if not any(record.is_inside for record in board):
             return []
         return [f"  {line}" for line in board.table(range(board.n_pes))]
 
     def _end(self, status: int, patience: float = 0.0) -> None:
-        """End the job, PEs that do not end by themselves too; the first call decides its exit status."""
+        """End the job, with the PEs that do not end by themselves; the first call sets the exit status."""
         if self._status is not None:
             return
         self._status = status
@@ -299,14 +299,14 @@ class _Supervisor:
 
 
 def hint(error: OSError) -> str:
-    """Say what can be done about an error."""
+    """Return advice for an error, or an empty string."""
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return ""
     return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"
 
 
 def _is_dying(pid: int) -> bool:
-    """Whether the kernel is taking a process apart."""
+    """Return whether a process is exiting."""
     with contextlib.suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return bool(int(fields[6]) & _PF_EXITING)
@@ -314,7 +314,7 @@ def _is_dying(pid: int) -> bool:
 
 
 def _end_children() -> None:
-    """Kill all children of this process, and theirs: the orphans become children in their turn."""
+    """Kill all children of this process and their descendants, which become its children."""
     with contextlib.suppress(ChildProcessError):
         while True:
             for pid in _children():
