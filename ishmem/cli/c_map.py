@@ -72,14 +72,14 @@ RENAMED = {
 """Routines whose Python name is not the C name without its prefix."""
 
 ABSENT = {
-    "ishmemx_runtime_get_type": "there is one runtime: no choice to ask for",
+    "ishmemx_runtime_get_type": "ishmem has one runtime, so there is no type to query",
     "shmem_pcontrol": "profiling interface of C; use the profilers of Python",
     "shmem_set_cache_inv": "deprecated, without effect on coherent hardware",
     "shmem_udcflush": "deprecated, without effect on coherent hardware",
-    "ishmemx_print": "print in a kernel is numba-dpex's; on the host it is Python's, prefixed by ishmrun",
-    "ishmemx_timestamp": "a host clock written by a proxy thread, which there is none of",
-    "ishmemx_timestamp_nbi": "a host clock written by a proxy thread, which there is none of",
-    "ishmemx_ts_handle": "a host clock written by a proxy thread, which there is none of",
+    "ishmemx_print": "use print: numba-dpex's in kernels, Python's on the host, where ishmrun adds the PE number",
+    "ishmemx_timestamp": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
+    "ishmemx_timestamp_nbi": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
+    "ishmemx_ts_handle": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
 }
 """Routines that are not here, and why."""
 
@@ -143,9 +143,10 @@ def render() -> str:
     lines = [
         "# From C to Python",
         "",
-        "Every routine of OpenSHMEM 1.5 and Intel SHMEM, and where its Python form may be called. Typed, sized and",
-        "`mem` variants are one routine here: the type comes from the array. `python -m ishmem.cli.c_map` writes",
-        "this page.",
+        "This page maps every routine of OpenSHMEM 1.5 and Intel SHMEM to its Python form, and shows where that form may",
+        "be called: on the host, by one work-item of a kernel, by a work-group of a kernel (suffix `_work_group`), or on",
+        "a queue (suffix `_on_queue`). One row stands for all typed, sized and `mem` variants of a C routine: in Python the",
+        "type comes from the array. `python -m ishmem.cli.c_map` prints this page.",
     ]
     for chapter in CHAPTERS:
         lines += ["", f"## {chapter}", "", *_HEADER]
