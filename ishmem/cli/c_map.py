@@ -145,7 +145,7 @@ def render() -> str:
         "",
         "This page maps every routine of OpenSHMEM 1.5 and Intel SHMEM to its Python form, and shows where that form",
         "may be called: on the host, in a kernel by each work-item on its own, in a kernel by all work-items of a",
-        "work-group together (suffix `_work_group`), or in the order of a SYCL queue (suffix `_on_queue`). One row stands",
+        "work-group together (suffix `_work_group`), or in the order of a SYCL queue (`_on_queue`). One row stands",
         "for all typed, sized and `mem` variants of a C routine: in Python the type comes from the array.",
         "`python -m ishmem.cli.c_map` prints this page.",
     ]
