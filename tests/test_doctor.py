@@ -109,7 +109,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = found(doctor.check_devices)
     expect(findings, Verdict.OK, "driver 1.3.508, Level Zero 1.3")
     expect(findings, Verdict.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which", "level-zero 1.15")
-    expect(findings, Verdict.OK, "kernels of 1 processes at a time: one PE for each device")
+    expect(findings, Verdict.OK, "kernels of 1 processes concurrently: one PE for each device")
     answer(monkeypatch, 0, "sim\n0\n0\n")
     findings = found(doctor.check_devices, ZE_AFFINITY_MASK="7")
     expect(findings, Verdict.WRONG, "no device", "unset ZE_AFFINITY_MASK, now 7")

@@ -138,6 +138,6 @@ def test_alone_on_a_device() -> None:
 def test_words() -> None:
     assert device_sharing.describe([0, 2], 2) == device_sharing.describe([3], 1) == ""
     words = device_sharing.describe([0, 2, 3], 2)
-    assert words.startswith("PEs 0, 2, 3 share one device, which runs kernels of 2 of them at a time, so a kernel")
+    assert words.startswith("PEs 0, 2, 3 share one device, which runs kernels of 2 of them concurrently, so a kernel")
     for advice in ("one PE for each device or tile", "ZEX_NUMBER_OF_CCS", "wait on the host", "ISHMEM_SHARED_DEVICE"):
         assert advice in words

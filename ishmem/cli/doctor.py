@@ -101,7 +101,7 @@ def check_packages(_machine: Machine) -> Iterator[Finding]:
     if differ:
         yield wrong("; ".join(differ), "make the environment anew from nothing: pip's upgrades in place delete files")
     else:
-        yield ok(f"{len([pin for pin in pins if pin])} pinned packages are as they should be")
+        yield ok(f"{len([pin for pin in pins if pin])} pinned packages have the right versions")
 
 
 def check_libraries(_machine: Machine) -> Iterator[Finding]:
@@ -179,7 +179,7 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
     mask, selector = (machine.environ.get(name, "") for name in ("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"))
     if mask:
         yield warning(
-            f"ZE_AFFINITY_MASK={mask} hides devices, and links to them cannot be asked for",
+            f"ZE_AFFINITY_MASK={mask} hides devices, so links to them cannot be queried",
             "unset it; ishmrun gives each PE its device by ONEAPI_DEVICE_SELECTOR",
         )
     if selector and not re.match(r"(level_zero|\*):", selector):
@@ -255,7 +255,7 @@ def _driver(facts: list[list[str]], simulated: bool) -> Iterator[Finding]:
     engines = [int(fact[1]) for fact in facts if fact[0] == "engines"]
     if engines:
         one = "one PE for each device, or kernels cannot wait for other PEs"
-        yield ok(f"a device runs kernels of {min(engines)} processes at a time{f': {one}' * (min(engines) == 1)}")
+        yield ok(f"a device runs kernels of {min(engines)} processes concurrently{f': {one}' * (min(engines) == 1)}")
 
 
 # ---- the operating system

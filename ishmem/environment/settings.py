@@ -22,16 +22,16 @@ PREFIX = "ISHMEM_"
 SIMULATOR = {
     "SIM_DEVICES": ("1; ishmrun: one for each PE", "number", "number of simulated GPUs"),
     "SIM_MEMORY": ("16G", "bytes, K, M or G", "memory of each simulated GPU"),
-    "SIM_STRICT": ("0", "0 or 1", "the host may not touch device memory, as on hardware"),
+    "SIM_STRICT": ("0", "0 or 1", "host access to device memory ends the process, as on hardware"),
     "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
-    "SIM_INLINE": ("0", "0 or 1", "work runs when it is submitted, not on a thread of the queue"),
+    "SIM_INLINE": ("0", "0 or 1", "work runs in the submitting call, not on a thread of the queue"),
     "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
     "SIM_PEERS": ("atomics", "atomics, access or none", "what a simulated GPU may do with the memory of another card"),
     "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
-    "SIM_ENGINES": ("64", "number", "kernels of different processes that a simulated GPU runs at a time"),
+    "SIM_ENGINES": ("64", "number", "processes whose kernels a simulated GPU runs concurrently"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
-    "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "from the N-th on"),
-    "SIM_SLOW": ("0", "microseconds; `@PE`", "what each launch and each copy takes longer"),
+    "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "inject faults from the N-th call on"),
+    "SIM_SLOW": ("0", "microseconds; `@PE`", "added duration of each launch and each copy"),
     "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
@@ -106,12 +106,12 @@ class Settings(BaseSettings):
         None, "true, false, or a level: " + ", ".join(_LEVELS), "messages of the logger `ishmem` on stderr"
     )
     device: Annotated[Literal["auto", "gpu", "sim"], BeforeValidator(_lower)] = _setting(
-        "auto", "auto, gpu or sim", "real GPUs or the simulator; auto: real ones where there are any"
+        "auto", "auto, gpu or sim", "real GPUs or the simulator; auto: real GPUs if there are any"
     )
     ze_loader: Optional[str] = _setting(
         None,
         "path of a libze_loader.so.1",
-        "the Level Zero loader; unset: the one that the system finds, and none for the simulator",
+        "the Level Zero loader; unset: the system's loader, or none with the simulator",
     )
     host_atomics: Annotated[Literal["auto", "mapped", "kernel"], BeforeValidator(_lower)] = _setting(
         "auto",
@@ -121,15 +121,15 @@ class Settings(BaseSettings):
     copy_cutover: Optional[_Size] = _setting(
         None,
         _SIZE_ALLOWED,
-        "from this size on the copy engine copies, not the host; unset: chosen by device",
+        "size from which the copy engine copies instead of the host; unset: chosen by device",
     )
     algorithm: Annotated[str, AfterValidator(_algorithms)] = _setting(
         "",
         "`routine=algorithm` or `routine=algorithm:size`, separated by commas; see docs/collectives.md",
-        "forces the algorithm of a collective routine, from a size of the message on",
+        "forces the algorithm of a collective routine, from a block size on",
     )
     profile: Optional[str] = _setting(
-        None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: where `ishmem tune` writes"
+        None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: the default path of `ishmem tune`"
     )
     init_timeout: float = _setting(
         60.0,
@@ -141,25 +141,25 @@ class Settings(BaseSettings):
     timeout: Optional[float] = _setting(
         None,
         "seconds, more than 0",
-        "how long any wait, or a kernel that the program waits for, may take: then every wait raises `WaitTimeout`, "
-        "which says where each PE is; unset: for ever",
+        "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, which "
+        "says where each PE is; unset: no limit",
         gt=0,
         allow_inf_nan=False,
     )
     teams_max: int = _setting(
-        64, "3 to 64", "teams alive at once on a PE, with the three predefined ones", ge=3, le=64
+        64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", ge=3, le=64
     )
     check: bool = _setting(
-        False, "true or false", "kernels check PE numbers, addresses and bounds, and the host raises what they find"
+        False, "true or false", "kernels check PE numbers, addresses and bounds; the host raises the errors"
     )
     kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
         "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
     )
-    kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; the oldest go first")
+    kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; kernels not used for the longest time are removed first")
     shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
         "refuse",
         "refuse or allow",
-        "kernels that wait for other PEs, where more PEs share a GPU than it runs kernels of at a time",
+        "kernels that wait for other PEs, when a GPU cannot run the kernels of all its PEs concurrently",
     )
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
@@ -170,9 +170,9 @@ class Settings(BaseSettings):
         None, "32 hexadecimal digits", "name of the job; set by ishmrun", pattern="^[0-9a-f]{32}$"
     )
 
-    board: Optional[str] = _setting(None, "a path", "memory in which PEs say what they wait in; set by ishmrun")
+    board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
-        None, "a process", "the process that has joined the job: not one that it has started; set by init", ge=1
+        None, "a process number", "the process that joined the job, so that its child processes do not; set by init", ge=1
     )
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ log = logging.getLogger("ishmem")
 
 Events = list[dpctl.SyclEvent]
 _COMPLETE = dpctl.event_status_type.complete
-_POOL = 64  # native events made at a time
+_POOL = 64  # events created per pool
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
