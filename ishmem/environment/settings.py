@@ -30,7 +30,11 @@ SIMULATOR = {
     "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
     "SIM_ENGINES": ("64", "number", "processes whose kernels a simulated GPU runs concurrently"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
-    "SIM_FAIL": ("none", "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not", "inject faults from the N-th call on"),
+    "SIM_FAIL": (
+        "none",
+        "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not",
+        "inject faults from the N-th call on",
+    ),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "added duration of each launch and each copy"),
     "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
@@ -141,8 +145,8 @@ class Settings(BaseSettings):
     timeout: Optional[float] = _setting(
         None,
         "seconds, more than 0",
-        "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, which "
-        "says where each PE is; unset: no limit",
+        "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, "
+        "which says where each PE is; unset: no limit",
         gt=0,
         allow_inf_nan=False,
     )
@@ -155,7 +159,9 @@ class Settings(BaseSettings):
     kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
         "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
     )
-    kernel_cache_size: _Size = _setting("256M", _SIZE_ALLOWED, "size of the kernel cache; kernels not used for the longest time are removed first")
+    kernel_cache_size: _Size = _setting(
+        "256M", _SIZE_ALLOWED, "size of the kernel cache; kernels not used for the longest time are removed first"
+    )
     shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
         "refuse",
         "refuse or allow",
@@ -172,7 +178,10 @@ class Settings(BaseSettings):
 
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
-        None, "a process number", "the process that joined the job, so that its child processes do not; set by init", ge=1
+        None,
+        "a process number",
+        "the process that joined the job, so that its child processes do not; set by init",
+        ge=1,
     )
 
     @model_validator(mode="after")

@@ -30,8 +30,8 @@ def describe(pes: list[int], engines: int) -> str:
         return ""
     names = ", ".join(map(str, pes))
     return (
-        f"PEs {names} share one device, which runs kernels of {engines} of them concurrently, so a kernel that waits for "
-        "another PE may never end. Use one PE for each device or tile, let the device show more compute engines "
+        f"PEs {names} share one device, which runs kernels of {engines} of them concurrently, so a kernel that waits "
+        "for another PE may never end. Use one PE for each device or tile, let the device show more compute engines "
         "(ZEX_NUMBER_OF_CCS=0:4 where it has four), or wait on the host or by wait_until_on_queue. "
         "ISHMEM_SHARED_DEVICE=allow lets kernels wait all the same"
     )
