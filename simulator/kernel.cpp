@@ -15,6 +15,8 @@ ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_des
   int32_t error = 0;
   cl_object code = openCl()->clCreateKernel(module->program, desc->pKernelName, &error);
   if (error) return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+  uint32_t next = (uint32_t)info->second.parameters.size();
+  for (auto &constant : info->second.constants) openCl()->clSetKernelArg(code, next++, constant.size(), constant.data());
   *kernel = new Kernel;
   (*kernel)->code.reset(new KernelCode{info->first, info->second, code, {}});
   (*kernel)->arguments.resize(info->second.parameters.size());

@@ -1,34 +1,10 @@
 // The native binary of a module: a mark, then strings and numbers, each string with its length.
-#include <cstring>
-
 #include "module.hpp"
+#include "serial.hpp"
 
 namespace simulator {
 
 static const std::string mark = "ze_simulator native 1\n";
-
-static void put(std::string &out, uint64_t number) { out.append((const char *)&number, sizeof number); }
-
-static void put(std::string &out, const std::string &text) {
-  put(out, (uint64_t)text.size());
-  out += text;
-}
-
-// Takes from the front of a binary; false when it is too short.
-static bool take(const std::string &in, size_t &at, uint64_t &number) {
-  if (in.size() - at < sizeof number) return false;
-  memcpy(&number, in.data() + at, sizeof number);
-  at += sizeof number;
-  return true;
-}
-
-static bool take(const std::string &in, size_t &at, std::string &text) {
-  uint64_t size;
-  if (!take(in, at, size) || in.size() - at < size) return false;
-  text = in.substr(at, size);
-  at += size;
-  return true;
-}
 
 static bool take(const std::string &in, size_t &at, ModuleInput &input) {
   uint64_t count, id;

@@ -22,11 +22,13 @@ static bool bindAll(void *library, OpenCl &cl) {
          bind(library, "clCreateCommandQueueWithProperties", cl.clCreateCommandQueueWithProperties) &&
          bind(library, "clReleaseCommandQueue", cl.clReleaseCommandQueue) &&
          bind(library, "clCreateProgramWithIL", cl.clCreateProgramWithIL) &&
+         bind(library, "clCreateProgramWithBinary", cl.clCreateProgramWithBinary) &&
          bind(library, "clSetProgramSpecializationConstant", cl.clSetProgramSpecializationConstant) &&
          bind(library, "clBuildProgram", cl.clBuildProgram) &&
          bind(library, "clCompileProgram", cl.clCompileProgram) &&
          bind(library, "clLinkProgram", cl.clLinkProgram) &&
          bind(library, "clGetProgramBuildInfo", cl.clGetProgramBuildInfo) &&
+         bind(library, "clGetProgramInfo", cl.clGetProgramInfo) &&
          bind(library, "clReleaseProgram", cl.clReleaseProgram) &&
          bind(library, "clCreateKernel", cl.clCreateKernel) &&
          bind(library, "clReleaseKernel", cl.clReleaseKernel) &&

@@ -14,6 +14,11 @@ using cl_callback = void (*)(cl_object, void *);
 enum : uint32_t {
   CL_DEVICE_TYPE_CPU = 1 << 1,
   CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
+  CL_DEVICE_NAME = 0x102b,
+  CL_DRIVER_VERSION = 0x102d,
+  CL_DEVICE_VERSION = 0x102f,
+  CL_PROGRAM_BINARY_SIZES = 0x1165,
+  CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
   CL_KERNEL_LOCAL_MEM_SIZE = 0x11b2,
   CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
@@ -28,6 +33,8 @@ struct OpenCl {
   cl_object (*clCreateCommandQueueWithProperties)(cl_object, cl_object, const uint64_t *, int32_t *);
   int32_t (*clReleaseCommandQueue)(cl_object);
   cl_object (*clCreateProgramWithIL)(cl_object, const void *, size_t, int32_t *);
+  cl_object (*clCreateProgramWithBinary)(cl_object, uint32_t, const cl_object *, const size_t *,
+                                         const unsigned char **, int32_t *, int32_t *);
   int32_t (*clSetProgramSpecializationConstant)(cl_object, uint32_t, size_t, const void *);
   int32_t (*clBuildProgram)(cl_object, uint32_t, const cl_object *, const char *, cl_callback, void *);
   int32_t (*clCompileProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
@@ -35,6 +42,7 @@ struct OpenCl {
   cl_object (*clLinkProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
                              cl_callback, void *, int32_t *);
   int32_t (*clGetProgramBuildInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
+  int32_t (*clGetProgramInfo)(cl_object, uint32_t, size_t, void *, size_t *);
   int32_t (*clReleaseProgram)(cl_object);
   cl_object (*clCreateKernel)(cl_object, const char *, int32_t *);
   int32_t (*clReleaseKernel)(cl_object);

@@ -118,6 +118,24 @@ static Peers peers() {
   return Peers::atomics;
 }
 
+// As the folder of kernels, whose settings these are.
+static std::string machineCode() {
+  std::string folder = text("ISHMEM_KERNEL_CACHE", "auto"), home = text("HOME", "");
+  if (folder == "off") return "";
+  if (folder != "auto") return folder + "/machine";
+  std::string cache = text("XDG_CACHE_HOME", home.empty() ? "" : (home + "/.cache").c_str());
+  return cache.empty() ? "" : cache + "/ishmem/machine";
+}
+
+static uint64_t machineCodeSize() {
+  std::string value = text("ISHMEM_KERNEL_CACHE_SIZE", "256M");
+  char *end = nullptr;
+  double size = strtod(value.c_str(), &end);
+  const char *units = "KMGT", *unit = *end ? strchr(units, toupper((unsigned char)*end)) : nullptr;
+  if (unit) size *= (double)(1ull << 10 * (unit - units + 1));
+  return size > 0 ? (uint64_t)size : 256 << 20;
+}
+
 static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
@@ -133,6 +151,9 @@ static Settings read() {
   readFaults(s.failAt);
   s.slow = slowness();
   s.trace = (int)number("ISHMEM_SIM_TRACE", 0);
+  s.machineCode = machineCode();
+  s.machineCodeSize = machineCodeSize();
+  s.compileLimit = number("ISHMEM_SIM_COMPILE_LIMIT", 600, 86400);
   s.opencl = text("ISHMEM_SIM_OPENCL", "libintelocl.so");
   return s;
 }

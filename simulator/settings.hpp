@@ -26,6 +26,9 @@ struct Settings {
   uint32_t slow;                // microseconds that each command takes longer
   int trace;
   std::string opencl;  // path of the OpenCL CPU runtime
+  std::string machineCode;   // the folder that it is kept in; empty: it is not
+  uint64_t machineCodeSize;  // bytes
+  uint64_t compileLimit;     // seconds
 };
 
 const Settings &settings();

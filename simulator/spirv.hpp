@@ -20,6 +20,7 @@ struct KernelInfo {
   std::vector<Parameter> parameters;
   std::array<uint32_t, 3> groupSize{};  // required; zeros: none
   uint32_t subgroupSize = 0;            // required; 0: none
+  std::vector<std::string> constants;   // values of the parameters that follow, see rewrite.hpp
 };
 
 struct ModuleInfo {

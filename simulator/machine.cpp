@@ -1,0 +1,65 @@
+#include "machine.hpp"
+
+#include <cpuid.h>
+#include <cstring>
+#include <set>
+#include <sys/stat.h>
+
+#include "serial.hpp"
+#include "settings.hpp"
+#include "sha256.hpp"
+#include "store.hpp"
+
+extern char **environ;
+
+namespace simulator {
+
+static void putProcessor(std::string &out) {
+  for (unsigned leaf : {1u, 7u, 13u}) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    __get_cpuid_count(leaf, 0, &a, &b, &c, &d);
+    if (leaf == 1) b = 0;  // of the core that runs this
+    for (unsigned value : {a, b, c, d}) put(out, (uint64_t)value);
+  }
+}
+
+// What the machine code depends on beside the module: the runtime, its settings and the processor.
+static std::string surroundings() {
+  std::string out;
+  const OpenCl &cl = *openCl();
+  for (uint32_t what : {CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION}) {
+    char text[256] = "";
+    cl.clGetDeviceInfo(cl.device, what, sizeof text - 1, text, nullptr);
+    put(out, std::string(text));
+  }
+  struct stat status{};
+  stat(settings().opencl.c_str(), &status);
+  put(out, (uint64_t)status.st_size);
+  putProcessor(out);
+  std::set<std::string> variables;
+  for (char **entry = environ; *entry; ++entry)
+    if (!strncmp(*entry, "CL_CONFIG_", 10)) variables.insert(*entry);
+  for (auto &variable : variables) put(out, variable);
+  return out;
+}
+
+Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function<bool(const std::string &)> &load) {
+  static const Store *store = new Store(settings().machineCode, settings().machineCodeSize);
+  static const std::string *around = new std::string(surroundings());
+  const std::string key = hexadecimal(sha256(*around + writeNative(inputs)));
+  Compiled result;
+  auto kept = [&] { return store->get(key, result.binary) && load(result.binary); };
+  if (kept()) return result;
+  store->inTurn(key, [&] {
+    if (kept()) return;
+    result = compileElsewhere(inputs);
+    if (result.error) return;
+    if (load(result.binary))
+      store->put(key, result.binary);
+    else
+      result.error = compilerEnded, result.log += "\nthe OpenCL CPU runtime does not load what it has compiled";
+  });
+  return result;
+}
+
+}  // namespace simulator

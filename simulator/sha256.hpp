@@ -1,0 +1,13 @@
+// SHA-256 (FIPS 180-4), which the names and checks of kept files are made of.
+#pragma once
+
+#include <string>
+
+namespace simulator {
+
+// The 32 bytes of the digest.
+std::string sha256(const std::string &text);
+
+std::string hexadecimal(const std::string &bytes);
+
+}  // namespace simulator

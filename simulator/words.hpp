@@ -1,0 +1,114 @@
+// The words of a SPIR-V module that has been checked, instruction by instruction.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace simulator {
+
+enum SpirvOp : uint32_t {
+  OpSource = 3,
+  OpName = 5,
+  OpMemberName = 6,
+  OpString = 7,
+  OpLine = 8,
+  OpExtension = 10,
+  OpExtInstImport = 11,
+  OpMemoryModel = 14,
+  OpEntryPoint = 15,
+  OpExecutionMode = 16,
+  OpCapability = 17,
+  OpTypeVoid = 19,
+  OpTypeBool = 20,
+  OpTypeInt = 21,
+  OpTypeFloat = 22,
+  OpTypeVector = 23,
+  OpTypeArray = 28,
+  OpTypeStruct = 30,
+  OpTypePointer = 32,
+  OpTypeFunction = 33,
+  OpConstantTrue = 41,
+  OpConstantFalse = 42,
+  OpConstant = 43,
+  OpConstantComposite = 44,
+  OpConstantNull = 46,
+  OpSpecConstantTrue = 48,
+  OpSpecConstantFalse = 49,
+  OpSpecConstant = 50,
+  OpSpecConstantComposite = 51,
+  OpSpecConstantOp = 52,
+  OpFunction = 54,
+  OpFunctionParameter = 55,
+  OpFunctionEnd = 56,
+  OpFunctionCall = 57,
+  OpVariable = 59,
+  OpLoad = 61,
+  OpStore = 62,
+  OpDecorate = 71,
+  OpMemberDecorate = 72,
+  OpCompositeExtract = 81,
+  OpCompositeInsert = 82,
+  OpCopyObject = 83,
+  OpUConvert = 113,
+  OpLoopMerge = 246,
+  OpSelectionMerge = 247,
+  OpLabel = 248,
+  OpBranchConditional = 250,
+  OpSwitch = 251,
+  OpNoLine = 317,
+};
+
+enum : uint32_t { spirvHeader = 5, spirvBound = 3, decorationSpecId = 1, executionModelKernel = 6 };
+
+struct Instruction {
+  const uint32_t *words;
+  uint32_t op() const { return words[0] & 0xffff; }
+  uint32_t size() const { return words[0] >> 16; }
+  uint32_t operator[](size_t i) const { return words[i]; }
+  const uint32_t *begin() const { return words; }
+  const uint32_t *end() const { return words + size(); }
+};
+
+class Words {
+ public:
+  explicit Words(const std::string &bytes) : words_(bytes.size() / 4 + padding) {
+    memcpy(words_.data(), bytes.data(), bytes.size());
+    for (size_t at = spirvHeader; at + padding < words_.size(); at += words_[at] >> 16)
+      instructions.push_back({&words_[at]});
+  }
+  Words(const Words &) = delete;
+
+  const uint32_t *header() const { return words_.data(); }
+  std::vector<Instruction> instructions;
+
+ private:
+  static const size_t padding = 8;  // an instruction that is too short is read past its end
+  std::vector<uint32_t> words_;
+};
+
+// A module in the making, with the header of another.
+class NewWords {
+ public:
+  explicit NewWords(const Words &from) : words_(from.header(), from.header() + spirvHeader) {}
+
+  uint32_t newId() { return words_[spirvBound]++; }
+  size_t place() const { return words_.size(); }
+
+  void append(const Instruction &instruction) { words_.insert(words_.end(), instruction.begin(), instruction.end()); }
+
+  // An instruction, before the place `at` or at the end.
+  void emit(uint32_t op, const std::vector<uint32_t> &operands, size_t at = SIZE_MAX) {
+    std::vector<uint32_t> all = {(uint32_t)(operands.size() + 1) << 16 | op};
+    all.insert(all.end(), operands.begin(), operands.end());
+    words_.insert(at < words_.size() ? words_.begin() + (ptrdiff_t)at : words_.end(), all.begin(), all.end());
+  }
+
+  std::string bytes() const { return {(const char *)words_.data(), words_.size() * 4}; }
+
+ private:
+  std::vector<uint32_t> words_;
+};
+
+}  // namespace simulator
