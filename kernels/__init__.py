@@ -11,6 +11,7 @@ import numba_dpex  # noqa: F401  # first: at its end ishmem binds parts of this 
 from . import (
     amo,
     binding,
+    build_errors,
     cache,
     collectives,
     locks,
@@ -27,6 +28,8 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "amo", "binding", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals", "strided",
-    "teams", "vcollectives", "wait", "wait_sets",
+    "amo", "binding", "build_errors", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals",
+    "strided", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
+
+build_errors.install()

@@ -1,6 +1,7 @@
 // Building a module's program: what the OpenCL CPU runtime cannot take is rewritten, the rest is its compiler's.
 #include <vector>
 
+#include "faults.hpp"
 #include "machine.hpp"
 #include "module.hpp"
 #include "rewrite.hpp"
@@ -10,8 +11,9 @@ namespace simulator {
 
 enum : uint32_t { opEntryPoint = 15, opExecutionMode = 16, subgroupSize = 35, vecTypeHint = 30, int4 = 4 << 16 | 2 };
 
-// The runtime vectorises a kernel over its work-items, in a time that grows out of proportion with the kernel: 7 s
-// where 1 s is enough. It leaves alone what says that it works on vectors by itself. Sub-groups need it.
+// The runtime vectorises a kernel over its work-items, and where an address is computed from integers it does not
+// advance it from one vector of work-items to the next: all store to the elements of the first. It leaves alone what
+// says that it works on vectors by itself. Sub-groups of a required size need it.
 static std::string withoutVectoriser(const std::string &spirv) {
   auto *words = reinterpret_cast<const uint32_t *>(spirv.data());
   std::vector<uint32_t> hints;
@@ -55,6 +57,10 @@ ze_result_t build(Module &module) {
   for (auto &input : module.inputs) {
     module.log = readSpirv(input.spirv, module.info);
     if (!module.log.empty()) return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+  }
+  if (fails(Fault::build)) {
+    module.log = "ISHMEM_SIM_FAIL asks for this";
+    return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
   }
   const OpenCl *cl = openCl();
   if (!cl) {

@@ -110,7 +110,7 @@ std::string Compiler::lastWords() const {
 }
 
 bool Compiler::ask(const std::string &request, Compiled &answer) {
-  const uint64_t grace = 10;  // seconds after which the process has certainly ended by itself
+  const uint64_t grace = 3;  // seconds after which the process has certainly ended by itself
   const uint64_t end = nanoseconds() + (settings().compileLimit + grace) * 1000000000;
   auto left = [end] {
     uint64_t now = nanoseconds();

@@ -171,8 +171,11 @@ void Constants::declareTypes() {
 void Constants::emitDeclaration(const Instruction &i) {
   const bool names = i.op() == OpSpecConstant || (i.op() == OpDecorate && i.size() > 3 && i[2] == decorationSpecId);
   const uint32_t id = names ? i[i.op() == OpDecorate ? 1 : 2] : 0;
-  if (names && user_.count(id) && !pinned_.count(id)) return;
-  out_.append(i);
+  if (!constants_.count(id) || pinned_.count(id)) return out_.append(i);
+  if (i.op() != OpSpecConstant || user_.count(id)) return;
+  std::vector<uint32_t> unused(i.size() - 1, 0);  // its value must not make a difference
+  unused[0] = i[1], unused[1] = id;
+  out_.emit(OpConstant, unused);
 }
 
 void Constants::emitParameters() {

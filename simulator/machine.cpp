@@ -52,6 +52,7 @@ Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function
   if (kept()) return result;
   store->inTurn(key, [&] {
     if (kept()) return;
+    if (settings().trace) complain("a module of %zu bytes is compiled", inputs[0].spirv.size());
     result = compileElsewhere(inputs);
     if (result.error) return;
     if (load(result.binary))

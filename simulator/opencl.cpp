@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 
+#include "affinity.hpp"
 #include "settings.hpp"
 
 namespace simulator {
@@ -71,6 +72,7 @@ static const OpenCl *open() {
     complain("no OpenCL CPU runtime: %s (ISHMEM_SIM_OPENCL names it)", dlerror());
     return nullptr;
   }
+  leaveThreadsUnpinned(library);
   auto *cl = new OpenCl();
   if (bindAll(library, *cl) && openDevice(*cl)) return cl;
   delete cl;

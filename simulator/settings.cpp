@@ -61,7 +61,7 @@ static IpcMode ipcMode() {
   return IpcMode::fd;
 }
 
-const char *const faultNames[faultCount] = {"alloc", "ipc-open", "launch", "copy"};
+const char *const faultNames[faultCount] = {"alloc", "ipc-open", "build", "launch", "copy"};
 
 // Cuts "@pe" off the end of a value; whether the rest is meant for this process.
 static bool isForThisPe(std::string &value) {
@@ -91,7 +91,7 @@ static void readFaults(uint64_t (&failAt)[faultCount]) {
     int kind = 0;
     while (kind < faultCount && name != faultNames[kind]) ++kind;
     if (at == 0 || kind == faultCount)
-      complain("ISHMEM_SIM_FAIL=%s is none of alloc:N, ipc-open:N, launch:N, copy:N, each with or without @PE; ignored",
+      complain("ISHMEM_SIM_FAIL=%s is none of alloc:N, ipc-open:N, build:N, launch:N, copy:N, each with or without @PE; ignored",
                given.c_str());
     else if (mine)
       failAt[kind] = at;
@@ -140,7 +140,7 @@ static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
-  s.vectorise = number("ISHMEM_SIM_VECTORISE", 64 << 10);
+  s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
   s.ipc = ipcMode();
   s.peers = peers();
   s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);

@@ -10,8 +10,8 @@ namespace simulator {
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
 enum class Peers { none, access, atomics };  // what a device may do with the memory of another card
 
-enum class Fault { alloc, ipcOpen, launch, copy };
-const int faultCount = 4;
+enum class Fault { alloc, ipcOpen, build, launch, copy };
+const int faultCount = 5;
 extern const char *const faultNames[faultCount];
 
 struct Settings {

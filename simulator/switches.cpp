@@ -72,6 +72,7 @@ void Switches::widen(const Instruction &select, size_t at) {
   size_t words = 1;
   std::vector<uint64_t> values = literals(select, words);
   if (values.empty()) values = literals(select, words = 2);
+  if (values.empty() && select.size() > 3) return out_.append(select);  // makes no sense
   const bool wide = width(select) > 32;
   const uint32_t id = out_.newId();
   std::vector<uint32_t> operands = {id, select[2]};

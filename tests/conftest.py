@@ -33,10 +33,6 @@ settings.load_profile("ishmem")
 # Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
-# Vectorising is most of a kernel's compilation, and here each runs once. Examples run with it, as users run them.
-VECTORISE = "ISHMEM_SIM_VECTORISE"
-os.environ.setdefault(VECTORISE, "0")
-
 ALL = (1, 2, 3, 4)
 
 
@@ -60,12 +56,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     allowed = [int(n) for n in option.split(",")] if option else None
     counts = [n for n in (marker.args if marker else ALL) if allowed is None or n in allowed]
     metafunc.parametrize("pes", counts, indirect=True, ids=[f"{n}pes" for n in counts])
-
-
-@pytest.fixture(autouse=True)
-def _vectorise(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.module.__name__.startswith("test_examples"):
-        monkeypatch.delenv(VECTORISE, raising=False)
 
 
 @pytest.fixture(scope="session")

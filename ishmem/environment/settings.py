@@ -32,11 +32,12 @@ SIMULATOR = {
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
     "SIM_FAIL": (
         "none",
-        "`alloc:N`, `ipc-open:N`, `launch:N`, `copy:N`, each with `@PE` or not",
+        "`alloc:N`, `ipc-open:N`, `build:N`, `launch:N`, `copy:N`, each with `@PE` or not",
         "inject faults from the N-th call on",
     ),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "added duration of each launch and each copy"),
-    "SIM_VECTORISE": ("64K", "bytes, K", "largest module whose kernels are vectorised, which takes long to compile"),
+    "SIM_VECTORISE": ("0", "bytes, K", "largest module whose kernels are vectorised, some of them wrongly"),
+    "SIM_COMPILE_LIMIT": ("600", "seconds", "how long the compilation of a module may take"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
 """Variables that the simulator reads: default, allowed values, meaning. See docs/simulator.md."""

@@ -1,0 +1,106 @@
+"""A kernel that the device's compiler refuses is an error of the launch.
+
+numba-dpex goes on with the null pointer that it gets, and crashes. So when it compiles the code of a launch, the kernel
+is built as that code will build it, and found there again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+import dpctl
+from numba.core.errors import NumbaError
+from numba_dpex.core import config
+from numba_dpex.core.runtime._dpexrt_python import c_helpers
+from numba_dpex.core.types import USMNdArray
+from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
+from numba_dpex.core.utils.call_kernel_builder import (
+    L0_OPT_DISABLE_FLAG,
+    OPEN_CL_OPT_DISABLE_FLAG,
+    KernelLaunchIRBuilder,
+    SPIRVKernelModule,
+)
+
+from ishmem.common.errors import IshmemError, LevelZeroError
+from ishmem.ipc import native, pyze
+
+_pointer, _size, _text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
+_build = ctypes.CFUNCTYPE(_pointer, _pointer, _pointer, _size, _text, _size, _text, _text)(
+    c_helpers["DPEXRT_build_or_get_kernel"]
+)
+_sycl = ctypes.CDLL("libDPCTLSyclInterface.so.0")
+
+
+class KernelBuildError(NumbaError, IshmemError):  # type: ignore[misc]
+    """The device's compiler refuses a kernel; the message ends with its log."""
+
+    def add_context(self, _message: str) -> KernelBuildError:
+        """Leave the message as it is: what numba was at does not explain it."""
+        return self
+
+
+def _sycl_function(name: str) -> Any:
+    function = getattr(_sycl, name)
+    function.restype, function.argtypes = _pointer, [_pointer]
+    return function
+
+
+_context_of, _device_of = _sycl_function("DPCTLQueue_GetContext"), _sycl_function("DPCTLQueue_GetDevice")
+_delete_kernel = _sycl_function("DPCTLKernel_Delete")
+
+
+def install() -> None:
+    """Let each launch that is compiled check first that its kernel builds."""
+    KernelLaunchIRBuilder.set_kernel_from_spirv = _set_kernel
+
+
+_launch_code = KernelLaunchIRBuilder.set_kernel_from_spirv
+
+
+def _set_kernel(self: KernelLaunchIRBuilder, kernel_module: SPIRVKernelModule, debug: bool = False) -> None:
+    for kind in self.cached_arguments.arg_ty_list:
+        if isinstance(kind, USMNdArray) and not isinstance(kind, LocalAccessorType):
+            if "level_zero" in kind.queue.sycl_device:
+                _check(kind.queue.sycl_device, kernel_module, debug)
+            break
+    _launch_code(self, kernel_module, debug)
+
+
+def _check(device: str, kernel_module: SPIRVKernelModule, debug: bool) -> None:
+    """Build a kernel for a device, where numba-dpex looks for it when it is launched.
+
+    Raises:
+        KernelBuildError: That failed.
+    """
+    queue = dpctl._sycl_queue_manager.get_device_cached_queue(device)
+    flags = config.BUILD_KERNEL_OPTIONS or (f"{OPEN_CL_OPT_DISABLE_FLAG} {L0_OPT_DISABLE_FLAG}" if debug else "")
+    code, ref = kernel_module.kernel_bitcode, queue.addressof_ref()
+    kernel = _build(
+        _context_of(ref), _device_of(ref), hash(code) & (1 << 64) - 1, code, len(code),
+        flags.encode() or None, kernel_module.kernel_name.encode(),
+    )  # fmt: skip
+    if not kernel:
+        reason = _reason(queue, code, flags)
+        raise KernelBuildError(f"the kernel {_plain(kernel_module.kernel_name)} does not build: {reason}")
+    _delete_kernel(kernel)
+
+
+def _plain(mangled: str) -> str:
+    """Return a kernel's name as the program has it; numba-dpex adds a number behind ``$``, which is ``_24``."""
+    rest = mangled.removeprefix("_ZN")
+    while size := re.match(r"\d+", rest):
+        end = size.end() + int(size[0])
+        part, rest = rest[size.end() : end], rest[end:]
+        if "_24" in part:
+            return part.rpartition("_24")[0]
+    return mangled
+
+
+def _reason(queue: dpctl.SyclQueue, code: bytes, flags: str) -> str:
+    try:
+        pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, flags)
+    except LevelZeroError as error:
+        return str(error)
+    return "SYCL does not say why"

@@ -1,0 +1,312 @@
+"""How the simulator compiles: ordinary kernels compute what Python does, crashes are errors, machine code is kept."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi
+from ordinary_kernels import KERNELS, inputs
+from pes import run_program
+from test_simulator import Level0, instruction, run, spirv
+
+from ishmem.common.errors import LevelZeroError
+from ishmem.ipc import pyze
+
+pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
+
+
+class Item:
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def get_id(self, _dimension: int) -> int:
+        return self.at
+
+
+@pytest.mark.parametrize(("kernel", "number"), KERNELS, ids=lambda value: getattr(value, "__name__", repr(value)))
+def test_ordinary_kernels(kernel, number) -> None:
+    given, want = np.array(list(inputs())), np.zeros(16, dtype="i8")
+    plain = number.item() if isinstance(number, np.generic) else number
+    for at in range(16):
+        kernel(Item(at), want, [int(x) for x in given], plain)
+    out = dpnp.zeros(16, dtype="i8")
+    typed = dict(kernel.__annotations__, item=kapi.Item)
+    kernel.__annotations__ = typed
+    dpex.call_kernel(dpex.kernel(kernel), kapi.Range(16), out, dpnp.array(given), number)
+    assert dpnp.asnumpy(out).tolist() == want.tolist()
+
+
+def set_strided(item: kapi.Item, a):
+    a[item.get_id(0)] = -3
+
+
+def copy_strided(item: kapi.Item, a, b):
+    b[item.get_id(0)] = a[item.get_id(0)]
+
+
+def number_rows(item: kapi.Item, a):
+    a[item.get_id(0), item.get_id(1)] = 1000 * item.get_id(0) + item.get_id(1)
+
+
+def test_strided_arrays() -> None:
+    """Each stride in a small space, forwards and backwards, by as many work-items as fill vectors and do not."""
+    store, load = dpex.kernel(set_strided), dpex.kernel(copy_strided)
+    for step in (*range(1, 10), *range(-9, 0)):
+        for start in (0, 1, 5) if step > 0 else (-1, -4):
+            full, want = dpnp.arange(300), np.arange(300)
+            view, same = full[start::step], want[start::step]
+            got = dpnp.zeros(same.size, dtype=full.dtype)
+            dpex.call_kernel(load, kapi.Range(same.size), view, got)
+            assert dpnp.asnumpy(got).tolist() == same.tolist(), (start, step)
+            dpex.call_kernel(store, kapi.Range(same.size), view)
+            same[:] = -3
+            assert dpnp.asnumpy(full).tolist() == want.tolist(), (start, step)
+
+
+def test_strided_arrays_of_two_dimensions() -> None:
+    kernel = dpex.kernel(number_rows)
+    for rows, columns in ((slice(None, None, 2), slice(None, None, 3)), (slice(None), slice(1, None, 2))):
+        for turned in (False, True):
+            full, want = dpnp.zeros((24, 40), dtype="i8"), np.zeros((24, 40), dtype="i8")
+            view, same = full[rows, columns], want[rows, columns]
+            view, same = (view.T, same.T) if turned else (view, same)
+            dpex.call_kernel(kernel, kapi.Range(*same.shape), view)
+            same[:] = [[1000 * i + j for j in range(same.shape[1])] for i in range(same.shape[0])]
+            assert (dpnp.asnumpy(full) == want).all()
+
+
+# ---- modules made by hand
+
+
+def select(width: int, words: int, merge: bool = False) -> bytes:
+    """Assemble ``out[0] = 10, 20 or 30`` by a switch on ``width`` bits of an argument: 1, 2 or another."""
+    void, ulong, odd, out, kernel = range(1, 6)
+    main, pointer, value, label, one, two, other, end, narrow, result = range(6, 16)
+    ten, twenty, thirty = 16, 17, 18
+    high = [0] * (words - 1)
+    body = [
+        *(instruction(17, capability) for capability in (4, 5, 6, 11, 5844)),
+        instruction(10, "SPV_INTEL_arbitrary_precision_integers"),
+        instruction(14, 2, 2),
+        instruction(15, 6, main, "select"),
+        instruction(19, void),
+        instruction(21, ulong, 64, 0),
+        instruction(21, odd, width, 0),
+        instruction(32, out, 5, ulong),
+        instruction(33, kernel, void, out, ulong),
+        *(instruction(43, ulong, name, number, 0) for name, number in ((ten, 10), (twenty, 20), (thirty, 30))),
+        instruction(54, void, main, 0, kernel),
+        instruction(55, out, pointer),
+        instruction(55, ulong, value),
+        instruction(248, label),
+        instruction(113, odd, narrow, value),
+        *([instruction(247, end, 0)] if merge else []),
+        instruction(251, narrow, other, 1, *high, one, 2, *high, two),
+        *(line for name in (one, two, other) for line in (instruction(248, name), instruction(249, end))),
+        instruction(248, end),
+        instruction(245, ulong, result, ten, one, twenty, two, thirty, other),
+        instruction(62, pointer, result, 2, 8),
+        instruction(253),
+        instruction(56),
+    ]
+    numbers = [0x07230203, 0x10400, 0, 19, 0, *(word for line in body for word in line)]
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+@pytest.fixture(scope="module")
+def ze():
+    return Level0()
+
+
+def run_select(ze: Level0, module: int, value: int) -> int:
+    kernel = pyze.create_kernel(module, "select")
+    out = pyze.alloc_device(ze.context, ze.device, 64)
+    pyze.set_argument(kernel, 0, out)
+    pyze.set_argument(kernel, 1, ctypes.c_uint64(value))
+    pyze.zeKernelSetGroupSize(kernel, 1, 1, 1)
+    pyze.append_launch(ze.list, kernel, (1, 1, 1))
+    result = struct.unpack("<Q", ze.read(out, 8))[0]
+    pyze.zeKernelDestroy(kernel)
+    pyze.zeMemFree(ze.context, out)
+    return result
+
+
+@pytest.mark.parametrize(("width", "words", "merge"), [(2, 1, False), (5, 1, True), (33, 2, False), (63, 1, True)])
+def test_switches_on_odd_widths(ze, width, words, merge) -> None:
+    module = pyze.create_module(ze.context, ze.device, select(width, words, merge))
+    assert [run_select(ze, module, value) for value in (0, 1, 2, 3, 1 + (1 << 63))] == [30, 10, 20, 30, 10]
+    pyze.zeModuleDestroy(module)
+
+
+def test_a_crash_of_the_compiler_is_an_error(ze) -> None:
+    code = select(2, 1)
+    nowhere = code.replace(struct.pack("<2I", 2, 11), struct.pack("<2I", 2, 16))  # a switch to what is no label
+    assert nowhere != code
+    for _ in range(2):
+        with pytest.raises(LevelZeroError, match="MODULE_BUILD_FAILURE") as caught:
+            pyze.create_module(ze.context, ze.device, nowhere)
+        assert "crashed" in str(caught.value)
+    pyze.zeModuleDestroy(pyze.create_module(ze.context, ze.device, spirv()))
+
+
+def compilers(mark: str) -> list[int]:
+    """Return the processes that compile for the program with a mark in its environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"ze_simulator_compiler" in command and mark.encode() in environment:
+            found.append(int(folder.name))
+    return found
+
+
+BUILD = """
+import os, struct, sys
+import test_simulator as t
+ze = t.Level0()
+def build(n):
+    code = t.spirv().replace(struct.pack("<I", 100), struct.pack("<I", 1000 + n))
+    try:
+        pyze.zeModuleDestroy(pyze.create_module(ze.context, ze.device, code, f"-cl-std=CL{n}.0" if n > 2 else ""))
+        print("built", flush=True)
+    except Exception as error:
+        print(str(error).replace("\\n", "|"), flush=True)
+"""
+
+
+def test_compilers_that_die_or_hang(tmp_path) -> None:
+    """One that is killed or does not answer is given up for another, and none outlives its program."""
+    mark = f"MARK={tmp_path}"
+    code = BUILD + f"""
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_simulator_compiler import compilers
+def end(how):
+    for compiler in compilers({mark!r}):
+        os.kill(compiler, how)
+build(0)
+end({int(signal.SIGKILL)})
+build(0)
+end({int(signal.SIGSTOP)})
+build(0)
+end({int(signal.SIGKILL)})  # what is stopped does not see that it is given up
+build(0)
+"""
+    out, _ = run(code, MARK=str(tmp_path), ISHMEM_KERNEL_CACHE="off", ISHMEM_SIM_COMPILE_LIMIT="5")
+    assert out == "built\n" * 4
+    deadline = time.monotonic() + 10
+    while compilers(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not compilers(mark)
+
+
+# ---- what is kept
+
+COMPILED = "is compiled"
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.glob("machine/*.machine"))
+
+
+def build_once(folder: Path, **variables: str) -> bool:
+    """Build a module in a process of its own; return whether it was compiled."""
+    out, err = run(BUILD + "build(0)", ISHMEM_KERNEL_CACHE=str(folder), ISHMEM_SIM_TRACE="1", **variables)
+    assert out == "built\n"
+    return COMPILED in err
+
+
+def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
+    assert build_once(tmp_path)
+    assert not build_once(tmp_path)
+    (path,) = kept(tmp_path)
+    good = path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    middle = len(good) // 2
+    for bad in (b"", good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], good + b"x"):
+        path.write_bytes(bad)
+        assert build_once(tmp_path)
+        assert len(path.read_bytes()) == len(good)
+    assert not build_once(tmp_path)
+    assert build_once(tmp_path, CL_CONFIG_CPU_TARGET_ARCH="corei7")
+    assert len(kept(tmp_path)) == 2
+    assert build_once(tmp_path / "new", ISHMEM_KERNEL_CACHE_SIZE="100")
+    assert not kept(tmp_path / "new")
+
+
+RING = """
+import ishmem, numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+@dpex.kernel
+def tell(item: kapi.Item, box):
+    ishmem.p(box, 100 * ishmem.n_pes() + ishmem.my_pe(), (ishmem.my_pe() + 1) % ishmem.n_pes())
+    ishmem.barrier_all()
+with ishmem.init():
+    box = ishmem.zeros(1, dtype="i8")
+    dpex.call_kernel(tell, kapi.Range(1), box)
+    ishmem.barrier_all()
+    print("got", int(box[0]))
+    ishmem.free_all()
+"""
+
+
+def test_one_machine_code_serves_all_pes_and_numbers_of_pes(tmp_path) -> None:
+    variables = {"ISHMEM_KERNEL_CACHE": str(tmp_path), "ISHMEM_SIM_TRACE": "1"}
+    compiled = []
+    for n in (2, 3, 1, 2):
+        done = run_program(RING, n, env=variables)
+        got = sorted(line.split("got ")[1] for line in done.stdout.splitlines())
+        assert got == [str(100 * n + pe) for pe in range(n)], done
+        compiled.append(done.stderr.count(COMPILED) + done.stdout.count(COMPILED))
+    assert compiled[0] > 0 and compiled[1:] == [0, 0, 0]
+
+
+# ---- errors of a job, and threads
+
+REFUSED = """
+import ishmem, numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+@dpex.kernel
+def fill(item: kapi.Item, a):
+    a[item.get_id(0)] = 7
+with ishmem.init():
+    a = ishmem.zeros(4, dtype="i8")
+    for _ in range(2):
+        try:
+            dpex.call_kernel(fill, kapi.Range(4), a)
+            print("launched")
+        except ishmem.IshmemError as error:
+            print("told", str(error).replace("\\n", "|"))
+    ishmem.barrier_all()
+    print("sum", int(a.asnumpy().sum()))
+    ishmem.free_all()
+"""
+
+
+def test_a_kernel_that_does_not_build_is_an_error_of_the_launch() -> None:
+    done = run_program(REFUSED, 2, env={"ISHMEM_SIM_FAIL": "build:1@1"})
+    assert done.returncode == 0, done
+    mine = [line for line in done.stdout.splitlines() if line.startswith("[1]")]
+    assert sum("told" in line and "the kernel fill does not build" in line for line in mine) == 2, done
+    assert all("ISHMEM_SIM_FAIL" in line for line in mine if "told" in line)
+    assert "[1] sum 0" in done.stdout and "[0] sum 28" in done.stdout, done
+
+
+def test_threads_that_run_kernels_are_not_pinned() -> None:
+    a = dpnp.zeros(16, dtype="i8")
+    dpex.call_kernel(dpex.kernel(set_strided), kapi.Range(16), a)
+    allowed = {len(os.sched_getaffinity(int(task.name))) for task in Path("/proc/self/task").iterdir()}
+    assert allowed == {len(os.sched_getaffinity(0))}
+
+
+def test_a_limit_that_is_no_number_is_refused() -> None:
+    _, err = run("pyze.drivers()", ISHMEM_SIM_COMPILE_LIMIT="soon", ISHMEM_SIM_TRACE="0")
+    assert "ISHMEM_SIM_COMPILE_LIMIT=soon" in err
