@@ -1,3 +1,8 @@
+import typing
+
+import dpctl
+import dpnp
+
 from .active_sets import active_set as active_set
 from .amo import (
     atomic_add as atomic_add,
@@ -25,46 +30,15 @@ from .amo import (
 )
 from .collectives import (
     alltoall as alltoall,
-    alltoall_work_group as alltoall_work_group,
     alltoalls as alltoalls,
-    alltoalls_work_group as alltoalls_work_group,
     barrier_all as barrier_all,
-    barrier_all_work_group as barrier_all_work_group,
     broadcast as broadcast,
-    broadcast_work_group as broadcast_work_group,
     collect as collect,
-    collect_work_group as collect_work_group,
     fcollect as fcollect,
-    fcollect_work_group as fcollect_work_group,
     gather as gather,
-    gather_work_group as gather_work_group,
     scatter as scatter,
-    scatter_work_group as scatter_work_group,
     sync_all as sync_all,
-    sync_all_work_group as sync_all_work_group,
     team_sync as team_sync,
-    team_sync_work_group as team_sync_work_group,
-)
-from .collectives_on_queue import (
-    alltoall_on_queue as alltoall_on_queue,
-    alltoalls_on_queue as alltoalls_on_queue,
-    alltoallv_on_queue as alltoallv_on_queue,
-    and_reduce_on_queue as and_reduce_on_queue,
-    broadcast_on_queue as broadcast_on_queue,
-    collect_on_queue as collect_on_queue,
-    fcollect_on_queue as fcollect_on_queue,
-    gather_on_queue as gather_on_queue,
-    gatherv_on_queue as gatherv_on_queue,
-    max_reduce_on_queue as max_reduce_on_queue,
-    min_reduce_on_queue as min_reduce_on_queue,
-    or_reduce_on_queue as or_reduce_on_queue,
-    prod_reduce_on_queue as prod_reduce_on_queue,
-    scatter_on_queue as scatter_on_queue,
-    scatterv_on_queue as scatterv_on_queue,
-    sum_exscan_on_queue as sum_exscan_on_queue,
-    sum_inscan_on_queue as sum_inscan_on_queue,
-    sum_reduce_on_queue as sum_reduce_on_queue,
-    xor_reduce_on_queue as xor_reduce_on_queue,
 )
 from .common.constants import (
     CMP_EQ as CMP_EQ,
@@ -151,9 +125,7 @@ from .on_queue import (
 )
 from .order import (
     fence as fence,
-    fence_work_group as fence_work_group,
     quiet as quiet,
-    quiet_work_group as quiet_work_group,
 )
 from .query import (
     addr_accessible as addr_accessible,
@@ -166,35 +138,22 @@ from .query import (
 )
 from .reductions import (
     and_reduce as and_reduce,
-    and_reduce_work_group as and_reduce_work_group,
     max_reduce as max_reduce,
-    max_reduce_work_group as max_reduce_work_group,
     min_reduce as min_reduce,
-    min_reduce_work_group as min_reduce_work_group,
     or_reduce as or_reduce,
-    or_reduce_work_group as or_reduce_work_group,
     prod_reduce as prod_reduce,
-    prod_reduce_work_group as prod_reduce_work_group,
     sum_exscan as sum_exscan,
-    sum_exscan_work_group as sum_exscan_work_group,
     sum_inscan as sum_inscan,
-    sum_inscan_work_group as sum_inscan_work_group,
     sum_reduce as sum_reduce,
-    sum_reduce_work_group as sum_reduce_work_group,
     xor_reduce as xor_reduce,
-    xor_reduce_work_group as xor_reduce_work_group,
 )
 from .rma import (
     g as g,
     get as get,
     get_nbi as get_nbi,
-    get_nbi_work_group as get_nbi_work_group,
-    get_work_group as get_work_group,
     p as p,
     put as put,
     put_nbi as put_nbi,
-    put_nbi_work_group as put_nbi_work_group,
-    put_work_group as put_work_group,
 )
 from .setup import (
     finalize as finalize,
@@ -208,24 +167,17 @@ from .setup import (
 from .signals import (
     put_signal as put_signal,
     put_signal_nbi as put_signal_nbi,
-    put_signal_nbi_work_group as put_signal_nbi_work_group,
-    put_signal_work_group as put_signal_work_group,
     signal_add as signal_add,
     signal_fetch as signal_fetch,
     signal_set as signal_set,
     signal_wait_until as signal_wait_until,
-    signal_wait_until_work_group as signal_wait_until_work_group,
 )
 from .statics import static as static
 from .strided import (
     ibget as ibget,
-    ibget_work_group as ibget_work_group,
     ibput as ibput,
-    ibput_work_group as ibput_work_group,
     iget as iget,
-    iget_work_group as iget_work_group,
     iput as iput,
-    iput_work_group as iput_work_group,
 )
 from .teams import (
     TEAM_INVALID as TEAM_INVALID,
@@ -245,41 +197,797 @@ from .teams import (
 )
 from .vcollectives import (
     alltoallv as alltoallv,
-    alltoallv_work_group as alltoallv_work_group,
     gatherv as gatherv,
-    gatherv_work_group as gatherv_work_group,
     scatterv as scatterv,
-    scatterv_work_group as scatterv_work_group,
 )
 from .wait import (
     test as test,
-    test_work_group as test_work_group,
     wait_until as wait_until,
-    wait_until_work_group as wait_until_work_group,
 )
 from .wait_sets import (
     test_all as test_all,
     test_all_vector as test_all_vector,
-    test_all_vector_work_group as test_all_vector_work_group,
-    test_all_work_group as test_all_work_group,
     test_any as test_any,
     test_any_vector as test_any_vector,
-    test_any_vector_work_group as test_any_vector_work_group,
-    test_any_work_group as test_any_work_group,
     test_some as test_some,
     test_some_vector as test_some_vector,
-    test_some_vector_work_group as test_some_vector_work_group,
-    test_some_work_group as test_some_work_group,
     wait_until_all as wait_until_all,
     wait_until_all_vector as wait_until_all_vector,
-    wait_until_all_vector_work_group as wait_until_all_vector_work_group,
-    wait_until_all_work_group as wait_until_all_work_group,
     wait_until_any as wait_until_any,
     wait_until_any_vector as wait_until_any_vector,
-    wait_until_any_vector_work_group as wait_until_any_vector_work_group,
-    wait_until_any_work_group as wait_until_any_work_group,
     wait_until_some as wait_until_some,
     wait_until_some_vector as wait_until_some_vector,
-    wait_until_some_vector_work_group as wait_until_some_vector_work_group,
-    wait_until_some_work_group as wait_until_some_work_group,
 )
+# Written by python -m ishmem.cli.signatures from here on.
+
+if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from where this says
+    from .rma import get_nbi_work_group as get_nbi_work_group
+    from .rma import get_work_group as get_work_group
+    from .rma import put_nbi_work_group as put_nbi_work_group
+    from .rma import put_work_group as put_work_group
+    from .strided import ibget_work_group as ibget_work_group
+    from .strided import ibput_work_group as ibput_work_group
+    from .strided import iget_work_group as iget_work_group
+    from .strided import iput_work_group as iput_work_group
+    from .signals import put_signal_nbi_work_group as put_signal_nbi_work_group
+    from .signals import put_signal_work_group as put_signal_work_group
+    from .signals import signal_wait_until_work_group as signal_wait_until_work_group
+    from .order import fence_work_group as fence_work_group
+    from .order import quiet_work_group as quiet_work_group
+    from .wait import test_work_group as test_work_group
+    from .wait import wait_until_work_group as wait_until_work_group
+    from .wait_sets import test_all_work_group as test_all_work_group
+    from .wait_sets import test_all_vector_work_group as test_all_vector_work_group
+    from .wait_sets import test_any_work_group as test_any_work_group
+    from .wait_sets import test_any_vector_work_group as test_any_vector_work_group
+    from .wait_sets import test_some_work_group as test_some_work_group
+    from .wait_sets import test_some_vector_work_group as test_some_vector_work_group
+    from .wait_sets import wait_until_all_work_group as wait_until_all_work_group
+    from .wait_sets import wait_until_all_vector_work_group as wait_until_all_vector_work_group
+    from .wait_sets import wait_until_any_work_group as wait_until_any_work_group
+    from .wait_sets import wait_until_any_vector_work_group as wait_until_any_vector_work_group
+    from .wait_sets import wait_until_some_work_group as wait_until_some_work_group
+    from .wait_sets import wait_until_some_vector_work_group as wait_until_some_vector_work_group
+    from .collectives import alltoall_work_group as alltoall_work_group
+    from .collectives import alltoalls_work_group as alltoalls_work_group
+    from .collectives import barrier_all_work_group as barrier_all_work_group
+    from .collectives import broadcast_work_group as broadcast_work_group
+    from .collectives import collect_work_group as collect_work_group
+    from .collectives import fcollect_work_group as fcollect_work_group
+    from .collectives import gather_work_group as gather_work_group
+    from .collectives import scatter_work_group as scatter_work_group
+    from .collectives import sync_all_work_group as sync_all_work_group
+    from .collectives import team_sync_work_group as team_sync_work_group
+    from .vcollectives import alltoallv_work_group as alltoallv_work_group
+    from .vcollectives import gatherv_work_group as gatherv_work_group
+    from .vcollectives import scatterv_work_group as scatterv_work_group
+    from .reductions import and_reduce_work_group as and_reduce_work_group
+    from .reductions import max_reduce_work_group as max_reduce_work_group
+    from .reductions import min_reduce_work_group as min_reduce_work_group
+    from .reductions import or_reduce_work_group as or_reduce_work_group
+    from .reductions import prod_reduce_work_group as prod_reduce_work_group
+    from .reductions import sum_exscan_work_group as sum_exscan_work_group
+    from .reductions import sum_inscan_work_group as sum_inscan_work_group
+    from .reductions import sum_reduce_work_group as sum_reduce_work_group
+    from .reductions import xor_reduce_work_group as xor_reduce_work_group
+    from .collectives_on_queue import alltoall_on_queue as alltoall_on_queue
+    from .collectives_on_queue import alltoalls_on_queue as alltoalls_on_queue
+    from .collectives_on_queue import alltoallv_on_queue as alltoallv_on_queue
+    from .collectives_on_queue import and_reduce_on_queue as and_reduce_on_queue
+    from .collectives_on_queue import broadcast_on_queue as broadcast_on_queue
+    from .collectives_on_queue import collect_on_queue as collect_on_queue
+    from .collectives_on_queue import fcollect_on_queue as fcollect_on_queue
+    from .collectives_on_queue import gather_on_queue as gather_on_queue
+    from .collectives_on_queue import gatherv_on_queue as gatherv_on_queue
+    from .collectives_on_queue import max_reduce_on_queue as max_reduce_on_queue
+    from .collectives_on_queue import min_reduce_on_queue as min_reduce_on_queue
+    from .collectives_on_queue import or_reduce_on_queue as or_reduce_on_queue
+    from .collectives_on_queue import prod_reduce_on_queue as prod_reduce_on_queue
+    from .collectives_on_queue import scatter_on_queue as scatter_on_queue
+    from .collectives_on_queue import scatterv_on_queue as scatterv_on_queue
+    from .collectives_on_queue import sum_exscan_on_queue as sum_exscan_on_queue
+    from .collectives_on_queue import sum_inscan_on_queue as sum_inscan_on_queue
+    from .collectives_on_queue import sum_reduce_on_queue as sum_reduce_on_queue
+    from .collectives_on_queue import xor_reduce_on_queue as xor_reduce_on_queue
+
+def get_nbi_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
+) -> None:
+    """``get_nbi`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_get_nbi_work_group.
+    """
+
+def get_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
+) -> None:
+    """``get`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_get_work_group.
+    """
+
+def put_nbi_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
+) -> None:
+    """``put_nbi`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_put_nbi_work_group.
+    """
+
+def put_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
+) -> None:
+    """``put`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_put_work_group.
+    """
+
+def ibget_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
+    typing.Any,
+) -> None:
+    """``ibget`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_ibget_work_group.
+    """
+
+def ibput_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
+    typing.Any,
+) -> None:
+    """``ibput`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_ibput_work_group.
+    """
+
+def iget_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, pe: int, group: typing.Any,
+) -> None:
+    """``iget`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_iget_work_group.
+    """
+
+def iput_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, pe: int, group: typing.Any,
+) -> None:
+    """``iput`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_iput_work_group.
+    """
+
+def put_signal_nbi_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
+    typing.Any, nelems: int | None = None, index: int = 0,
+) -> None:
+    """``put_signal_nbi`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_put_signal_nbi_work_group.
+    """
+
+def put_signal_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
+    typing.Any, nelems: int | None = None, index: int = 0,
+) -> None:
+    """``put_signal`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_put_signal_work_group.
+    """
+
+def signal_wait_until_work_group(
+    sig_addr: dpnp.ndarray, cmp: int, cmp_value: int, group: typing.Any, index: int = 0,
+) -> int:
+    """``signal_wait_until`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_signal_wait_until_work_group.
+    """
+
+def fence_work_group(group: typing.Any) -> None:
+    """``fence`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_fence_work_group.
+    """
+
+def quiet_work_group(group: typing.Any) -> None:
+    """``quiet`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_quiet_work_group.
+    """
+
+def test_work_group(ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int = 0) -> bool:
+    """``test`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_work_group.
+    """
+
+def wait_until_work_group(
+    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int = 0,
+) -> None:
+    """``wait_until`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_work_group.
+    """
+
+def test_all_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> bool:
+    """``test_all`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_all_work_group.
+    """
+
+def test_all_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> bool:
+    """``test_all_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_all_vector_work_group.
+    """
+
+def test_any_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """``test_any`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_any_work_group.
+    """
+
+def test_any_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """``test_any_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_any_vector_work_group.
+    """
+
+def test_some_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
+    = None,
+) -> int:
+    """``test_some`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_some_work_group.
+    """
+
+def test_some_vector_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
+    typing.Any = None,
+) -> int:
+    """``test_some_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_test_some_vector_work_group.
+    """
+
+def wait_until_all_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> None:
+    """``wait_until_all`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_all_work_group.
+    """
+
+def wait_until_all_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> None:
+    """``wait_until_all_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_all_vector_work_group.
+    """
+
+def wait_until_any_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """``wait_until_any`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_any_work_group.
+    """
+
+def wait_until_any_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """``wait_until_any_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_any_vector_work_group.
+    """
+
+def wait_until_some_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
+    = None,
+) -> int:
+    """``wait_until_some`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_some_work_group.
+    """
+
+def wait_until_some_vector_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
+    typing.Any = None,
+) -> int:
+    """``wait_until_some_vector`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Source: ishmemx_wait_until_some_vector_work_group.
+    """
+
+def alltoall_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``alltoall`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_alltoall_work_group.
+    """
+
+def alltoalls_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
+) -> None:
+    """``alltoalls`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
+    """
+
+def barrier_all_work_group(group: typing.Any) -> None:
+    """``barrier_all`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_barrier_all_work_group.
+    """
+
+def broadcast_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``broadcast`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_broadcast_work_group.
+    """
+
+def collect_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``collect`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_collect_work_group.
+    """
+
+def fcollect_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``fcollect`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_fcollect_work_group.
+    """
+
+def gather_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``gather`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
+    """
+
+def scatter_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``scatter`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
+    """
+
+def sync_all_work_group(group: typing.Any) -> None:
+    """``sync_all`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_sync_all_work_group.
+    """
+
+def team_sync_work_group(team: int, group: typing.Any) -> None:
+    """``team_sync`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_team_sync_work_group.
+    """
+
+def alltoallv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
+    typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
+) -> None:
+    """``alltoallv`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
+    """
+
+def gatherv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
+    dpnp.ndarray | None = None, team: int = 0,
+) -> None:
+    """``gatherv`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
+    """
+
+def scatterv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
+    dpnp.ndarray | None = None, team: int = 0,
+) -> None:
+    """``scatterv`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
+    """
+
+def and_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``and_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_and_reduce_work_group.
+    """
+
+def max_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``max_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_max_reduce_work_group.
+    """
+
+def min_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``min_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_min_reduce_work_group.
+    """
+
+def or_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``or_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_or_reduce_work_group.
+    """
+
+def prod_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``prod_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_prod_reduce_work_group.
+    """
+
+def sum_exscan_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``sum_exscan`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+def sum_inscan_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``sum_inscan`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+def sum_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``sum_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_sum_reduce_work_group.
+    """
+
+def xor_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> None:
+    """``xor_reduce`` by all work-items of a work-group together; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Source: ishmemx_xor_reduce_work_group.
+    """
+
+def alltoall_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``alltoall`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_alltoall_on_queue.
+    """
+
+def alltoalls_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``alltoalls`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_on_queue.
+    """
+
+def alltoallv_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int], source_counts:
+    typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None, source_displs: typing.Sequence[int] |
+    None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``alltoallv`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_on_queue.
+    """
+
+def and_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``and_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_and_reduce_on_queue.
+    """
+
+def broadcast_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``broadcast`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_broadcast_on_queue.
+    """
+
+def collect_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``collect`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_collect_on_queue.
+    """
+
+def fcollect_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``fcollect`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_fcollect_on_queue.
+    """
+
+def gather_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``gather`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: MPI_Gather, in the manner of ishmemx_fcollect_on_queue.
+    """
+
+def gatherv_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
+    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``gatherv`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: MPI_Gatherv, in the manner of ishmemx_collect_on_queue.
+    """
+
+def max_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``max_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_max_reduce_on_queue.
+    """
+
+def min_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``min_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_min_reduce_on_queue.
+    """
+
+def or_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``or_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_or_reduce_on_queue.
+    """
+
+def prod_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``prod_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_prod_reduce_on_queue.
+    """
+
+def scatter_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``scatter`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: MPI_Scatter, in the manner of ishmemx_broadcast_on_queue.
+    """
+
+def scatterv_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
+    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``scatterv`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_on_queue.
+    """
+
+def sum_exscan_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``sum_exscan`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_sum_exscan_on_queue.
+    """
+
+def sum_inscan_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``sum_inscan`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_sum_inscan_on_queue.
+    """
+
+def sum_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``sum_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_sum_reduce_on_queue.
+    """
+
+def xor_reduce_on_queue(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """``xor_reduce`` in the order of a queue.
+
+    Collective over the team, not blocking.
+
+    Source: ishmemx_xor_reduce_on_queue.
+    """

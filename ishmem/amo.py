@@ -54,12 +54,10 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = Non
     check.element(array, index)
     given = {"cond": cond, "value": value}
     operands = [as_element(target, given[operand]) for operand in atomic.operands]
-    return atomic_by_kernel(atomic, target, number, check.integer(index, "index"), operands)
+    return atomic_by_kernel(globals()[atomic.fetching], target, number, check.integer(index, "index"), operands)
 
 
-def _run_nbi(
-    fetch: Any, name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None
-) -> None:
+def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> None:
     """Do an atomic operation and write the old value into the first element of ``fetch``."""
     to = check.view(fetch, "fetch")
     check.writable(to)

@@ -11,13 +11,13 @@ it has left.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ishmem import _core, teams
+from ishmem import _core
 from ishmem.collective import calls, fallback
 from ishmem.runtime import job
-from ishmem.runtime.stubs import kernel_only
-from ishmem.teams import TEAM_WORLD, Team
+from ishmem.runtime.stubs import work_group_form
+from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -74,7 +74,7 @@ def team_sync(team: Team | int) -> None:
 
     Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
     """
-    teams.find(team).sync()
+    find(team).sync()
 
 
 def broadcast(
@@ -97,7 +97,7 @@ def broadcast(
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "broadcast", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -110,7 +110,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
     if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "fcollect", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "fcollect", dest, source, find(team), nelems=nelems)
 
 
 def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -122,7 +122,7 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
     if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "collect", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "collect", dest, source, find(team), nelems=nelems)
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -134,7 +134,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
     if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "alltoall", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "alltoall", dest, source, find(team), nelems=nelems)
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
@@ -146,7 +146,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
-    fallback.alltoalls(dest, source, dst, sst, nelems, team)
+    fallback.alltoalls(dest, source, dst, sst, nelems, find(team))
 
 
 def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -158,7 +158,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WO
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
     if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "gather", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "gather", dest, source, find(team), nelems=nelems, root=root)
 
 
 def scatter(
@@ -172,97 +172,19 @@ def scatter(
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
     if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "scatter", dest, source, team, nelems=nelems, root=root)
+        fallback.go_on(verdict, "scatter", dest, source, find(team), nelems=nelems, root=root)
 
 
-@kernel_only
-def barrier_all_work_group(group: Any) -> None:
-    """``barrier_all`` called by all work-items of one group of each PE; in kernels only.
-
-    Source: ishmemx_barrier_all_work_group.
-    """
-
-
-@kernel_only
-def sync_all_work_group(group: Any) -> None:
-    """``sync_all`` called by all work-items of one group of each PE; in kernels only.
-
-    Source: ishmemx_sync_all_work_group.
-    """
-
-
-@kernel_only
-def team_sync_work_group(team: int, group: Any) -> None:
-    """``team_sync`` called by all work-items of one group of each PE of the team; in kernels only.
-
-    Source: ishmemx_team_sync_work_group.
-    """
-
-
-@kernel_only
-def broadcast_work_group(
-    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``broadcast`` called by all work-items of one group of each PE of the team; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_broadcast_work_group.
-    """
-
-
-@kernel_only
-def fcollect_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``fcollect`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: ishmemx_fcollect_work_group.
-    """
-
-
-@kernel_only
-def collect_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``collect`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: ishmemx_collect_work_group.
-    """
-
-
-@kernel_only
-def alltoall_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``alltoall`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: ishmemx_alltoall_work_group.
-    """
-
-
-@kernel_only
-def alltoalls_work_group(
-    dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, group: Any, team: int = 0
-) -> None:
-    """``alltoalls`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
-    """
-
-
-@kernel_only
-def gather_work_group(
-    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``gather`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
-    """
-
-
-@kernel_only
-def scatter_work_group(
-    dest: ndarray, source: ndarray, root: int, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``scatter`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
-    """
+barrier_all_work_group = work_group_form(barrier_all)
+sync_all_work_group = work_group_form(sync_all)
+team_sync_work_group = work_group_form(team_sync)
+broadcast_work_group = work_group_form(broadcast)
+fcollect_work_group = work_group_form(fcollect)
+collect_work_group = work_group_form(collect)
+alltoall_work_group = work_group_form(alltoall)
+alltoalls_work_group = work_group_form(alltoalls, "shmem_alltoalls, in the manner of ishmemx_alltoall_work_group")
+gather_work_group = work_group_form(gather, "MPI_Gather, in the manner of ishmemx_fcollect_work_group")
+scatter_work_group = work_group_form(scatter, "MPI_Scatter, in the manner of ishmemx_broadcast_work_group")
 
 
 def _barrier_all(outcome: int) -> None:

@@ -13,20 +13,18 @@ have completed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable
+import inspect
+from typing import Any, Callable
 
 import dpctl
 
-from ishmem import collectives, reductions, teams, vcollectives
+from ishmem import collectives, reductions, vcollectives
 from ishmem.collective import fallback
 from ishmem.on_queue import Depends, Queue
 from ishmem.runtime import job
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of
-from ishmem.teams import TEAM_WORLD, Team
-
-if TYPE_CHECKING:
-    from dpnp import ndarray
+from ishmem.runtime.stubs import named
+from ishmem.teams import Team, find
 
 __all__ = [
     "alltoall_on_queue", "alltoalls_on_queue", "alltoallv_on_queue", "and_reduce_on_queue", "broadcast_on_queue",
@@ -35,239 +33,43 @@ __all__ = [
     "sum_exscan_on_queue", "sum_inscan_on_queue", "sum_reduce_on_queue", "xor_reduce_on_queue",
 ]  # fmt: skip
 
-_CHAPTERS = collectives, reductions, vcollectives
 
+def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[..., dpctl.SyclEvent]:
+    """Return ``<routine>_on_queue``: its parameters, then ``sycl_queue`` and ``depends``."""
+    name = f"{routine.__name__}_on_queue"
+    host = inspect.signature(routine)
+    added = [
+        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+        for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends"))
+    ]
+    signature = host.replace(parameters=[*host.parameters.values(), *added], return_annotation="dpctl.SyclEvent")
 
-def broadcast_on_queue(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``broadcast`` in the order of a queue.
+    def form(*arguments: Any, **keywords: Any) -> dpctl.SyclEvent:
+        given = signature.bind(*arguments, **keywords)
+        given.apply_defaults()
+        return _call(routine, **given.arguments)
 
-    Source: ishmemx_broadcast_on_queue.
-    """
-    return _call("broadcast", dest, source, team, sycl_queue, depends, root=root, nelems=nelems)
-
-
-def gather_on_queue(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``gather`` in the order of a queue.
-
-    Source: MPI_Gather, in the manner of ishmemx_fcollect_on_queue.
-    """
-    return _call("gather", dest, source, team, sycl_queue, depends, root=root, nelems=nelems)
-
-
-def scatter_on_queue(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``scatter`` in the order of a queue.
-
-    Source: MPI_Scatter, in the manner of ishmemx_broadcast_on_queue.
-    """
-    return _call("scatter", dest, source, team, sycl_queue, depends, root=root, nelems=nelems)
-
-
-def fcollect_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``fcollect`` in the order of a queue.
-
-    Source: ishmemx_fcollect_on_queue.
-    """
-    return _call("fcollect", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def collect_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``collect`` in the order of a queue.
-
-    Source: ishmemx_collect_on_queue.
-    """
-    return _call("collect", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def alltoall_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``alltoall`` in the order of a queue.
-
-    Source: ishmemx_alltoall_on_queue.
-    """
-    return _call("alltoall", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def sum_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``sum_reduce`` in the order of a queue.
-
-    Source: ishmemx_sum_reduce_on_queue.
-    """
-    return _call("sum_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def prod_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``prod_reduce`` in the order of a queue.
-
-    Source: ishmemx_prod_reduce_on_queue.
-    """
-    return _call("prod_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def max_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``max_reduce`` in the order of a queue.
-
-    Source: ishmemx_max_reduce_on_queue.
-    """
-    return _call("max_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def min_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``min_reduce`` in the order of a queue.
-
-    Source: ishmemx_min_reduce_on_queue.
-    """
-    return _call("min_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def and_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``and_reduce`` in the order of a queue.
-
-    Source: ishmemx_and_reduce_on_queue.
-    """
-    return _call("and_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def or_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``or_reduce`` in the order of a queue.
-
-    Source: ishmemx_or_reduce_on_queue.
-    """
-    return _call("or_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def xor_reduce_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``xor_reduce`` in the order of a queue.
-
-    Source: ishmemx_xor_reduce_on_queue.
-    """
-    return _call("xor_reduce", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def sum_inscan_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``sum_inscan`` in the order of a queue.
-
-    Source: ishmemx_sum_inscan_on_queue.
-    """
-    return _call("sum_inscan", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def sum_exscan_on_queue(
-    dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``sum_exscan`` in the order of a queue.
-
-    Source: ishmemx_sum_exscan_on_queue.
-    """
-    return _call("sum_exscan", dest, source, team, sycl_queue, depends, nelems=nelems)
-
-
-def alltoalls_on_queue(
-    dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD,
-    sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``alltoalls`` in the order of a queue.
-
-    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_on_queue.
-    """
-    return _call("alltoalls", dest, source, team, sycl_queue, depends, dst=dst, sst=sst, nelems=nelems)
-
-
-def alltoallv_on_queue(
-    dest: ndarray, source: ndarray, dest_counts: Sequence[int], source_counts: Sequence[int],
-    dest_displs: Sequence[int] | None = None, source_displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD, sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``alltoallv`` in the order of a queue.
-
-    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_on_queue.
-    """
-    lists = (dest_counts, source_counts, dest_displs, source_displs)
-    names = ("dest_counts", "source_counts", "dest_displs", "source_displs")
-    return _call("alltoallv", dest, source, team, sycl_queue, depends, lists, **dict(zip(names, lists)))
-
-
-def gatherv_on_queue(
-    dest: ndarray, source: ndarray, counts: Sequence[int], root: int, displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD, sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``gatherv`` in the order of a queue.
-
-    Source: MPI_Gatherv, in the manner of ishmemx_collect_on_queue.
-    """
-    lists = (counts, displs)
-    return _call("gatherv", dest, source, team, sycl_queue, depends, lists, counts=counts, root=root, displs=displs)
-
-
-def scatterv_on_queue(
-    dest: ndarray, source: ndarray, counts: Sequence[int], root: int, displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD, sycl_queue: Queue = None, depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """``scatterv`` in the order of a queue.
-
-    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_on_queue.
-    """
-    lists = (counts, displs)
-    return _call("scatterv", dest, source, team, sycl_queue, depends, lists, counts=counts, root=root, displs=displs)
+    form.__signature__ = signature  # type: ignore[attr-defined]
+    text = f"``{routine.__name__}`` in the order of a queue.\n\nCollective over the team, not blocking."
+    return named(form, name, __name__, text, source or f"ishmemx_{name}")
 
 
 def _call(
-    routine: str, dest: Any, source: Any, team: Team | int, queue: Queue, depends: Depends, lists: tuple[Any, ...] = (),
+    routine: Callable[..., None], dest: Any, source: Any, team: Team | int, sycl_queue: Queue, depends: Depends,
     **arguments: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    this, group = job.current(), teams.find(team)
+    this, group, name = job.current(), find(team), routine.__name__
     worker, twin = this.queue_workers.of(None), group.twin()
-    facts = {name: value for name, value in arguments.items() if name in ("root", "nelems", "dst", "sst")}
-    host = next(getattr(module, routine) for module in _CHAPTERS if hasattr(module, routine))
+    facts = {each: value for each, value in arguments.items() if each in ("root", "nelems", "dst", "sst")}
+    lists = tuple(value for each, value in arguments.items() if each not in facts)
     try:
-        events, worker = events_of(depends), this.queue_workers.of(queue)
-        fallback.checked(routine, group, dest, source, **facts, lists=lists)
+        events, worker = events_of(depends), this.queue_workers.of(sycl_queue)
+        fallback.checked(name, group, dest, source, **facts, lists=lists)
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
-        _submit(this, group, worker, [], lambda: fallback.tell_refusal(routine, twin, refusal), None)
+        _submit(this, group, worker, [], lambda: fallback.tell_refusal(name, twin, refusal), None)
         raise
-    action, problem = functools.partial(host, dest, source, **arguments, team=twin), worker.take_problem()
+    action, problem = functools.partial(routine, dest, source, **arguments, team=twin), worker.take_problem()
     event = _submit(this, group, worker, events, action, (dest, source))
     if problem:
         raise problem
@@ -281,3 +83,26 @@ def _submit(
         return worker.step(before, action, keep=keep, collective=True)
 
     return this.queue_workers.in_turn(group.handle, events, submit)
+
+
+broadcast_on_queue = _on_queue_form(collectives.broadcast)
+gather_on_queue = _on_queue_form(collectives.gather, "MPI_Gather, in the manner of ishmemx_fcollect_on_queue")
+scatter_on_queue = _on_queue_form(collectives.scatter, "MPI_Scatter, in the manner of ishmemx_broadcast_on_queue")
+fcollect_on_queue = _on_queue_form(collectives.fcollect)
+collect_on_queue = _on_queue_form(collectives.collect)
+alltoall_on_queue = _on_queue_form(collectives.alltoall)
+sum_reduce_on_queue = _on_queue_form(reductions.sum_reduce)
+prod_reduce_on_queue = _on_queue_form(reductions.prod_reduce)
+max_reduce_on_queue = _on_queue_form(reductions.max_reduce)
+min_reduce_on_queue = _on_queue_form(reductions.min_reduce)
+and_reduce_on_queue = _on_queue_form(reductions.and_reduce)
+or_reduce_on_queue = _on_queue_form(reductions.or_reduce)
+xor_reduce_on_queue = _on_queue_form(reductions.xor_reduce)
+sum_inscan_on_queue = _on_queue_form(reductions.sum_inscan)
+sum_exscan_on_queue = _on_queue_form(reductions.sum_exscan)
+alltoalls_on_queue = _on_queue_form(
+    collectives.alltoalls, "shmem_alltoalls, in the manner of ishmemx_alltoall_on_queue"
+)
+alltoallv_on_queue = _on_queue_form(vcollectives.alltoallv, "MPI_Alltoallv, in the manner of ishmemx_alltoall_on_queue")
+gatherv_on_queue = _on_queue_form(vcollectives.gatherv, "MPI_Gatherv, in the manner of ishmemx_collect_on_queue")
+scatterv_on_queue = _on_queue_form(vcollectives.scatterv, "MPI_Scatterv, in the manner of ishmemx_broadcast_on_queue")

@@ -5,11 +5,9 @@ Host calls. The same names inside a kernel are the functions of ``ishmem.kernels
 
 from __future__ import annotations
 
-from typing import Any
-
 from ishmem import _core
 from ishmem.runtime import job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 __all__ = ["fence", "fence_work_group", "quiet", "quiet_work_group"]
 
@@ -48,17 +46,5 @@ def quiet() -> None:
         this.raise_problems()
 
 
-@kernel_only
-def fence_work_group(group: Any) -> None:
-    """``fence`` for all work-items of a group; in kernels only.
-
-    Source: ishmemx_fence_work_group.
-    """
-
-
-@kernel_only
-def quiet_work_group(group: Any) -> None:
-    """``quiet`` for all work-items of a group; in kernels only.
-
-    Source: ishmemx_quiet_work_group.
-    """
+fence_work_group = work_group_form(fence)
+quiet_work_group = work_group_form(quiet)

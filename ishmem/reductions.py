@@ -9,12 +9,12 @@ so that a floating-point result has the same bits on every PE and in every run. 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ishmem import _core
 from ishmem.collective import calls, fallback
-from ishmem.runtime.stubs import kernel_only
-from ishmem.teams import TEAM_WORLD, Team
+from ishmem.runtime.stubs import work_group_form
+from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -55,7 +55,7 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -64,7 +64,7 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
     if verdict := _core.collective(_PROD_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "prod_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
 
 
 def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -75,7 +75,7 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
     if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "max_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
 
 
 def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -86,7 +86,7 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
     if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "min_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -95,7 +95,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
     if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "and_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -104,7 +104,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
     if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "or_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -113,7 +113,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
     if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "xor_reduce", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
 def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -124,7 +124,7 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
     if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_inscan", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
 
 
 def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -135,84 +135,15 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
     Source: Intel SHMEM, ishmem_sum_exscan.
     """
     if verdict := _core.collective(_SUM_EXSCAN, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_exscan", dest, source, team, nelems=nelems)
+        fallback.go_on(verdict, "sum_exscan", dest, source, find(team), nelems=nelems)
 
 
-@kernel_only
-def sum_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``sum_reduce`` by all work-items of one group of each PE of the team; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_sum_reduce_work_group.
-    """
-
-
-@kernel_only
-def prod_reduce_work_group(
-    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``prod_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_prod_reduce_work_group.
-    """
-
-
-@kernel_only
-def max_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``max_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_max_reduce_work_group.
-    """
-
-
-@kernel_only
-def min_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``min_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_min_reduce_work_group.
-    """
-
-
-@kernel_only
-def and_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``and_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_and_reduce_work_group.
-    """
-
-
-@kernel_only
-def or_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``or_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_or_reduce_work_group.
-    """
-
-
-@kernel_only
-def xor_reduce_work_group(dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None) -> None:
-    """``xor_reduce`` by all work-items of a group; in kernels only, as ``sum_reduce_work_group``.
-
-    Source: ishmemx_xor_reduce_work_group.
-    """
-
-
-@kernel_only
-def sum_inscan_work_group(
-    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``sum_inscan`` by all work-items of one group of each PE of the team; in kernels only.
-
-    Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
-    """
-
-
-@kernel_only
-def sum_exscan_work_group(
-    dest: ndarray, source: ndarray, group: Any, team: int = 0, nelems: int | None = None
-) -> None:
-    """``sum_exscan`` by all work-items of one group of each PE of the team; in kernels only.
-
-    Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
-    """
+sum_reduce_work_group = work_group_form(sum_reduce)
+prod_reduce_work_group = work_group_form(prod_reduce)
+max_reduce_work_group = work_group_form(max_reduce)
+min_reduce_work_group = work_group_form(min_reduce)
+and_reduce_work_group = work_group_form(and_reduce)
+or_reduce_work_group = work_group_form(or_reduce)
+xor_reduce_work_group = work_group_form(xor_reduce)
+sum_inscan_work_group = work_group_form(sum_inscan, "ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group")
+sum_exscan_work_group = work_group_form(sum_exscan, "ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group")

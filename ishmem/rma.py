@@ -11,7 +11,7 @@ import numpy as np
 
 from ishmem import _core, strided
 from ishmem.runtime import check, job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -114,38 +114,10 @@ def g(source: ndarray, pe: int, index: int = 0) -> Any:
     return out[0].item()
 
 
-@kernel_only
-def put_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
-    """``put`` by all work-items of a group together; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_put_work_group.
-    """
-
-
-@kernel_only
-def get_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
-    """``get`` by all work-items of a group together; in kernels only, as ``put_work_group``.
-
-    Source: ishmemx_get_work_group.
-    """
-
-
-@kernel_only
-def put_nbi_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
-    """``put_nbi`` by all work-items of a group together; in kernels only, as ``put_work_group``.
-
-    Source: ishmemx_put_nbi_work_group.
-    """
-
-
-@kernel_only
-def get_nbi_work_group(dest: ndarray, source: ndarray, pe: int, group: Any, nelems: int | None = None) -> None:
-    """``get_nbi`` by all work-items of a group together; in kernels only, as ``put_work_group``.
-
-    Source: ishmemx_get_nbi_work_group.
-    """
+put_work_group = work_group_form(put)
+get_work_group = work_group_form(get)
+put_nbi_work_group = work_group_form(put_nbi)
+get_nbi_work_group = work_group_form(get_nbi)
 
 
 def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:

@@ -13,7 +13,7 @@ from ishmem import _core, amo, rma, wait
 from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -132,51 +132,9 @@ def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 
     return int(seen)
 
 
-@kernel_only
-def put_signal_work_group(
-    dest: ndarray,
-    source: ndarray,
-    sig_addr: ndarray,
-    signal: int,
-    sig_op: int,
-    pe: int,
-    group: Any,
-    nelems: int | None = None,
-    index: int = 0,
-) -> None:
-    """``put_signal`` by all work-items of a group together, with one signal; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_put_signal_work_group.
-    """
-
-
-@kernel_only
-def put_signal_nbi_work_group(
-    dest: ndarray,
-    source: ndarray,
-    sig_addr: ndarray,
-    signal: int,
-    sig_op: int,
-    pe: int,
-    group: Any,
-    nelems: int | None = None,
-    index: int = 0,
-) -> None:
-    """``put_signal_nbi`` by all work-items of a group together; in kernels only, as ``put_signal_work_group``.
-
-    Source: ishmemx_put_signal_nbi_work_group.
-    """
-
-
-@kernel_only
-def signal_wait_until_work_group(sig_addr: ndarray, cmp: int, cmp_value: int, group: Any, index: int = 0) -> int:
-    """``signal_wait_until`` by all work-items of a group, which all get one value; in kernels only.
-
-    Source: ishmemx_signal_wait_until_work_group.
-    """
-    return 0
+put_signal_work_group = work_group_form(put_signal)
+put_signal_nbi_work_group = work_group_form(put_signal_nbi)
+signal_wait_until_work_group = work_group_form(signal_wait_until)
 
 
 def _put_signal(

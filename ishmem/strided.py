@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.runtime import blocks, check, job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -72,42 +72,10 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
     run("ibget", dest, source, dst, sst, bsize, nblocks, pe, False)
 
 
-@kernel_only
-def iput_work_group(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, pe: int, group: Any) -> None:
-    """``iput`` by all work-items of a group together; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_iput_work_group.
-    """
-
-
-@kernel_only
-def iget_work_group(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, pe: int, group: Any) -> None:
-    """``iget`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
-
-    Source: ishmemx_iget_work_group.
-    """
-
-
-@kernel_only
-def ibput_work_group(
-    dest: ndarray, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group: Any
-) -> None:
-    """``ibput`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
-
-    Source: ishmemx_ibput_work_group.
-    """
-
-
-@kernel_only
-def ibget_work_group(
-    dest: ndarray, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group: Any
-) -> None:
-    """``ibget`` by all work-items of a group together; in kernels only, as ``iput_work_group``.
-
-    Source: ishmemx_ibget_work_group.
-    """
+iput_work_group = work_group_form(iput)
+iget_work_group = work_group_form(iget)
+ibput_work_group = work_group_form(ibput)
+ibget_work_group = work_group_form(ibget)
 
 
 def run(

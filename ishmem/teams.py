@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
+import ishmem
 from ishmem import query
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import TWIN
@@ -19,8 +20,6 @@ from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
-
-    from ishmem.contexts import Ctx
 
 __all__ = [
     "TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig", "team_destroy",
@@ -219,14 +218,12 @@ class Team:
         _require_alive(self)
         return self._config
 
-    def create_ctx(self, options: int = 0) -> Ctx:
+    def create_ctx(self, options: int = 0) -> ishmem.Ctx:
         """Return a new context of this team: see ``ishmem.ctx_create``.
 
         Source: OpenSHMEM 1.5, 9.5.2 (shmem_team_create_ctx).
         """
-        from ishmem.contexts import ctx_create
-
-        return ctx_create(self, options)
+        return ishmem.ctx_create(self, options)
 
     def twin(self) -> Team:
         """Return the team of the same PEs in which on-queue collectives of this one meet.

@@ -7,11 +7,11 @@ Host calls; the rules are those of ``ishmem.collectives``. The same names inside
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ishmem.collective import fallback
-from ishmem.runtime.stubs import kernel_only
-from ishmem.teams import TEAM_WORLD, Team
+from ishmem.runtime.stubs import work_group_form
+from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -41,7 +41,7 @@ def alltoallv(
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
     lists = (dest_counts, source_counts, dest_displs, source_displs)
-    fallback.with_counts("alltoallv", dest, source, team, lists)
+    fallback.with_counts("alltoallv", dest, source, find(team), lists)
 
 
 def gatherv(
@@ -60,7 +60,7 @@ def gatherv(
 
     Source: MPI_Gatherv, in the manner of shmem_collect.
     """
-    fallback.with_counts("gatherv", dest, source, team, (counts, displs), root)
+    fallback.with_counts("gatherv", dest, source, find(team), (counts, displs), root)
 
 
 def scatterv(
@@ -79,53 +79,9 @@ def scatterv(
 
     Source: MPI_Scatterv, in the manner of shmem_broadcast.
     """
-    fallback.with_counts("scatterv", dest, source, team, (counts, displs), root)
+    fallback.with_counts("scatterv", dest, source, find(team), (counts, displs), root)
 
 
-@kernel_only
-def alltoallv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    dest_counts: ndarray,
-    source_counts: ndarray,
-    group: Any,
-    dest_displs: ndarray | None = None,
-    source_displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``alltoallv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
-    """
-
-
-@kernel_only
-def gatherv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    counts: ndarray,
-    root: int,
-    group: Any,
-    displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``gatherv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
-    """
-
-
-@kernel_only
-def scatterv_work_group(
-    dest: ndarray,
-    source: ndarray,
-    counts: ndarray,
-    root: int,
-    group: Any,
-    displs: ndarray | None = None,
-    team: int = 0,
-) -> None:
-    """``scatterv`` called by all work-items of a group; in kernels only, as ``broadcast_work_group``.
-
-    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
-    """
+alltoallv_work_group = work_group_form(alltoallv, "MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group")
+gatherv_work_group = work_group_form(gatherv, "MPI_Gatherv, in the manner of ishmemx_collect_work_group")
+scatterv_work_group = work_group_form(scatterv, "MPI_Scatterv, in the manner of ishmemx_broadcast_work_group")

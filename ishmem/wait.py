@@ -13,7 +13,7 @@ from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import as_element, g
 from ishmem.runtime import check, job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -59,23 +59,8 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
     return bool(outcome == _core.SATISFIED)
 
 
-@kernel_only
-def wait_until_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> None:
-    """``wait_until`` by all work-items of a group together; in kernels only.
-
-    All of them pass the same arguments; a group barrier stands at entry and at exit.
-
-    Source: ishmemx_wait_until_work_group.
-    """
-
-
-@kernel_only
-def test_work_group(ivar: ndarray, cmp: int, cmp_value: Any, group: Any, index: int = 0) -> bool:
-    """``test`` by all work-items of a group, which all get one result; in kernels only, as ``wait_until_work_group``.
-
-    Source: ishmemx_test_work_group.
-    """
-    return False
+wait_until_work_group = work_group_form(wait_until)
+test_work_group = work_group_form(test)
 
 
 def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeout: float | None) -> NoReturn:

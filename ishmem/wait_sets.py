@@ -26,7 +26,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.rma import as_element
 from ishmem.runtime import blocks, check, job
-from ishmem.runtime.stubs import kernel_only
+from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -178,116 +178,18 @@ def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, st
     return _test("test_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, indices)
 
 
-@kernel_only
-def wait_until_all_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> None:
-    """``wait_until_all`` by all work-items of a group; in kernels only.
-
-    Source: ishmemx_wait_until_all_work_group.
-    """
-
-
-@kernel_only
-def wait_until_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
-    """``wait_until_any`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_wait_until_any_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def wait_until_some_work_group(
-    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None
-) -> int:
-    """``wait_until_some`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_wait_until_some_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def wait_until_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> None:
-    """``wait_until_all_vector`` by all work-items of a group; in kernels only.
-
-    Source: ishmemx_wait_until_all_vector_work_group.
-    """
-
-
-@kernel_only
-def wait_until_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
-    """``wait_until_any_vector`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_wait_until_any_vector_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def wait_until_some_vector_work_group(
-    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> int:
-    """``wait_until_some_vector`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_wait_until_some_vector_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def test_all_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> bool:
-    """``test_all`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_all_work_group.
-    """
-    return False
-
-
-@kernel_only
-def test_any_work_group(ivars: ndarray, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
-    """``test_any`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_any_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def test_some_work_group(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, group: Any, status: Any = None) -> int:
-    """``test_some`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_some_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def test_all_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> bool:
-    """``test_all_vector`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_all_vector_work_group.
-    """
-    return False
-
-
-@kernel_only
-def test_any_vector_work_group(ivars: ndarray, cmp: int, cmp_values: Any, group: Any, status: Any = None) -> int:
-    """``test_any_vector`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_any_vector_work_group.
-    """
-    return 0
-
-
-@kernel_only
-def test_some_vector_work_group(
-    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, group: Any, status: Any = None
-) -> int:
-    """``test_some_vector`` by all work-items of a group, with one result; in kernels only.
-
-    Source: ishmemx_test_some_vector_work_group.
-    """
-    return 0
+wait_until_all_work_group = work_group_form(wait_until_all)
+wait_until_any_work_group = work_group_form(wait_until_any)
+wait_until_some_work_group = work_group_form(wait_until_some)
+wait_until_all_vector_work_group = work_group_form(wait_until_all_vector)
+wait_until_any_vector_work_group = work_group_form(wait_until_any_vector)
+wait_until_some_vector_work_group = work_group_form(wait_until_some_vector)
+test_all_work_group = work_group_form(test_all)
+test_any_work_group = work_group_form(test_any)
+test_some_work_group = work_group_form(test_some)
+test_all_vector_work_group = work_group_form(test_all_vector)
+test_any_vector_work_group = work_group_form(test_any_vector)
+test_some_vector_work_group = work_group_form(test_some_vector)
 
 
 def _wait(

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ishmem import _core, teams
+from ishmem import _core
+from ishmem.common.team_shape import Shape
 from ishmem.common.type_tables import COLLECTIVES, RMA_TYPES
 from ishmem.runtime import check
 
 ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
 _TYPE_NAMES = {np.dtype(name).num: name for name in RMA_TYPES}
 _REFUSAL = 7
+
+
+class Members(Protocol):
+    """What a collective needs of the team that calls it: see ``ishmem.Team``."""
+
+    handle: int
+
+    @property
+    def shape(self) -> Shape:
+        """The members, by their numbers in the world."""
+
+    def my_pe(self) -> int:
+        """Return the number of this PE in the team."""
+
+    def world_pe(self, pe: Any, name: str = "pe") -> int:
+        """Return the number in the world of a PE of the team."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +43,7 @@ class Call:
     """
 
     routine: str
-    team: teams.Team
+    team: Members
     dest: check.View
     source: check.View
     count: int

@@ -110,7 +110,7 @@ def _operation(routine: str, module: Any) -> Callable[..., Any]:
 
 def _share(call: Call) -> tuple[int, int]:
     """Return the half-open range of elements that this PE reduces."""
-    unit, size, me = max(_UNIT // call.dest.itemsize, 1), call.team.n_pes(), call.team.my_pe()
+    unit, size, me = max(_UNIT // call.dest.itemsize, 1), call.team.shape.size, call.team.my_pe()
     share = -(-call.count // (size * unit)) * unit
     first = min(me * share, call.count)
     return first, min(first + share, call.count)

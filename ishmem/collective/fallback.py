@@ -12,35 +12,34 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ishmem import _core, teams
-from ishmem.collective.calls import ROUTINES, Asked, Call, asked
+from ishmem import _core
+from ishmem.collective.calls import ROUTINES, Asked, Call, Members, asked
 from ishmem.common.errors import SymmetryError
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 from ishmem.runtime import check, job
 
 
-def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> None:
+def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
     """Finish a call that the core declined: move the data, or raise."""
     this = job.current()
     if verdict == _core.NOT_PLAIN:
         refuse(routine, dest, source, team, **arguments)
-    group = teams.find(team)
     if verdict == _core.PEER_GONE:
         this.raise_lost(routine)
-    requests = asked(group.handle)
+    requests = asked(team.handle)
     if verdict == _core.DISSENT:
-        raise SymmetryError(dissent(routine, group, requests))
+        raise SymmetryError(dissent(routine, team, requests))
     if verdict == _core.TOO_SHORT:
         total = sum(request.extra for request in requests)
         raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
     from ishmem.collective import engine
 
-    engine.move(checked(routine, group, dest, source, **arguments), requests)
-    if _core.leave_collective(group.handle) == _core.PEER_GONE:
+    engine.move(checked(routine, team, dest, source, **arguments), requests)
+    if _core.leave_collective(team.handle) == _core.PEER_GONE:
         this.raise_lost(routine)
 
 
-def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
+def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
     """Return the error message for members whose arguments differ."""
     words = {pe: str(request) for pe, request in zip(team.shape, requests)}
     algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
@@ -60,26 +59,25 @@ def dissent(routine: str, team: teams.Team, requests: list[Asked]) -> str:
     return f"{routine}: the PEs disagree"
 
 
-def refuse(routine: str, dest: Any, source: Any, team: Any, **arguments: Any) -> NoReturn:
+def refuse(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> NoReturn:
     """Raise the error of this PE's arguments, after making the other PEs raise."""
-    group = teams.find(team)
-    group.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
+    team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
-        checked(routine, group, dest, source, **arguments)
+        checked(routine, team, dest, source, **arguments)
         raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
     except Exception as error:
-        tell_refusal(routine, group, error)
+        tell_refusal(routine, team, error)
         raise
 
 
-def tell_refusal(routine: str, team: teams.Team, error: Exception) -> None:
+def tell_refusal(routine: str, team: Members, error: Exception) -> None:
     """Take part in a call with this PE's error, so that the other PEs raise too."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
     if _core.refuse_collective(ROUTINES[routine], team.handle, text) == _core.PEER_GONE:
         job.current().raise_lost(routine)
 
 
-def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any) -> None:
+def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Members) -> None:
     """Check the strides of ``alltoalls`` and run it."""
     arguments = {"dst": dst, "sst": sst, "nelems": nelems}
     call = _check_first("alltoalls", dest, source, team, arguments)
@@ -88,7 +86,7 @@ def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Any
         go_on(verdict, "alltoalls", dest, source, team, **arguments)
 
 
-def with_counts(routine: str, dest: Any, source: Any, team: Any, lists: tuple[Any, ...], root: Any = None) -> None:
+def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
     """Check the counts and displacements of a v-collective and run it."""
     arguments = {"lists": lists, "root": root}
     call = _check_first(routine, dest, source, team, arguments)
@@ -97,16 +95,16 @@ def with_counts(routine: str, dest: Any, source: Any, team: Any, lists: tuple[An
         go_on(verdict, routine, dest, source, team, **arguments)
 
 
-def _check_first(routine: str, dest: Any, source: Any, team: Any, arguments: dict[str, Any]) -> Call:
+def _check_first(routine: str, dest: Any, source: Any, team: Members, arguments: dict[str, Any]) -> Call:
     try:
-        return checked(routine, teams.find(team), dest, source, **arguments)
+        return checked(routine, team, dest, source, **arguments)
     except Exception:
         refuse(routine, dest, source, team, **arguments)
 
 
 def checked(
     routine: str,
-    team: teams.Team,
+    team: Members,
     dest: Any,
     source: Any,
     nelems: Any = None,

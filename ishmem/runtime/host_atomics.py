@@ -12,15 +12,12 @@ import dpnp
 import numba_dpex as dpex
 from numba_dpex import kernel_api as kapi
 
-from ishmem import amo
-from ishmem.common.type_tables import Atomic
 from ishmem.runtime import job
 
 
 @functools.cache
-def _kernel(name: str, n_operands: int) -> Any:
-    """Return the kernel ``(target, operands, pe, index, old)`` of a fetching routine."""
-    routine: Callable[..., Any] = getattr(amo, name)
+def _kernel(routine: Callable[..., Any], n_operands: int) -> Any:
+    """Return the kernel ``(target, operands, pe, index, old)`` of a routine that returns the old value."""
 
     def run_0(item: kapi.Item, target, operands, pe, index, old):  # type: ignore[no-untyped-def]
         old[0] = routine(target, pe, index)
@@ -34,14 +31,14 @@ def _kernel(name: str, n_operands: int) -> Any:
     return dpex.kernel((run_0, run_1, run_2)[n_operands])
 
 
-def atomic_by_kernel(atomic: Atomic, target: Any, pe: int, index: int, operands: list[Any]) -> Any:
-    """Run an atomic operation in a kernel and return the old value; blocking."""
+def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: int, operands: list[Any]) -> Any:
+    """Run an atomic routine that returns the old value in a kernel and return that value; blocking."""
     queue = target.sycl_queue
     given = dpnp.zeros(max(len(operands), 1), dtype=target.dtype, sycl_queue=queue)
-    for place, operand in enumerate(operands):
-        given[place] = operand[0]
+    for position, operand in enumerate(operands):
+        given[position] = operand[0]
     old = dpnp.empty(1, dtype=target.dtype, sycl_queue=queue)
-    kernel = _kernel(atomic.fetching, len(atomic.operands))
+    kernel = _kernel(routine, len(operands))
     with job.current().heap.naming_loss():
         dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
         return old.asnumpy()[0].item()

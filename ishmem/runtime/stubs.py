@@ -1,19 +1,57 @@
-"""Host names of routines that only kernels call."""
+"""Forms of a routine that are derived from it: the same parameters and some more, and a docstring that refers to it.
+
+``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m ishmem.cli.signatures``
+writes that part of it.
+"""
 
 from __future__ import annotations
 
-import functools
+import inspect
 from typing import Any, Callable, TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
+Routine = TypeVar("Routine", bound=Callable[..., Any])
+_IN_KERNELS = {"Team | int": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
 
 
-def kernel_only(function: F) -> F:
-    """Make a function that raises on the host and says that only kernels may call it."""
+def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[..., R]:
+    """Return ``<routine>_work_group``, which kernels call; on the host it raises ``TypeError``.
 
-    @functools.wraps(function)
-    def refuse(*_arguments: Any, **_keywords: Any) -> Any:
-        raise TypeError(f"ishmem.{function.__name__} is called inside numba_dpex kernels only")
+    ``source`` names where the routine comes from, by default the Intel SHMEM routine of that name.
+    """
+    name = f"{routine.__name__}_work_group"
 
+    def refuse(*_arguments: Any, **_keywords: Any) -> R:
+        raise TypeError(f"ishmem.{name} is called inside numba_dpex kernels only")
+
+    signature = inspect.signature(routine)
+    given = [_in_kernels(each) for each in signature.parameters.values() if each.name != "timeout"]
+    group = inspect.Parameter("group", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
+    position = sum(each.default is inspect.Parameter.empty for each in given)
+    refuse.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*given[:position], group, *given[position:]]
+    )
     refuse.kernel_only = True  # type: ignore[attr-defined]
-    return refuse  # type: ignore[return-value]
+    returned = "" if signature.return_annotation == "None" else " and get the same result"
+    text = (
+        f"``{routine.__name__}`` by all work-items of a work-group together; in kernels only.\n\n"
+        f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier."
+    )
+    return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
+
+
+def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as kernels are given it: teams are handles, data and lists are arrays."""
+    annotation = _IN_KERNELS.get(parameter.annotation, parameter.annotation)
+    if parameter.name in ("dest", "source"):
+        annotation = "ndarray"
+    default = 0 if parameter.name == "team" and parameter.default is not inspect.Parameter.empty else parameter.default
+    return parameter.replace(annotation=annotation, default=default)
+
+
+def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
+    """Give a form its name, the module that defines it, and its docstring."""
+    form.__name__ = form.__qualname__ = name
+    form.__module__ = module
+    form.__doc__ = f"{text}\n\nSource: {source}.\n"
+    return form

@@ -1,0 +1,43 @@
+"""``__all__``, ``ishmem/__init__.pyi`` and the package agree, also on routines that are derived from others."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import pytest
+
+import ishmem
+from ishmem.cli import signatures
+
+DERIVED = [routine for routines in signatures.derived().values() for routine in routines]
+
+
+def test_the_stub_file_is_up_to_date() -> None:
+    assert signatures.PAGE.read_text() == signatures.render(), "run python -m ishmem.cli.signatures"
+
+
+def test_every_public_name_exists() -> None:
+    assert not [name for name in ishmem.__all__ if not hasattr(ishmem, name)]
+
+
+def test_every_public_name_of_a_chapter_is_in_the_package() -> None:
+    chapters = {function.__module__ for name in ishmem.__all__ if inspect.isfunction(function := getattr(ishmem, name))}
+    assert len(chapters) > 10
+    listed = [(each, name) for each in chapters for name in getattr(importlib.import_module(each), "__all__", ())]
+    assert not [pair for pair in listed if pair[1] not in ishmem.__all__]
+
+
+@pytest.mark.parametrize("routine", DERIVED, ids=lambda routine: routine.__name__)
+def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
+    assert getattr(importlib.import_module(routine.__module__), routine.__name__) is routine
+    base = getattr(ishmem, routine.__name__.replace("_work_group", "").replace("_on_queue", ""))
+    expected = set(inspect.signature(base).parameters) - {"timeout"}
+    added = {"group"} if hasattr(routine, "kernel_only") else {"sycl_queue", "depends"}
+    assert set(inspect.signature(routine).parameters) - added == expected - added
+    assert "Source:" in routine.__doc__
+
+
+def test_a_work_group_form_is_refused_on_the_host() -> None:
+    with pytest.raises(TypeError, match="put_work_group is called inside numba_dpex kernels only"):
+        ishmem.put_work_group(None, None, 0, None)
