@@ -6,7 +6,7 @@
     def test_put(pes):
         pes.run(check_put, "f4")
 
-A test that wants other numbers of PEs says so: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
+A test that needs other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import trials
 
-# The same examples in every run, however long one takes on a machine that does more.
+# The same examples in every run, and no deadline for one on a busy machine.
 settings.register_profile("ishmem", deadline=None, derandomize=True)
 settings.load_profile("ishmem")
 
-# Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
+# The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
-# Vectorising is most of a kernel's compilation, and here each runs once. Examples run with it, as users run them.
+# Vectorisation takes most of the compile time, and test kernels run once. The examples are tested with it.
 VECTORISE = "ISHMEM_SIM_VECTORISE"
 os.environ.setdefault(VECTORISE, "0")
 
