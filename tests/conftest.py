@@ -6,7 +6,7 @@
     def test_put(pes):
         pes.run(check_put, "f4")
 
-A test that wants other numbers of PEs says so: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
+A test that needs other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pes import Pool
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
-import frame
+import trials
 
-# The same examples in every run, however long one takes on a machine that does more.
+# The same examples in every run, and no deadline for one on a busy machine.
 settings.register_profile("ishmem", deadline=None, derandomize=True)
 settings.load_profile("ishmem")
 
-# Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
+# The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
 ALL = (1, 2, 3, 4)
@@ -73,9 +73,9 @@ def pes(request: pytest.FixtureRequest, _pools: dict[int, Pool]) -> Pool:
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[frame.Trial]:
-    """Where jobs run that must leave nothing behind: processes, sockets, files, descriptors."""
-    with frame.trial() as found:
-        monkeypatch.setenv(frame.MARK, found.mark)
+def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
+    """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""
+    with trials.new_trial() as found:
+        monkeypatch.setenv(trials.MARK, found.mark)
         yield found
         assert not found.left(), found.left()

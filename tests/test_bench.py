@@ -19,9 +19,9 @@ import pytest
 from click.testing import CliRunner, Result
 from pes import Pool, run_command
 
-from ishmem.benchmarks import APART, compare, figures, frame, plot, results, runner, show
+from ishmem.benchmarks import compare, figures, plot, results, runner, show, suite
+from ishmem.benchmarks.cases import SIDES, Wrong
 from ishmem.benchmarks.command import command, parse_sizes
-from ishmem.benchmarks.frame import Wrong
 from ishmem.benchmarks.group import missing
 from ishmem.benchmarks.runner import MACHINE, Options, Row
 from ishmem.benchmarks.worker import Worker
@@ -32,13 +32,13 @@ BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]
 NOTHING_TO_CHECK = {"barrier_all", "fence", "quiet"}
 
-CASES = frame.load()
+CASES = suite.load()
 
 
 def points(n: int, *sides: str, ops: tuple[str, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
-    """Each case at its smallest size, and at one that is not, with all values of the other axes."""
+    """Each case at its two smallest sizes, with all values of the other axes."""
     found = []
-    for one in frame.select(ops, sides):
+    for one in suite.select(ops, sides):
         sizes = one.axes.get("size") or (8, 4096)
         assert isinstance(sizes, tuple)
         for point in one.points(n, (8, 4096), {}):
@@ -70,7 +70,7 @@ def run_plan(worker: Worker, which: str, times: int) -> None:
 
 
 def check_cases(cases: list[tuple[str, dict[str, Any]]], limits: bool) -> None:
-    frame.load()
+    suite.load()
     worker = Worker(Ishmem(joined=True))
     for key, point in cases:
         told = worker.prepare(key, point)
@@ -86,8 +86,8 @@ def check_cases(cases: list[tuple[str, dict[str, Any]]], limits: bool) -> None:
 
 
 def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
-    """Let the operation do nothing; say for each case whether this PE's check notices."""
-    frame.load()
+    """Make the operations do nothing; return for each case whether this PE's check notices."""
+    suite.load()
     worker, noticed = Worker(Ishmem(joined=True)), []
     for key, point in cases:
         worker.prepare(key, point)
@@ -104,7 +104,7 @@ def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
     return noticed
 
 
-@pytest.mark.pes(1, 3)  # 2: `measured`
+@pytest.mark.pes(1, 3)  # `measured` runs them on 2
 def test_every_case_of_the_host_runs(pes: Pool) -> None:
     cases = [each for each in points(pes.n, "host", "queue") if pes.n > 1 or "ping_pong" not in each[0]]
     pes.run(check_cases, cases, True)
@@ -125,7 +125,7 @@ def test_every_check_fails_when_nothing_was_done(pes: Pool) -> None:
 
 @pytest.mark.pes(2, 3)
 def test_every_collective_runs(pes: Pool) -> None:
-    pes.run(check_cases, points(pes.n, "host", "queue", ops=APART), False)
+    pes.run(check_cases, points(pes.n, "host", "queue", ops=suite.ON_REQUEST), False)
 
 
 @pytest.mark.pes(2)
@@ -136,22 +136,22 @@ def test_collectives_in_kernels_run(pes: Pool) -> None:
 
 @pytest.mark.pes(2)
 def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
-    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0 as before.
+    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
     unseen = (("sync_all/host", {}), ("and_reduce/host", {"size": 8}))
-    cases = [each for each in points(2, "host", ops=APART) if each not in unseen]
+    cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]
     noticed = pes.run(check_faults, cases)
     assert [each for each, *flags in zip(cases, *noticed) if not any(flags)] == []
 
 
 def test_collectives_are_measured_when_they_are_named() -> None:
-    named = {one.name for one in frame.select(APART, ("host",))}
+    named = {one.name for one in suite.select(suite.ON_REQUEST, ("host",))}
     assert named == {*COLLECTIVES, "sync_all"}
-    assert named.isdisjoint(one.name for one in frame.select((), ()))
-    assert {one.name for one in frame.select(("collectives", "put"), ("host",))} == {*named, "put"}
+    assert named.isdisjoint(one.name for one in suite.select((), ()))
+    assert {one.name for one in suite.select(("collectives", "put"), ("host",))} == {*named, "put"}
 
 
 def test_what_is_measured() -> None:
-    measured = {side: {one.name for one in frame.select((), (side,))} for side in frame.SIDES}
+    measured = {side: {one.name for one in suite.select((), (side,))} for side in SIDES}
     assert measured["host"] >= {"put", "get", "p", "g", "put_nbi", "get_nbi", "iput", "iget", "put_signal", "pairs"}
     assert measured["host"] >= {"atomic_fetch_add", "atomic_compare_swap", "ping_pong", "signal_ping_pong"}
     assert measured["host"] >= NOTHING_TO_CHECK
@@ -161,7 +161,7 @@ def test_what_is_measured() -> None:
     assert measured["program"] == {"start"}
 
 
-# --- the frame
+# --- the runner
 
 
 class FakeGroup:
@@ -217,7 +217,7 @@ def test_sizes(text: str, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "8:", "64:8", "8:64:1", "8:64:2:2", "0", "-8"])
 def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match="is no size; allowed are sizes such as 8"):
+    with pytest.raises(ValueError, match="is not a size; allowed are sizes such as 8"):
         parse_sizes(text)
 
 
@@ -238,7 +238,7 @@ def called(*words: str) -> Result:
         (["--op", "putt"], "no such operation: putt; did you mean put?"),
         (["--side", "gpu"], "no such side: gpu; Allowed are host, queue"),
         (["--op", "fence", "--side", "group"], "no case of fence on the side group"),
-        (["--size", "many"], "'many' is no size; allowed are sizes such as"),
+        (["--size", "many"], "'many' is not a size; allowed are sizes such as"),
         (["--pes", "0"], "allowed are numbers of PEs, at least 1"),
         (["--axis", "direction"], "allowed is a name with values"),
         (["--axis", "way=one"], "no such axis: way; allowed here are direction"),
@@ -247,7 +247,7 @@ def called(*words: str) -> Result:
         (["--batches", "1"], "not in the range"),
         (["--cases", "/nowhere.py"], "does not exist"),
         (["plot", "/nowhere.json"], "does not exist"),
-        (["plot", __file__], "holds no results of ishmem bench"),
+        (["plot", __file__], "does not hold results of ishmem bench"),
     ],
 )
 def test_bad_options(words: list[str], said: str) -> None:
@@ -278,7 +278,7 @@ def test_results_of_a_run(measured: tuple[Path, str]) -> None:
     assert {"date", "cpu", "cores", "device", "commit", "versions", "settings"} <= set(head["environment"])
     assert {row.status for row in rows} <= {"ok", "skipped"}
     own = [row for row in rows if row.contender == "ishmem"]
-    assert len(own) == sum(len(list(one.points(2, (8, 4096), {}))) for one in frame.select((), ("host",)))
+    assert len(own) == sum(len(list(one.points(2, (8, 4096), {}))) for one in suite.select((), ("host",)))
     assert all(row.seconds["q1"] <= row.seconds["median"] <= row.seconds["q3"] for row in own)
     for peer in ("mpi4py", "shmem4py"):
         reason = missing(peer)
@@ -303,7 +303,7 @@ def test_json_round_trip(measured: tuple[Path, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99, "rows": []}', '{"format": 1, "rows": [{}]}'])
 def test_files_that_hold_no_results(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(ValueError, match="holds no results of ishmem bench"):
+    with pytest.raises(ValueError, match="does not hold results of ishmem bench"):
         results.read(tmp_path / "x.json")
 
 

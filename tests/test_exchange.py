@@ -1,4 +1,4 @@
-"""The connections among PEs: real processes, deaths, strangers, damaged messages."""
+"""The connections among PEs: real processes, deaths, foreign processes, damaged messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _child(out, target, job, pe, n_pes, args):
 
 
 class Job:
-    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports what it returned."""
+    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports the result."""
 
     def __init__(self, target, name, n_pes, *args, absent=()):
         self.ends, self.processes = {}, {}
@@ -353,7 +353,7 @@ def test_leave_does_not_wait_for_the_dead(job):
 
 
 class Launcher:
-    """Knows that PE 2 was the first to end, once it has."""
+    """Reports PE 2 as the first that ended, once it has ended."""
 
     ended = False
 
@@ -420,7 +420,7 @@ def strangers(job):
     """Yield what strangers send as first message, with file descriptors, and a word of the refusal."""
     good = wire.hello(job, 1, 3)
     yield b"x", [], "shorter"
-    yield b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n\r\n", [], "not of ishmem"
+    yield b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n\r\n", [], "not an ishmem message"
     yield good.pack()[:-1], [], "payload"
     yield good.pack() + b"x", [], "payload"
     yield good.pack()[:4] + b"\x63\x00" + good.pack()[6:], [], "version 99"

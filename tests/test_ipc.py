@@ -1,4 +1,4 @@
-"""Memory of one process in another: export, import, both copies, the host's view, no leaks."""
+"""Memory of one process in another: export, import, copies both ways, the host's mapping, no leaks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def exchange_heaps(job, pe, rounds, size):
 def check_peer(heap, pe, turn, part, links, size):
     payload, fds = part
     theirs = handles.Export.unpack(payload)
-    view = handles.map_host(fds, size, theirs.place)
+    view = handles.map_host(fds, size, theirs.fd_offset)
     mapping = handles.open_export(heap.context, heap.device, theirs, fds)
     handles.make_resident(heap.context, heap.device, mapping.pointer, size)
     expected = b"heap of PE %d" % (1 - pe)
@@ -164,7 +164,7 @@ assert a.asnumpy()[299_990:].tolist()[:n] == [pe + 1.0 for pe in range(n)]
 assert a.asnumpy().sum() == 1001 * n * (n + 1) / 2
 ishmem.free(a)
 ishmem.finalize()
-print(export.offset > 0, export.place - export.offset, len(export.handles))
+print(export.offset > 0, export.fd_offset - export.offset, len(export.handles))
 """
 
 
@@ -241,7 +241,7 @@ def test_a_foreign_descriptor_is_an_error_and_is_closed(heap, foreign):
     export = heap.export()
     # the handle's own descriptor number is no help either: it names nothing here
     unknown = b"\xff\xff\xff\x7f" + export.handles[0][4:]
-    export = handles.Export(export.offset, export.size, export.place, (unknown,))
+    export = handles.Export(export.offset, export.size, export.fd_offset, (unknown,))
     fd = foreign()
     with pytest.raises(LevelZeroError, match="zeMemOpenIpcHandle"):
         handles.open_export(heap.context, heap.device, export, [fd])
@@ -298,7 +298,7 @@ def test_map_host(size, offset):
 
 @pytest.mark.parametrize(("size", "offset"), [(20480, 0), (100, 8190), (4100, 4097), (8192, 12288), (1, 20479)])
 def test_map_host_of_several_parts(size, offset):
-    """The parts follow one another: 8192, 8192 and 4096 bytes here."""
+    """The parts are mapped contiguously: 8192, 8192 and 4096 bytes here."""
     fds, content = [memfd(8192), memfd(8192), memfd(4096)], os.urandom(20480)
     for fd, start in zip(fds, (0, 8192, 16384)):
         os.pwrite(fd, content[start : start + os.fstat(fd).st_size], 0)

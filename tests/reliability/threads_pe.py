@@ -2,9 +2,9 @@
 
     ishmrun -n 2 tests/reliability/threads_pe.py 60 1     (seconds, seed)
 
-Thread t of a PE writes row t of its right neighbour and knows what is in it. The threads of one number do the same
-kinds of operations on all PEs, so that they can wait for each other; where and how many bytes is each thread's own
-matter. What all threads count together is compared at the end of each round, when they have stopped.
+Thread t of a PE writes row t of its right neighbour and knows its contents. Threads of the same number run the same
+kinds of operations on all PEs, so that they can wait for each other; each thread draws offsets and sizes by itself.
+Counters that all threads add to are compared at the end of each round, when the threads have stopped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Arrays:
 
 
 class Worker:
-    """One thread's operations, and what it knows of the things that only it writes."""
+    """One thread's operations, and the expected contents of what only it writes."""
 
     def __init__(self, shared: Arrays, number: int, seed: int) -> None:
         self.shared, self.number = shared, number
@@ -58,7 +58,7 @@ class Worker:
         self.done: Counter[str] = Counter()
 
     def run(self) -> None:
-        """Do the operations of a round; the job ends when one of them is wrong."""
+        """Run the operations of a round; a wrong result ends the job."""
         try:
             for _ in range(TURNS):
                 operation = self.common.choice(self.OPERATIONS)
@@ -82,10 +82,10 @@ class Worker:
 
     def element(self) -> None:
         """Put one element and get it."""
-        place, value = int(self.own.integers(LENGTH)), int(self.own.integers(-(2**62), 2**62))
-        ishmem.p(self._row(), value, self.shared.right, place)
-        self.row[place] = value
-        require(ishmem.g(self._row(), self.shared.right, place), value, "p, g")
+        index, value = int(self.own.integers(LENGTH)), int(self.own.integers(-(2**62), 2**62))
+        ishmem.p(self._row(), value, self.shared.right, index)
+        self.row[index] = value
+        require(ishmem.g(self._row(), self.shared.right, index), value, "p, g")
 
     def strided(self) -> None:
         """Put every second or third element of a piece."""
@@ -97,7 +97,7 @@ class Worker:
         self.row[start : start + count * step : step] = values
 
     def atomic(self) -> None:
-        """Change a word on the heap that is this thread's, by each atomic operation."""
+        """Change a word of this thread on the heap by each atomic operation."""
         self.word = self._change(self.shared.words, self.word)
 
     def atomic_static(self) -> None:
@@ -106,9 +106,9 @@ class Worker:
 
     def count(self) -> None:
         """Add to counters that all threads of all PEs add to, and draw a ticket."""
-        pe, place, more = (int(self.own.integers(most)) for most in (self.shared.n, COUNTERS, 100))
-        ishmem.atomic_add(self.shared.counters, more, pe, place)
-        self.sent[pe, place] += more
+        pe, index, more = (int(self.own.integers(most)) for most in (self.shared.n, COUNTERS, 100))
+        ishmem.atomic_add(self.shared.counters, more, pe, index)
+        self.sent[pe, index] += more
         ticket = ishmem.atomic_fetch_inc(self.shared.tickets, 0)
         self.drawn += 1
         if ticket <= self.last:
@@ -124,7 +124,7 @@ class Worker:
         ishmem.signal_wait_until(signals, ishmem.CMP_GE, self.signal, self.number, timeout=PATIENCE)
 
     def meet(self) -> None:
-        """Tell the right neighbour's thread, and wait for the left one's."""
+        """Signal the right neighbour's thread, and wait for the left one's."""
         self.meetings += 1
         ishmem.p(self.shared.flags, self.meetings, self.shared.right, self.number)
         ishmem.wait_until(self.shared.flags, ishmem.CMP_GE, self.meetings, self.number, timeout=PATIENCE)
