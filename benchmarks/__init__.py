@@ -30,11 +30,6 @@ Each number of PEs runs as one job per library, all alive at the same time: ishm
 oshrun for shmem4py. The batches of the contenders take turns, so that ratios hold on a noisy machine.
 """
 
-from ishmem.benchmarks.frame import Case, Plan, Skip, Wrong, case, values
+from ishmem.benchmarks.cases import Case, Plan, Skip, Wrong, case, values
 
 __all__ = ["Case", "Plan", "Skip", "Wrong", "case", "values"]
-
-MODULES = ("copies", "elements", "waiting", "queues", "device", "programs", "collectives")
-"""The modules of this package that hold cases, in the order of the table."""
-APART = ("collectives",)
-"""Those of them that are measured only when they or their operations are named: there are many."""

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from ishmem.benchmarks.frame import Plan, case, values
+from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
 
 Array = np.ndarray[Any, Any]

@@ -119,11 +119,11 @@ def plan(options: Options) -> list[Any]:
     Raises:
         ValueError: Options that name what there is not, or that leave nothing to measure.
     """
-    from ishmem.benchmarks import frame
+    from ishmem.benchmarks import suite
     from ishmem.benchmarks.runner import points
 
-    frame.load(options.files)
-    cases = frame.select(options.ops, options.sides)
+    suite.load(options.files)
+    cases = suite.select(options.ops, options.sides)
     known = {name for one in cases for name in one.axes}
     for name in options.axes:
         if name not in known:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ishmem.benchmarks.frame import Plan, Skip, case, values
+from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
 
 DIRECTIONS = ("one", "both")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.copies import STRIDE, at_origin, at_target
-from ishmem.benchmarks.frame import Plan, case, values
 from ishmem.benchmarks.waiting import PLAYERS, TRIP, _trip_names, _two
 from ishmem.benchmarks.worlds import Ishmem
 

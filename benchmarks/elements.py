@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.copies import nothing
-from ishmem.benchmarks.frame import Plan, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
 
 CALL = "an empty Python call with the same arguments"

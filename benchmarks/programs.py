@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from ishmem.benchmarks.frame import Plan, case
+from ishmem.benchmarks.cases import Plan, case
 from ishmem.benchmarks.worlds import Local
 
 _INIT = "import ishmem; ishmem.init(); ishmem.barrier_all(); ishmem.finalize()"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ishmem.benchmarks.cases import Plan, case
 from ishmem.benchmarks.copies import DIRECTIONS, active, at_origin, at_target
-from ishmem.benchmarks.frame import Plan, case
 from ishmem.benchmarks.worlds import Ishmem
 
 COPY = "queue.memcpy between the same buffers"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Union
 
-from ishmem.benchmarks.frame import Case, Point
+from ishmem.benchmarks.cases import Case, Point
 from ishmem.benchmarks.group import Answer, Group, GroupError, LocalGroup, missing
 
 MACHINE = "machine"

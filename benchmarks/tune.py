@@ -66,6 +66,7 @@ def measure(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from ishmem.benchmarks import tune_cases
+    from ishmem.benchmarks.cases import CASES
     from ishmem.benchmarks.runner import Options, Runner, points
 
     known = (profile.PUT, *tune_cases.MEASURED)
@@ -73,8 +74,6 @@ def measure(
         raise ValueError(f"{unknown[0]!r} is not tuned; allowed are {', '.join(known)}")
     files = (str(Path(tune_cases.__file__)),)
     options = Options(sizes=sizes, pes=pes, batch=0.002, batches=7, files=files)
-    from ishmem.benchmarks.frame import CASES
-
     cases = [CASES[f"{tune_cases.PREFIX}{name}/host"] for name in routines or known]
     todo = points(cases, options)
     found: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))

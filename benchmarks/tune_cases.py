@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
-from ishmem.benchmarks.frame import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
 from ishmem.environment.profile import PUT, ROUTES

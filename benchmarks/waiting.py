@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.copies import nothing
-from ishmem.benchmarks.frame import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem, World
 
 TRIP = "a flag to the other core and back, in compiled code, one way"

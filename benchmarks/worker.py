@@ -12,8 +12,8 @@ import traceback
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from ishmem.benchmarks import frame
-from ishmem.benchmarks.frame import Plan, Point, Skip, Wrong
+from ishmem.benchmarks import suite
+from ishmem.benchmarks.cases import CASES, Plan, Point, Skip, Wrong
 from ishmem.benchmarks.worlds import WORLDS, World
 
 
@@ -27,7 +27,7 @@ class Worker:
 
     def prepare(self, key: str, point: Point) -> dict[str, Any]:
         """Run the body of a case; gives what the runner needs to know of the plan."""
-        self._plan = frame.CASES[key].bodies[self.world.library](self.world, **point)
+        self._plan = CASES[key].bodies[self.world.library](self.world, **point)
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
         plan = self._given()
@@ -95,7 +95,7 @@ def serve(connection: Connection, world: World) -> None:
 def main() -> None:
     """Run the worker."""
     library, address, *files = sys.argv[1:]
-    frame.load(tuple(files))
+    suite.load(tuple(files))
     world = WORLDS[library]()  # before it connects: joining is collective, and connections are accepted one by one
     with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
         serve(link, world)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ishmem.benchmarks.frame import Skip, Wrong, values
+from ishmem.benchmarks.cases import Skip, Wrong, values
 
 
 class World:

@@ -19,9 +19,9 @@ import pytest
 from click.testing import CliRunner, Result
 from pes import Pool, run_command
 
-from ishmem.benchmarks import APART, compare, figures, frame, plot, results, runner, show
+from ishmem.benchmarks import compare, figures, plot, results, runner, show, suite
+from ishmem.benchmarks.cases import SIDES, Wrong
 from ishmem.benchmarks.command import command, parse_sizes
-from ishmem.benchmarks.frame import Wrong
 from ishmem.benchmarks.group import missing
 from ishmem.benchmarks.runner import MACHINE, Options, Row
 from ishmem.benchmarks.worker import Worker
@@ -32,13 +32,13 @@ BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]
 NOTHING_TO_CHECK = {"barrier_all", "fence", "quiet"}
 
-CASES = frame.load()
+CASES = suite.load()
 
 
 def points(n: int, *sides: str, ops: tuple[str, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
     """Each case at its smallest size, and at one that is not, with all values of the other axes."""
     found = []
-    for one in frame.select(ops, sides):
+    for one in suite.select(ops, sides):
         sizes = one.axes.get("size") or (8, 4096)
         assert isinstance(sizes, tuple)
         for point in one.points(n, (8, 4096), {}):
@@ -70,7 +70,7 @@ def run_plan(worker: Worker, which: str, times: int) -> None:
 
 
 def check_cases(cases: list[tuple[str, dict[str, Any]]], limits: bool) -> None:
-    frame.load()
+    suite.load()
     worker = Worker(Ishmem(joined=True))
     for key, point in cases:
         told = worker.prepare(key, point)
@@ -87,7 +87,7 @@ def check_cases(cases: list[tuple[str, dict[str, Any]]], limits: bool) -> None:
 
 def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
     """Let the operation do nothing; say for each case whether this PE's check notices."""
-    frame.load()
+    suite.load()
     worker, noticed = Worker(Ishmem(joined=True)), []
     for key, point in cases:
         worker.prepare(key, point)
@@ -125,7 +125,7 @@ def test_every_check_fails_when_nothing_was_done(pes: Pool) -> None:
 
 @pytest.mark.pes(2, 3)
 def test_every_collective_runs(pes: Pool) -> None:
-    pes.run(check_cases, points(pes.n, "host", "queue", ops=APART), False)
+    pes.run(check_cases, points(pes.n, "host", "queue", ops=suite.ON_REQUEST), False)
 
 
 @pytest.mark.pes(2)
@@ -138,20 +138,20 @@ def test_collectives_in_kernels_run(pes: Pool) -> None:
 def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
     # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0 as before.
     unseen = (("sync_all/host", {}), ("and_reduce/host", {"size": 8}))
-    cases = [each for each in points(2, "host", ops=APART) if each not in unseen]
+    cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]
     noticed = pes.run(check_faults, cases)
     assert [each for each, *flags in zip(cases, *noticed) if not any(flags)] == []
 
 
 def test_collectives_are_measured_when_they_are_named() -> None:
-    named = {one.name for one in frame.select(APART, ("host",))}
+    named = {one.name for one in suite.select(suite.ON_REQUEST, ("host",))}
     assert named == {*COLLECTIVES, "sync_all"}
-    assert named.isdisjoint(one.name for one in frame.select((), ()))
-    assert {one.name for one in frame.select(("collectives", "put"), ("host",))} == {*named, "put"}
+    assert named.isdisjoint(one.name for one in suite.select((), ()))
+    assert {one.name for one in suite.select(("collectives", "put"), ("host",))} == {*named, "put"}
 
 
 def test_what_is_measured() -> None:
-    measured = {side: {one.name for one in frame.select((), (side,))} for side in frame.SIDES}
+    measured = {side: {one.name for one in suite.select((), (side,))} for side in SIDES}
     assert measured["host"] >= {"put", "get", "p", "g", "put_nbi", "get_nbi", "iput", "iget", "put_signal", "pairs"}
     assert measured["host"] >= {"atomic_fetch_add", "atomic_compare_swap", "ping_pong", "signal_ping_pong"}
     assert measured["host"] >= NOTHING_TO_CHECK
@@ -161,7 +161,7 @@ def test_what_is_measured() -> None:
     assert measured["program"] == {"start"}
 
 
-# --- the frame
+# --- the runner
 
 
 class FakeGroup:
@@ -278,7 +278,7 @@ def test_results_of_a_run(measured: tuple[Path, str]) -> None:
     assert {"date", "cpu", "cores", "device", "commit", "versions", "settings"} <= set(head["environment"])
     assert {row.status for row in rows} <= {"ok", "skipped"}
     own = [row for row in rows if row.contender == "ishmem"]
-    assert len(own) == sum(len(list(one.points(2, (8, 4096), {}))) for one in frame.select((), ("host",)))
+    assert len(own) == sum(len(list(one.points(2, (8, 4096), {}))) for one in suite.select((), ("host",)))
     assert all(row.seconds["q1"] <= row.seconds["median"] <= row.seconds["q3"] for row in own)
     for peer in ("mpi4py", "shmem4py"):
         reason = missing(peer)

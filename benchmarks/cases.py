@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import importlib.util
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -142,48 +139,6 @@ def case(
         return new
 
     return register
-
-
-def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
-    """Import the modules that hold cases, and files of the user's; return all cases."""
-    from ishmem.benchmarks import MODULES
-
-    for module in MODULES:
-        importlib.import_module(f"ishmem.benchmarks.{module}")
-    for file in files:
-        spec = importlib.util.spec_from_file_location("cases_of_the_user", file)
-        if spec is None or spec.loader is None:
-            raise ValueError(f"{file} is no Python file")
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    return CASES
-
-
-def select(names: tuple[str, ...], sides: tuple[str, ...]) -> list[Case]:
-    """Return the cases of these operations and sides; empty: all, but those of the modules in ``APART``.
-
-    The name of such a module stands for all its operations.
-
-    Raises:
-        ValueError: An operation or side that there is not, or no case left.
-    """
-    from ishmem.benchmarks import APART
-
-    known = [*dict.fromkeys(one.name for one in CASES.values()), *APART]
-    for wanted, allowed, what in ((names, known, "operation"), (sides, list(SIDES), "side")):
-        for word in wanted:
-            if word not in allowed:
-                close = difflib.get_close_matches(word, allowed, n=1)
-                hint = f"did you mean {close[0]}? " if close else ""
-                raise ValueError(f"no such {what}: {word}; {hint}Allowed are {', '.join(allowed)}")
-    found = [
-        one
-        for one in CASES.values()
-        if (not sides or one.side in sides)
-        and (one.name in names or one.module in names or not (names or one.module in APART))
-    ]
-    if not found:
-        raise ValueError(f"no case of {', '.join(names)} on the side {', '.join(sides)}")
-    return found
 
 
 def values(nbytes: int, seed: int) -> np.ndarray[Any, Any]:
