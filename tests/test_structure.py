@@ -1,0 +1,194 @@
+"""The package's structure: the public names agree everywhere, and imports among the packages go one way."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ishmem
+
+ROOT = Path(__file__).parents[1]
+STUB = ROOT / "ishmem" / "__init__.pyi"
+FOLDERS = {"ishmem": "ishmem", "kernels": "ishmem.kernels", "ipc": "ishmem.ipc", "benchmarks": "ishmem.benchmarks"}
+"""The folders of the checkout, and the packages that they are installed as."""
+
+SUB_PACKAGES = ("common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "benchmarks")
+CHAPTERS = "chapters"
+"""Stands for the modules directly in ``ishmem``, which hold the public routines."""
+MAY_IMPORT = {
+    "common": set(),
+    "ipc": {"common"},
+    "environment": {"common"},
+    "runtime": {"common", "ipc", "environment"},
+    "collective": {"common", "ipc", "environment", "runtime"},
+    CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
+    "kernels": {"common", "ipc", "environment", "runtime", CHAPTERS},
+    "launch": {"common", "environment"},
+    "cli": {*SUB_PACKAGES, CHAPTERS},
+    "benchmarks": {*SUB_PACKAGES, CHAPTERS},
+}
+ALSO_ALLOWED = {
+    ("ishmem.launch.run", "ishmem.runtime.status_board"),
+    ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
+    # Device functions are registered when a program imports numba_dpex, not before.
+    ("ishmem.runtime.kernel_loading", "ishmem.kernels.binding"),
+    ("ishmem.runtime.kernel_loading", "ishmem.kernels.cache"),
+}
+"""Imports of one module by another that `MAY_IMPORT` excludes."""
+TO_REMOVE = {
+    ("ishmem.collective.engine", "ishmem.collective.fallback"),
+    ("ishmem.collective.fallback", "ishmem.teams"),
+    ("ishmem.common.violations", "ishmem.kernels.runtime_checks"),
+    ("ishmem.common.violations", "ishmem.runtime.job"),
+    ("ishmem.environment.settings", "ishmem.collective.algorithms"),
+    ("ishmem.runtime.heap", "ishmem.collective.algorithms"),
+    ("ishmem.runtime.heap", "ishmem.collective.profile"),
+    ("ishmem.runtime.host_atomics", "ishmem.amo"),
+    ("ishmem.runtime.job", "ishmem.active_sets"),
+    ("ishmem.runtime.job", "ishmem.statics"),
+    ("ishmem.runtime.long_waits", "ishmem.runtime.job"),
+    ("ishmem.runtime.mixed_calls", "ishmem.runtime.job"),
+    ("ishmem.runtime.proxy", "ishmem.runtime.heap"),
+    ("ishmem.runtime.queue_workers", "ishmem.runtime.job"),
+    ("ishmem.teams", "ishmem.contexts"),
+}
+"""Imports against the order or in a circle that are still there. Only ever remove entries."""
+
+
+def exported() -> dict[str, str]:
+    """Return the public names in the stub, each with the module that the stub imports it from."""
+    found = {}
+    for node in ast.parse(STUB.read_text()).body:
+        assert isinstance(node, ast.ImportFrom), "the stub holds imports only"
+        assert node.level == 1
+        for alias in node.names:
+            assert alias.asname == alias.name, f"{alias.name}: write `{alias.name} as {alias.name}`"
+            found[alias.name] = f"ishmem.{node.module}"
+    return found
+
+
+def module_paths() -> dict[str, Path]:
+    """Return the files of all modules, by name."""
+    found = {}
+    for folder, package in FOLDERS.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            parts = path.relative_to(ROOT / folder).with_suffix("").parts
+            found[".".join([package, *(part for part in parts if part != "__init__")])] = path
+    return found
+
+
+MODULES = module_paths()
+
+
+def imported(name: str) -> set[str]:
+    """Return the modules of ishmem that a module imports, in functions and under TYPE_CHECKING as well."""
+    package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found |= {resolved(base, alias.name) for alias in node.names}
+    # ``import ishmem`` and ``from ishmem import _core`` import no further module by themselves.
+    return (found & set(MODULES)) - {name, "ishmem"}
+
+
+def resolved(base: str, name: str) -> str:
+    """Return the module that ``from base import name`` refers to; public names are those of their chapter."""
+    if f"{base}.{name}" in MODULES:
+        return f"{base}.{name}"
+    return exported().get(name, base) if base == "ishmem" else base
+
+
+def package_of(module: str) -> str:
+    """Return the sub-package of a module, or `CHAPTERS`."""
+    if module == "ishmem.__main__":
+        return "cli"
+    part = module.split(".")[1] if "." in module else ""
+    return part if part in SUB_PACKAGES else CHAPTERS
+
+
+IMPORTS = {name: imported(name) for name in MODULES}
+
+
+def against_the_order() -> set[tuple[str, str]]:
+    """Return the imports that go against the order of the packages."""
+    return {
+        (name, other)
+        for name, others in IMPORTS.items()
+        for other in others
+        if package_of(other) not in {package_of(name), *MAY_IMPORT[package_of(name)]}
+    }
+
+
+def circles(graph: dict[str, set[str]]) -> Iterator[set[str]]:
+    """Yield the sets of modules that import one another, directly or through others."""
+    reached = {name: _reachable(graph, name) for name in graph}
+    seen: set[str] = set()
+    for name in graph:
+        circle = {other for other in reached[name] if name in reached[other]}
+        if circle and name not in seen:
+            seen |= circle
+            yield circle
+
+
+def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    queue = list(graph[start])
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found.add(name)
+            queue += graph[name]
+    return found
+
+
+def test_every_name_of_the_stub_exists_where_the_stub_says() -> None:
+    for name, module in exported().items():
+        found = importlib.import_module(module)
+        assert hasattr(found, name), f"{module} has no {name}"
+        assert name in getattr(found, "__all__", [name]), f"{name} is not in {module}.__all__"
+        assert getattr(ishmem, name) is getattr(found, name)
+
+
+def test_the_package_exports_the_names_of_the_stub() -> None:
+    assert sorted(ishmem.__all__) == sorted(exported())
+    assert set(exported()) <= set(dir(ishmem))
+
+
+@pytest.mark.parametrize("module", sorted(set(exported().values())))
+def test_every_public_name_of_a_chapter_is_in_the_stub(module: str) -> None:
+    public = getattr(importlib.import_module(module), "__all__", [])
+    assert set(public) <= set(exported())
+
+
+def test_every_package_has_a_place_in_the_order() -> None:
+    folders = {path.parent.name for path in (ROOT / "ishmem").glob("*/__init__.py")}
+    assert {*folders, "kernels", "ipc", "benchmarks"} == set(SUB_PACKAGES)
+    assert set(MAY_IMPORT) == {*SUB_PACKAGES, CHAPTERS}
+
+
+def test_imports_follow_the_order_of_the_packages() -> None:
+    assert sorted(against_the_order() - ALSO_ALLOWED - TO_REMOVE) == []
+
+
+def test_no_modules_import_one_another() -> None:
+    graph = {name: {other for other in others if (name, other) not in TO_REMOVE} for name, others in IMPORTS.items()}
+    assert [sorted(circle) for circle in circles(graph)] == []
+
+
+def test_exceptions_are_still_needed() -> None:
+    in_circles = {(name, other) for circle in circles(IMPORTS) for name in circle for other in IMPORTS[name] & circle}
+    assert sorted(TO_REMOVE - against_the_order() - in_circles) == [], "remove these from TO_REMOVE"
+    assert sorted(ALSO_ALLOWED - against_the_order()) == [], "remove these from ALSO_ALLOWED"
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}}
+    assert list(circles(graph)) == [{"b", "c"}, {"d"}]
