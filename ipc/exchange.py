@@ -1,8 +1,8 @@
 """The connections among the PEs of a job on one node.
 
-PE 0 is the hub: every other PE has one connection, to it, so their number grows linearly. The hub
-passes on every part of a collective, every loss and every leave in one order, and alone decides
-whether a collective completed before it failed: all PEs see the same outcome, unless the hub dies.
+PE 0 is the hub: every other PE has a single connection, to the hub, so the number of connections grows
+linearly. The hub forwards every part of a collective, every loss and every leave in one total order, and it
+alone decides whether a collective completed or failed: all PEs see the same outcome, unless the hub dies.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from .wire import Kind, Message, MessageError
 
 log = logging.getLogger("ishmem")
 
-_VERDICT_TIMEOUT = 5.0  # how long a PE waits for the hub to say how a timed-out collective ended
+_VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
 _RETRY = 0.01
-_AHEAD = 1 << 12  # collectives that a PE may have given up before another one comes to them
+_AHEAD = 1 << 12  # how many collectives one PE may be ahead of another: it may have timed out in each
 _LARGEST_STATUS = 255
-_STRANGERS = 64  # connections that have not said who they are
+_STRANGERS = 64  # connections that have not sent a HELLO yet
 
-_LOOK = 0.1  # how often a PE that waits for others looks whether they live, and says that it waits
-_FATE_PATIENCE = 1.0  # how long it may take until the launcher has seen the end of a process
+_LOOK = 0.1  # seconds between two checks, while waiting, whether the other PEs are alive
+_FATE_PATIENCE = 1.0  # seconds the launcher may take to notice the end of a process
 
 Part = tuple[bytes, list[int]]
 Outcome = Union[IshmemError, None]
 
 
 class Fates(Protocol):
-    """Who knows how processes end."""
+    """Knows how the processes of the PEs have ended: the status board of ishmrun."""
 
     def fate(self, pe: int, patience: float) -> str | None:
-        """Say how a PE's process has ended, or None; there are so many seconds to find out."""
+        """Return how a PE's process has ended, None while it runs; wait up to ``patience`` seconds for the answer."""
 
     def first_lost(self) -> int | None:
-        """Return the PE that ended the job by its end, or before it came, if any."""
+        """Return the PE whose end has ended the job, if any; it may have ended before it connected."""
 
 
 class _Round:
-    """One collective: the parts that arrived, or the error that it ends with."""
+    """One collective: the parts that have arrived, or the error that it ends with."""
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
@@ -72,15 +72,15 @@ class Links:
         pe: Number of this PE.
         n_pes: Number of PEs.
         lost: The PEs lost so far, and how.
-        left: The PEs that have left politely.
-        on_lost: Called with PE and how, from the reader thread, when a PE's connection ends
-            without ``leave``.
+        left: The PEs that have left with ``leave``.
+        on_lost: Called with the PE and how it was lost, from the reader thread, when a PE's connection
+            ends without ``leave``.
         on_left: Called with the PE, from the reader thread, when another PE has left.
         on_exit: Called with the status, from the reader thread, when another PE ends the job.
     """
 
     def __init__(self, job: str, pe: int, n_pes: int) -> None:
-        """Prepare; use ``Links.connect``."""
+        """Set up without connecting; use ``Links.connect``."""
         self.pe = pe
         self.n_pes = n_pes
         self.lost: dict[int, str] = {}
@@ -94,7 +94,7 @@ class Links:
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
-        self._finished = 0  # rounds below this are over here: what still arrives for them is dropped
+        self._finished = 0  # rounds below this have ended on this PE; parts that arrive for them later are dropped
         self._rounds: dict[int, _Round] = {}
         self._latest: dict[int, int] = {}
         self._peers: dict[int, socket.socket] = {}
@@ -119,17 +119,17 @@ class Links:
     ) -> Links:
         """Connect the PEs of a job; ``job`` is a name that only its PEs know.
 
-        ``fates`` knows of processes that end before they connect, and how those ended that have.
+        ``fates`` reports processes that end before they connect, and how lost PEs have ended.
 
-        Collective; blocks until all PEs have come.
+        Collective; blocks until all PEs have connected.
 
         Raises:
             ValueError: ``pe`` or ``n_pes`` is out of range.
-            IshmemError: A PE did not come in time, or this one was refused.
-            PeerLost: A PE died meanwhile.
+            IshmemError: A PE did not connect in time, or this one was refused.
+            PeerLost: A PE died while the PEs were connecting.
         """
         if not 0 <= pe < n_pes <= wire.MAX_PES:
-            raise ValueError(f"PE {pe} of {n_pes}: PEs are numbered from 0, up to {wire.MAX_PES} of them")
+            raise ValueError(f"PE {pe} of {n_pes}: a job has 1 to {wire.MAX_PES} PEs, numbered from 0")
         links = cls(job, pe, n_pes)
         links.on_lost, links.on_left = on_lost, on_left
         links._fates_of = fates
@@ -146,10 +146,10 @@ class Links:
     def allgather(
         self, payload: bytes, fds: Sequence[int] = (), timeout: float | None = None, what: str = "allgather"
     ) -> list[tuple[bytes, list[int]]]:
-        """Give bytes and file descriptors to all PEs and return those of each, in the order of PEs.
+        """Send bytes and file descriptors to all PEs and return those of each PE, in the order of PEs.
 
         Collective; blocks until all PEs have called it. The caller owns every returned descriptor,
-        copies of its own included, and keeps those it passed. ``what`` names the call in errors.
+        duplicates of its own ones included, and still owns those it passed. ``what`` names the call in errors.
 
         Raises:
             ValueError: More than ``wire.MAX_PAYLOAD`` bytes or ``wire.MAX_FDS`` descriptors.
@@ -164,9 +164,9 @@ class Links:
         return self._gather(payload, fds, what, timeout, deadline)
 
     def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
-        """Leave the job politely.
+        """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost. ``look`` is called now and then, and may raise.
+        Collective; blocks until every other PE has left or is lost. ``look`` is called periodically and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -191,7 +191,7 @@ class Links:
     def close(self) -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
 
-        Without ``leave`` before, the other PEs take this one for lost.
+        Unless ``leave`` was called before, the other PEs count this one as lost.
         """
         with self._changed:
             if self._closed:
@@ -230,7 +230,7 @@ class Links:
 
     def _contribute(self, sequence: int, current: _Round, fds: Sequence[int]) -> None:
         self._forward(Message(Kind.PART, self.pe, sequence, current.own[0]), fds)
-        if self.pe == 0:  # elsewhere our part counts when the hub has acknowledged it
+        if self.pe == 0:  # on other PEs, the own part counts once the hub has acknowledged it
             current.parts[0] = current.own
             current.own = (b"", [])
 
@@ -254,7 +254,7 @@ class Links:
         return self._wait_for(done, timeout, None if self._sequence > 1 else self._look_for_absent)
 
     def _wait_for(self, done: Callable[[], bool], timeout: float | None, look: Callable[[], None] | None) -> bool:
-        """Wait for a change that makes ``done`` true; call ``look`` meanwhile."""
+        """Wait until ``done`` returns true, calling ``look`` periodically; return False on a timeout."""
         if look is None:
             return self._changed.wait_for(done, timeout)
         deadline = math.inf if timeout is None else time.monotonic() + timeout
@@ -268,7 +268,7 @@ class Links:
         return self._fates_of.fate(pe, patience) if self._fates_of else None
 
     def _look_for_absent(self) -> None:
-        """Count PEs as lost whose processes have ended before they connected."""
+        """On the hub, count PEs as lost whose processes ended before they connected."""
         if self.pe == 0:
             for pe in set(range(1, self.n_pes)) - set(self._peers) - set(self.lost) - self.left:
                 if how := self._fate(pe):
@@ -282,7 +282,7 @@ class Links:
         return current
 
     def _absence(self, pes: Iterable[int]) -> Outcome:
-        """Return the error for the first of ``pes``, if any: the first lost is the cause of the others."""
+        """Return the error for the first of ``pes``, if any: the first PE lost caused the loss of the others."""
         for pe in pes:
             return self._absence_of(pe)
         return None
@@ -296,23 +296,23 @@ class Links:
             raise StateError(f"PE {self.pe} has left the job or has closed its connections")
 
     def _awaited(self) -> set[int]:
-        """Return the PEs that have still to leave; none when nobody could tell us any more."""
+        """Return the PEs that have still to leave; none without a connection that could report it."""
         if self._closed or not self._peers:
             return set()
         return set(range(self.n_pes)) - self.left - set(self.lost)
 
-    # ---- what arrives; all of it runs in the reader thread
+    # ---- receiving, in the reader thread
 
     def _read(self) -> None:
         while not self._closed:
             for key, _ in self._selector.select():
                 call, connection = key.data
-                if not self._closed and connection.fileno() >= 0:  # not closed by one before it
+                if not self._closed and connection.fileno() >= 0:  # a call for an earlier event may have closed it
                     call(connection)
             self._tell()
 
     def _tell(self) -> None:
-        """Call the callbacks for what has happened, without holding the lock."""
+        """Call the user's callbacks for the events so far, without holding the lock."""
         with self._changed:
             news, self._news = self._news, []
         for call in news:
@@ -341,7 +341,7 @@ class Links:
                 self._changed.notify_all()
         except MessageError as error:
             wire.close_fds(fds)
-            self._end(pe, f"it sent a message out of place: {error}")
+            self._end(pe, f"it sent an invalid message: {error}")
 
     def _handle(self, sender: int, message: Message, fds: list[int]) -> None:
         if message.pe >= self.n_pes or (self.pe == 0 and message.pe != sender):
@@ -364,7 +364,7 @@ class Links:
         if sequence <= self._latest.get(pe, -1):
             raise MessageError(f"part {sequence} of PE {pe} twice")
         if sequence > self._finished + _AHEAD:
-            raise MessageError(f"part {sequence} of PE {pe}, and this PE is at {self._finished}")
+            raise MessageError(f"part {sequence} of PE {pe} is too far ahead: this PE is at {self._finished}")
         self._latest[pe] = sequence
         current = None if sequence < self._finished else self._round(sequence)
         if current is None or current.error:
@@ -381,11 +381,12 @@ class Links:
         if message.sequence < self._finished:
             return
         if message.sequence > self._finished + _AHEAD:
-            raise MessageError(f"an end of collective {message.sequence}, and this PE is at {self._finished}")
+            text = f"an abort of collective {message.sequence} is too far ahead: this PE is at {self._finished}"
+            raise MessageError(text)
         current = self._round(message.sequence)
         if not current.error and len(current.parts) < self.n_pes:
             current.error = IshmemError(message.payload.decode(errors="replace"))
-            self._pass_on(message._replace(pe=0))  # also to the PE that asked for it
+            self._pass_on(message._replace(pe=0))  # also to the PE that requested the abort
 
     def _take_exit(self, message: Message) -> None:
         if message.sequence > _LARGEST_STATUS:
@@ -417,7 +418,7 @@ class Links:
             self._news.append(functools.partial(self.on_lost, pe, how))
 
     def _end(self, pe: int, how: str) -> None:
-        """The connection to a PE has ended: close it, and count the PE as lost unless it has left."""
+        """Close the connection to a PE, and count the PE as lost unless it has left."""
         with self._changed:
             self._drop(self._peers.pop(pe))
             how = self._fates.get(pe, how)
@@ -428,7 +429,7 @@ class Links:
             self._changed.notify_all()
 
     def _lose_hub(self, how: str) -> None:
-        """Count PE 0 as lost, but before it the PE whose end it may not have told us of."""
+        """Count PE 0 as lost, and before it the PE whose loss caused it, which PE 0 may not have reported."""
         first = self._fates_of.first_lost() if self._fates_of else None
         if first and (first_how := self._fate(first)):
             self._lose(first, first_how)
@@ -441,7 +442,7 @@ class Links:
             self._forward(message)
 
     def _forward(self, message: Message, fds: Sequence[int] = ()) -> None:
-        """Send to all connected PEs but the one that the message is about: to the hub, if not the hub."""
+        """Send to all connected PEs but the one that the message is about; PEs other than 0 send to the hub only."""
         for pe in list(self._peers):
             if pe != message.pe:
                 self._send(pe, message, fds)
@@ -451,11 +452,11 @@ class Links:
         try:
             wire.send(connection, message, fds)
         except ConnectionError:
-            pass  # its end is about to be read
+            pass  # the reader thread is about to read the end of this connection
         except OSError as error:
-            self._fates.setdefault(pe, f"it took no message for {wire.SEND_TIMEOUT} s: {error}")
+            self._fates.setdefault(pe, f"it received no message for {wire.SEND_TIMEOUT} s: {error}")
             with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)  # makes the reader thread end it
+                connection.shutdown(socket.SHUT_RDWR)  # the reader thread then ends it
 
     # ---- connecting
 
@@ -498,24 +499,24 @@ class Links:
             connection = wire.accept(listener)
         except OSError as error:
             log.warning("could not accept a connection: %s", error)
-            time.sleep(_RETRY)  # out of file descriptors, most likely: do not spin
+            time.sleep(_RETRY)  # most likely out of file descriptors: avoid a busy loop
             return
         self._watch(connection, self._admit)
         self._strangers.append(connection)
         if len(self._strangers) > _STRANGERS:
-            self._refuse(self._strangers[0], "it never said who it is")
+            self._refuse(self._strangers[0], "it sent no HELLO")
         try:
             wire.check_user(wire.peer_process(connection)[1])
         except MessageError as error:
             self._refuse(connection, str(error))
 
     def _admit(self, connection: socket.socket) -> None:
-        """Handle the first message of a connection: a PE's HELLO, or the connection is refused."""
+        """Handle the first message of a connection: admit the PE whose HELLO it is, or refuse the connection."""
         fds: list[int] = []
         try:
             received = wire.receive(connection)
             if received is None:
-                raise MessageError("it ended before it said who it is")
+                raise MessageError("it closed the connection before it sent a HELLO")
             message, fds = received
             with self._changed:
                 pe = wire.check_hello(message, self._job, self.n_pes)
@@ -557,7 +558,7 @@ class Links:
         self._drop(connection)
 
     def _release(self) -> None:
-        """Close every socket and file descriptor, telling nobody."""
+        """Close every socket and file descriptor, without a message to the other PEs."""
         self._selector.close()
         listeners = [self._listener] if self._listener else []
         for end in [*self._peers.values(), *self._strangers, *self._wake, *listeners]:
@@ -584,7 +585,7 @@ def _listen(job: str) -> socket.socket:
 
 
 def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket | None:
-    """Return the connection to PE 0, or None when it is not there yet, or busy."""
+    """Return the connection to PE 0, or None while PE 0 does not listen yet or is busy."""
     connection = wire.new_socket()
     try:
         connection.connect(wire.address(job))
@@ -602,7 +603,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
 
 
 def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> bool:
-    """Wait for PE 0's answer; False if there is none."""
+    """Return whether PE 0 admits this PE; False when no answer arrives before the deadline."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if not poll.poll(max(0, deadline - time.monotonic()) * 1000):
@@ -615,11 +616,12 @@ def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> 
     if message.kind == Kind.REFUSED:
         raise IshmemError(f"PE 0 refused this PE: {message.payload.decode(errors='replace')}")
     if message != wanted:
-        raise IshmemError(f"process {wire.peer_process(connection)[0]} listens in place of PE 0 and is not of this job")
+        process = wire.peer_process(connection)[0]
+        raise IshmemError(f"process {process} listens in place of PE 0 but is not part of this job")
     return True
 
 
-# A forked child would hold its parent's connections open, and so hide the parent's death.
+# A forked child inherits its parent's connections; while they are open, no PE notices the parent's death.
 _alive: weakref.WeakSet[Links] = weakref.WeakSet()
 
 

@@ -1,4 +1,4 @@
-"""Memory of one process opened in another: export, import, residency, and the host's view."""
+"""Memory of one process opened in another: export, import, residency, and the host's mapping."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from . import pyze, wire
 
 _PACKED = struct.Struct("<QQQI")
 _FD = struct.Struct("<i")
-_POOL_OFFSET = struct.Struct("<8xQ")  # zero in the formats that have none
+_POOL_OFFSET = struct.Struct("<8xQ")  # zero in the handles of drivers without pools
 _MAX_PARTS = 16  # tiles of a device
 
 
 @dataclass(frozen=True)
 class Export:
-    """What a peer needs to open an allocation; the file descriptors travel beside it.
+    """What a peer needs to open an allocation; the file descriptors are sent separately.
 
     Attributes:
         offset: Distance of the exported address from the base of its allocation.
         size: Size of the whole allocation, in bytes.
-        place: Where the exported address is in what the descriptors hold, one after the other: a driver may have put
-            the allocation into a pool.
-        handles: The 64 bytes of the IPC handle of each part of the allocation, which lies on several tiles at times.
+        fd_offset: Offset of the exported address in the concatenated contents of the descriptors; larger than
+            ``offset`` when the driver has placed the allocation inside a pool.
+        handles: The 64-byte IPC handle of each part of the allocation; there is one part per tile it spans.
     """
 
     offset: int
     size: int
-    place: int
+    fd_offset: int
     handles: tuple[bytes, ...]
 
     @property
@@ -45,29 +45,29 @@ class Export:
 
     def pack(self) -> bytes:
         """Return the bytes to send."""
-        return _PACKED.pack(self.offset, self.size, self.place, len(self.handles)) + b"".join(self.handles)
+        return _PACKED.pack(self.offset, self.size, self.fd_offset, len(self.handles)) + b"".join(self.handles)
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
         """Return the export that a peer has packed.
 
         Raises:
-            IshmemError: The bytes are no packed export.
+            IshmemError: The bytes are not a packed export.
         """
         if len(data) < _PACKED.size:
             raise IshmemError(f"a packed export has at least {_PACKED.size} bytes, got {len(data)}")
-        offset, size, place, count = _PACKED.unpack_from(data)
+        offset, size, fd_offset, count = _PACKED.unpack_from(data)
         wanted = _PACKED.size + count * pyze.IPC_HANDLE_SIZE
         if not 1 <= count <= _MAX_PARTS or len(data) != wanted:
             raise IshmemError(f"a packed export of {count} handles has {wanted} bytes, got {len(data)}")
-        if offset >= max(size, 1) or place < offset:
-            raise IshmemError(f"an export of {size} bytes cannot start at offset {offset}, {place} in its descriptor")
+        if offset >= max(size, 1) or fd_offset < offset:
+            raise IshmemError(f"{offset} and {fd_offset} are no offsets of an export of {size} bytes")
         starts = range(_PACKED.size, wanted, pyze.IPC_HANDLE_SIZE)
-        return cls(offset, size, place, tuple(data[start : start + pyze.IPC_HANDLE_SIZE] for start in starts))
+        return cls(offset, size, fd_offset, tuple(data[start : start + pyze.IPC_HANDLE_SIZE] for start in starts))
 
 
 class Mapping:
-    """Device memory of a peer, opened here.
+    """Device memory of a peer, opened in this process.
 
     Attributes:
         pointer: Device address of what the peer exported.
@@ -92,7 +92,7 @@ def export(context: int, pointer: int) -> Export:
     The allocation must live until every peer has opened it.
 
     Raises:
-        LevelZeroError: Not device memory of this context.
+        LevelZeroError: The address is not in device memory of this context.
     """
     base, size = pyze.address_range(context, pointer)
     handles = pyze.get_ipc_handles(context, base)
@@ -105,7 +105,7 @@ def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -
 
     Raises:
         LevelZeroError: The driver cannot open it.
-        IshmemError: Not as many descriptors as the allocation has parts.
+        IshmemError: The number of descriptors is not the number of parts of the allocation.
     """
     try:
         if len(fds) != len(export.handles):
@@ -123,12 +123,12 @@ def _open(context: int, device: int, patched: Sequence[bytes], original: Sequenc
     except LevelZeroError as error:
         if error.code != pyze.INVALID_ARGUMENT:
             raise
-    # Some drivers check the handle as a whole and fetch the descriptor from the exporter themselves.
+    # Some drivers refuse a patched handle: they fetch the descriptor from the exporting process themselves.
     return pyze.open_ipc_handles(context, device, original)
 
 
 def make_resident(context: int, device: int, pointer: int, size: int) -> None:
-    """Let kernels of a device reach memory through raw addresses.
+    """Make memory resident, so that kernels of a device can access it through raw addresses.
 
     Raises:
         LevelZeroError: The driver refuses.
@@ -137,14 +137,14 @@ def make_resident(context: int, device: int, pointer: int, size: int) -> None:
 
 
 class HostMap:
-    """A mapping of exported device memory for the host's own loads and stores.
+    """A mapping of exported device memory for loads and stores by the host.
 
     Attributes:
-        address: Host address of the wanted offset.
+        address: Host address of the first byte asked for.
     """
 
     def __init__(self, base: int, size: int, skip: int) -> None:
-        """Take over ``size`` mapped bytes at ``base``; the wanted offset is ``skip`` bytes into them."""
+        """Take over ``size`` mapped bytes at ``base``; the first byte asked for is ``skip`` bytes into them."""
         self._base: int | None = base
         self._size = size
         self.address = base + skip
@@ -167,15 +167,15 @@ _FIXED = 0x10
 def map_host(fds: Sequence[int], size: int, offset: int = 0) -> HostMap:
     """Map ``size`` bytes at ``offset`` of exported descriptors, readable and writable by the host.
 
-    Several descriptors are mapped one after the other, as the driver does with the parts of an allocation. Must be
-    done before they are closed; they stay open.
+    Several descriptors are mapped contiguously, as the driver maps the parts of an allocation. They stay open and
+    may be closed afterwards.
 
     Raises:
         IshmemError: A descriptor cannot be mapped, or they are too small.
     """
     try:
         if size <= 0 or offset < 0:
-            raise ValueError("there is no such range")
+            raise ValueError("size must be positive and offset not negative")
         pieces = _pieces(fds, size, offset)
         total = sum(length for _fd, _start, length in pieces)
         return HostMap(_map_pieces(pieces, total), total, offset - _whole_pages(offset))
@@ -189,11 +189,11 @@ def _whole_pages(offset: int) -> int:
 
 
 def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, int]]:
-    """Return descriptor, start and length of what to map of each."""
+    """Return descriptor, start and length of each range to map."""
     if len(fds) == 1 and not _held(fds[0]) and not stat.S_ISREG(os.fstat(fds[0]).st_mode):
-        # A device file may not tell its size: then only the kernel can say.
+        # A device file may not report its size; mmap then checks the range.
         return [(fds[0], _whole_pages(offset), size + offset - _whole_pages(offset))]
-    pieces, at = [], 0  # `at` is where the descriptor begins in the whole
+    pieces, at = [], 0  # `at` is the descriptor's offset in the concatenation
     for fd in fds:
         held = _held(fd)
         start, end = max(_whole_pages(offset), at), min(offset + size, at + held)
@@ -206,14 +206,14 @@ def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, 
 
 
 def _held(fd: int) -> int:
-    """Return how much a descriptor holds: a dma-buf tells by its end, not by its status."""
+    """Return the size of a descriptor's contents: a dma-buf reports it by lseek, not by fstat."""
     with contextlib.suppress(OSError):
         return os.lseek(fd, 0, os.SEEK_END)
     return os.fstat(fd).st_size
 
 
 def _map_pieces(pieces: Sequence[tuple[int, int, int]], total: int) -> int:
-    base = _mmap(None, total, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)  # keeps the place
+    base = _mmap(None, total, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)  # reserves the range
     at = base
     try:
         for fd, start, length in pieces:

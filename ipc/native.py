@@ -1,4 +1,4 @@
-"""Native Level Zero handles of dpctl objects, through members that the SYCL library exports."""
+"""Native Level Zero handles of dpctl objects, through member functions that the SYCL library exports."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _expect(thing: Any, kind: str) -> None:
         raise TypeError(f"expected a dpctl.{kind}, got {type(thing).__name__}")
 
 
-# dpctl's objects are hashable and equal when they stand for the same SYCL object. The answer is kept
-# because for some objects each getNative call retains the handle once more.
+# dpctl's objects are hashable, and equal when they wrap the same SYCL object. The handle is cached because
+# each getNative call on some objects increments the handle's reference count.
 @functools.lru_cache(maxsize=64)
 def _native(symbol: str, thing: Any) -> int:
     return int(_member(symbol)(thing.addressof_ref()))
@@ -85,9 +85,9 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)
 
 
-_LEVEL_ZERO = 2  # of sycl::backend
-_EVENT_SIZE = 16  # of sycl::event
-_CAPSULE = b"SyclEventRef"  # as dpctl names it; kept alive, since the capsules point at it
+_LEVEL_ZERO = 2  # sycl::backend::ext_oneapi_level_zero
+_EVENT_SIZE = 16  # sizeof(sycl::event)
+_CAPSULE = b"SyclEventRef"  # the name that dpctl expects; a module attribute, since capsules keep a pointer to it
 
 
 @functools.lru_cache(maxsize=1)
@@ -98,7 +98,7 @@ def _dpctl_library() -> ctypes.CDLL:
 
 
 def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
-    """Return a SYCL event that stands for a ``ze_event_handle_t``, which must outlive it and stays the caller's.
+    """Return a SYCL event that wraps a ``ze_event_handle_t``; the caller keeps the handle, which must outlive it.
 
     Raises:
         TypeError: Not a ``dpctl.SyclContext``.
@@ -112,9 +112,9 @@ def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
     wrap = ctypes.pythonapi.PyCapsule_New
     wrap.argtypes, wrap.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
     delete.argtypes = (ctypes.c_void_p,)
-    place = new(_EVENT_SIZE)
-    make(place, event, sycl_context.addressof_ref(), True, _LEVEL_ZERO)  # the result goes where the first argument says
+    address = new(_EVENT_SIZE)
+    make(address, event, sycl_context.addressof_ref(), True, _LEVEL_ZERO)  # constructs the result at `address`
     try:
-        return dpctl.SyclEvent(wrap(place, _CAPSULE, None))  # dpctl copies it
+        return dpctl.SyclEvent(wrap(address, _CAPSULE, None))  # dpctl copies the event
     finally:
-        delete(place)
+        delete(address)

@@ -2,9 +2,9 @@
 
 Every call of ``CALLS`` is an attribute of this module under its C name, takes its C arguments
 (handles and addresses as ints) and returns the ``ze_result_t``, which is ``SUCCESS`` or
-``NOT_READY``: any other result raises ``LevelZeroError``. Below them are helpers in plain Python
-for calls with out-parameters. The library is loaded at the first call, so that ``import ishmem``
-can choose the driver before.
+``NOT_READY``: any other result raises ``LevelZeroError``. The functions below wrap the calls that
+have out-parameters. The library is loaded at the first call, so that ``import ishmem`` can choose
+the driver before.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ DEVICE, CONTEXT = 1, 2  # kinds of handles
 
 
 class Tagged(Structure):
-    """A Level Zero structure with the head that all have; ``stype`` is filled in."""
+    """A Level Zero structure with the common header; ``stype`` is filled in."""
 
     STYPE = 0
     _fields_ = [("stype", U32), ("pNext", c_void_p)]
 
     def __init__(self, **fields: Any) -> None:
-        """Set the fields given; the others are zero."""
+        """Set the given fields; the others are zero."""
         super().__init__(stype=self.STYPE, **fields)
 
 
@@ -299,7 +299,7 @@ class IpcHandle(Structure):
 
 
 H = c_void_p
-"""Any handle, and any address the driver takes as a value."""
+"""Any handle, and any address passed by value."""
 _HANDLES = POINTER(H)
 _WAIT = (H, U32, _HANDLES)
 """Event to signal, number of events to wait for, the events."""
@@ -384,7 +384,7 @@ EXTENSIONS: dict[str, tuple[Any, ...]] = {
     "zexMemGetIpcHandles": (H, H, POINTER(U32), POINTER(IpcHandle)),
     "zexMemOpenIpcHandles": (H, H, U32, POINTER(IpcHandle), U32, _HANDLES),
 }
-"""Functions of Intel's driver that the loader does not have."""
+"""Functions of Intel's driver that the loader does not export."""
 
 
 def result_name(code: int) -> str:
@@ -401,7 +401,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _find(name: str) -> Any:
-    """Return a call of the loader or, as SYCL does, what is visible to all where an older loader lacks it; or None."""
+    """Return a function of the loader, or None; one missing in an old loader is looked up globally, as SYCL does."""
     return getattr(_library(), name, None) or getattr(ctypes.CDLL(None), name, None)
 
 
@@ -426,15 +426,15 @@ def _bind(name: str) -> Callable[..., int]:
 def __getattr__(name: str) -> Callable[..., int]:
     if name not in CALLS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = globals()[name] = _bind(name)  # found directly from now on
+    function = globals()[name] = _bind(name)  # __getattr__ is not called for it again
     return function
 
 
 @functools.cache
 def extension(name: str) -> Callable[..., None] | None:
-    """Return a function of ``EXTENSIONS``, of the first driver that has it; None where none has.
+    """Return a function of ``EXTENSIONS`` from the first driver that has it, or None.
 
-    It is the driver's own: handles go to it as `native` translates them.
+    It belongs to the driver, not to the loader: translate the handles passed to it with `native`.
     """
     for driver in drivers():
         address = c_void_p()
@@ -454,7 +454,7 @@ def _check(name: str, function: Callable[..., int], *arguments: Any) -> None:
 
 
 def native(kind: int, handle: int) -> int:
-    """Return the driver's own handle: with several drivers, or when it is told to, the loader wraps them."""
+    """Return the driver's own handle; the loader wraps handles when there are several drivers, or when asked to."""
     out = c_void_p(handle)
     if available("zelLoaderTranslateHandle"):
         _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))
@@ -462,12 +462,12 @@ def native(kind: int, handle: int) -> int:
 
 
 def address_of(name: str) -> int:
-    """Return the address of a call, for compiled code."""
+    """Return the address of a function, for compiled code."""
     return ctypes.cast(_find(name), c_void_p).value or 0
 
 
 def available(name: str) -> bool:
-    """Return whether the loaded library has a call: older loaders lack some."""
+    """Return whether the loaded library has a function: older loaders lack some."""
     return bool(_find(name))
 
 
@@ -527,7 +527,7 @@ def sub_devices(device: int) -> list[int]:
 
 
 def api_version(driver: int) -> tuple[int, int]:
-    """Return the version of Level Zero that a driver speaks, such as (1, 3)."""
+    """Return the version of the Level Zero API that a driver supports, such as (1, 3)."""
     version = U32()
     _bind("zeDriverGetApiVersion")(driver, byref(version))
     return version.value >> 16, version.value & 0xFFFF
@@ -539,7 +539,7 @@ def driver_properties(driver: int) -> DriverProperties:
 
 
 def driver_ipc_properties(driver: int) -> DriverIpcProperties:
-    """Return what a driver can share among processes: the ``IPC_*`` flags."""
+    """Return what a driver can share among processes, as ``IPC_*`` flags."""
     return _properties("zeDriverGetIpcProperties", DriverIpcProperties, driver)
 
 
@@ -584,22 +584,22 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 
 def create_context(driver: int) -> int:
-    """Return a new context; end it with ``zeContextDestroy``."""
+    """Return a new context; destroy it with ``zeContextDestroy``."""
     return _handle("zeContextCreate", driver, byref(ContextDesc()))
 
 
 def alloc_device(context: int, device: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new device memory; end it with ``zeMemFree``."""
+    """Return the address of new device memory; free it with ``zeMemFree``."""
     return _handle("zeMemAllocDevice", context, byref(DeviceMemDesc()), size, alignment, device)
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new host memory that devices reach; end it with ``zeMemFree``."""
+    """Return the address of new host memory that devices can access; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, byref(HostMemDesc()), size, alignment)
 
 
 def alloc_shared(context: int, device: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new shared memory; end it with ``zeMemFree``."""
+    """Return the address of new shared memory; free it with ``zeMemFree``."""
     desc = (byref(DeviceMemDesc()), byref(HostMemDesc()))
     return _handle("zeMemAllocShared", context, *desc, size, alignment, device)
 
@@ -612,21 +612,21 @@ def address_range(context: int, pointer: int) -> tuple[int, int]:
 
 
 def alloc_properties(context: int, pointer: int) -> tuple[AllocationProperties, int]:
-    """Return the properties and the device (0: none) of the allocation of an address."""
+    """Return the properties and the device (0: none) of the allocation that an address belongs to."""
     properties, device = AllocationProperties(), c_void_p()
     _bind("zeMemGetAllocProperties")(context, pointer, byref(properties), byref(device))
     return properties, device.value or 0
 
 
 def get_ipc_handle(context: int, pointer: int) -> bytes:
-    """Return the 64 bytes of the IPC handle of an allocation; pass its base."""
+    """Return the 64-byte IPC handle of an allocation; ``pointer`` is its base address."""
     handle = IpcHandle()
     _bind("zeMemGetIpcHandle")(context, pointer, byref(handle))
     return bytes(handle.data)
 
 
 def get_ipc_handles(context: int, pointer: int) -> list[bytes]:
-    """Return the IPC handles of all parts of an allocation, several when it is spread over tiles; pass its base."""
+    """Return the IPC handles of all parts of an allocation, one per tile it spans; ``pointer`` is its base."""
     call, count = extension("zexMemGetIpcHandles"), U32()
     if call is not None:
         call(native(CONTEXT, context), pointer, byref(count), None)
@@ -638,17 +638,17 @@ def get_ipc_handles(context: int, pointer: int) -> list[bytes]:
 
 
 def put_ipc_handle(context: int, handle: bytes) -> None:
-    """Give back what ``get_ipc_handle`` took; no peer can open the handle afterwards."""
+    """Release a handle of ``get_ipc_handle``; no peer can open it afterwards."""
     _bind("zeMemPutIpcHandle")(context, IpcHandle.from_buffer_copy(handle))
 
 
 def open_ipc_handle(context: int, device: int, handle: bytes) -> int:
-    """Return the address of another process's memory; end it with ``zeMemCloseIpcHandle``."""
+    """Return the address of another process's memory; close it with ``zeMemCloseIpcHandle``."""
     return _handle("zeMemOpenIpcHandle", context, device, IpcHandle.from_buffer_copy(handle), 0)
 
 
 def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int:
-    """Return the address of another process's memory of one or more parts; end it as `open_ipc_handle`."""
+    """Return the address of another process's memory of one or more parts; close it as for `open_ipc_handle`."""
     if len(handles) == 1:
         return open_ipc_handle(context, device, handles[0])
     call = extension("zexMemOpenIpcHandles")
@@ -664,17 +664,17 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
-    """Return a new command queue; end it with ``zeCommandQueueDestroy``."""
+    """Return a new command queue; destroy it with ``zeCommandQueueDestroy``."""
     return _handle("zeCommandQueueCreate", context, device, byref(QueueDesc(ordinal=ordinal, mode=mode)))
 
 
 def create_list(context: int, device: int, ordinal: int = 0) -> int:
-    """Return a new regular command list; end it with ``zeCommandListDestroy``."""
+    """Return a new regular command list; destroy it with ``zeCommandListDestroy``."""
     return _handle("zeCommandListCreate", context, device, byref(ListDesc(commandQueueGroupOrdinal=ordinal)))
 
 
 def create_immediate(context: int, device: int, ordinal: int = 0, mode: int = MODE_SYNCHRONOUS) -> int:
-    """Return a new immediate command list: synchronous unless told, each append then blocks."""
+    """Return a new immediate command list, by default a synchronous one, in which each append blocks."""
     desc = QueueDesc(ordinal=ordinal, mode=mode)
     return _handle("zeCommandListCreateImmediate", context, device, byref(desc))
 
@@ -687,7 +687,7 @@ def execute(queue: int, lists: Sequence[int], fence: int | None = None) -> None:
 def append_copy(
     clist: int, dest: int, source: int, size: int, signal: int | None = None, waits: Sequence[int] = ()
 ) -> None:
-    """Append a copy of ``size`` bytes; each end is host or device memory."""
+    """Append a copy of ``size`` bytes between host or device memory."""
     call = _bind("zeCommandListAppendMemoryCopy")
     call(clist, dest, source, size, signal, len(waits), _array(waits))
 
@@ -702,7 +702,7 @@ def append_fill(
 
 
 def append_barrier(clist: int, signal: int | None = None, waits: Sequence[int] = ()) -> None:
-    """Append a barrier: what follows starts when all before has ended."""
+    """Append a barrier: later commands start after all earlier ones have completed."""
     _bind("zeCommandListAppendBarrier")(clist, signal, len(waits), _array(waits))
 
 
@@ -713,23 +713,23 @@ def append_launch(
     signal: int | None = None,
     waits: Sequence[int] = (),
 ) -> None:
-    """Append the launch of a kernel over so many work-groups."""
+    """Append the launch of a kernel over a 3-D range of work-groups."""
     call = _bind("zeCommandListAppendLaunchKernel")
     call(clist, kernel, byref(GroupCount(*groups)), signal, len(waits), _array(waits))
 
 
 def create_fence(queue: int) -> int:
-    """Return a new fence of a queue; end it with ``zeFenceDestroy``."""
+    """Return a new fence of a queue; destroy it with ``zeFenceDestroy``."""
     return _handle("zeFenceCreate", queue, byref(FenceDesc()))
 
 
 def create_event_pool(context: int, count: int, flags: int = EVENT_POOL_HOST_VISIBLE) -> int:
-    """Return a new pool of events for all devices; end it with ``zeEventPoolDestroy``."""
+    """Return a new pool of events for all devices; destroy it with ``zeEventPoolDestroy``."""
     return _handle("zeEventPoolCreate", context, byref(EventPoolDesc(flags=flags, count=count)), 0, None)
 
 
 def create_event(pool: int, index: int) -> int:
-    """Return a new event of a pool, visible to the host; end it with ``zeEventDestroy``."""
+    """Return a new event of a pool, visible to the host; destroy it with ``zeEventDestroy``."""
     return _handle("zeEventCreate", pool, byref(EventDesc(index=index, signal=SCOPE_HOST, wait=SCOPE_HOST)))
 
 
@@ -747,7 +747,7 @@ def build_log(log: int) -> str:
 
 
 def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> int:
-    """Return a module built from SPIR-V; end it with ``zeModuleDestroy``.
+    """Return a module built from SPIR-V; destroy it with ``zeModuleDestroy``.
 
     Raises:
         LevelZeroError: The build failed; the message ends with the build log.
@@ -759,7 +759,7 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
     try:
         _bind("zeModuleCreate")(context, device, byref(desc), byref(module), byref(log))
     except LevelZeroError as error:
-        # A loader that wraps handles leaves this one bare, and would crash on it; a validation layer refuses it.
+        # A loader that wraps handles does not wrap the log's and would crash on it; a validation layer refuses it.
         with contextlib.suppress(LevelZeroError):
             if log.value and native(DEVICE, device) == device:
                 error.args = (f"{error.args[0]}\n{build_log(log.value)}",)
@@ -779,7 +779,7 @@ def kernel_names(module: int) -> list[str]:
 
 
 def create_kernel(module: int, name: str) -> int:
-    """Return a kernel of a module; end it with ``zeKernelDestroy``."""
+    """Return a kernel of a module; destroy it with ``zeKernelDestroy``."""
     return _handle("zeKernelCreate", module, byref(KernelDesc(pKernelName=name.encode())))
 
 

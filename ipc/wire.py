@@ -1,4 +1,4 @@
-"""The messages among the PEs of a job: their format, sending and receiving, and who may send."""
+"""The messages among the PEs of a job: format, sending, receiving, and authentication."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_PAYLOAD = 64 * 1024
 MAX_FDS = 64
 MAX_PES = 1 << 16
 SEND_TIMEOUT = 10
-"""Seconds after which a PE that reads nothing counts as lost."""
+"""Seconds after which a PE that does not read its messages counts as lost."""
 
 _MAGIC = b"ISHM"
 # magic, version, kind, pe, file descriptors, sequence, length of the payload
@@ -33,24 +33,24 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 
 
 class Kind(enum.IntEnum):
-    """What a message says; in all but HELLO, ``pe`` is the PE that it is about."""
+    """The kinds of messages; in all but HELLO, ``pe`` is the PE that the message is about."""
 
     HELLO = 1
-    """I am this PE of this job (payload: token and number of PEs)."""
+    """The sender is this PE of this job (payload: token and number of PEs)."""
     WELCOME = 2
-    """You are admitted (payload: token of PE 0)."""
+    """The receiver is admitted (payload: token of PE 0)."""
     REFUSED = 3
-    """You are not (payload: why)."""
+    """The receiver is not admitted (payload: the reason)."""
     PART = 4
     """The part of this PE in the collective of this sequence number."""
     ABORT = 5
-    """The collective of this sequence number ends with an error (payload: which)."""
+    """The collective of this sequence number ends with an error (payload: its text)."""
     LOST = 6
     """This PE is lost (payload: how)."""
     LEFT = 7
     """This PE has left."""
     EXIT = 8
-    """This PE ends the job (sequence: with which status)."""
+    """This PE ends the job (sequence: the exit status)."""
 
 
 class Message(NamedTuple):
@@ -69,20 +69,20 @@ class Message(NamedTuple):
 
 
 class MessageError(IshmemError):
-    """Bytes that are no message of this job."""
+    """The bytes received are not a valid message of this job."""
 
 
 def parse(data: bytes, n_fds: int = 0) -> Message:
-    """Return the message in ``data``, which came with so many file descriptors.
+    """Return the message in ``data``, which arrived with ``n_fds`` file descriptors.
 
     Raises:
-        MessageError: It is malformed; the text says how.
+        MessageError: The message is malformed; the text says in what way.
     """
     if len(data) < _HEADER.size:
         raise MessageError(f"a message of {len(data)} bytes is shorter than its header")
-    magic, version, kind, pe, told_fds, sequence, length = _HEADER.unpack_from(data)
+    magic, version, kind, pe, declared_fds, sequence, length = _HEADER.unpack_from(data)
     if magic != _MAGIC:
-        raise MessageError("a message that is not of ishmem")
+        raise MessageError("not an ishmem message")
     if version != VERSION:
         raise MessageError(f"message version {version}, this is version {VERSION}")
     if kind not in set(Kind):
@@ -91,8 +91,8 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
         raise MessageError(f"PE {pe} is out of range")
     if length != len(data) - _HEADER.size or length > MAX_PAYLOAD:
         raise MessageError(f"a payload of {length} bytes in a message of {len(data)} bytes")
-    if told_fds != n_fds or (n_fds and kind != Kind.PART) or n_fds > MAX_FDS:
-        raise MessageError(f"{n_fds} file descriptors with a message of {told_fds}")
+    if declared_fds != n_fds or (n_fds and kind != Kind.PART) or n_fds > MAX_FDS:
+        raise MessageError(f"{n_fds} file descriptors arrived with a message that declares {declared_fds}")
     return Message(Kind(kind), pe, sequence, data[_HEADER.size :], n_fds)
 
 
@@ -102,30 +102,30 @@ def hello(job: str, pe: int, n_pes: int) -> Message:
 
 
 def welcome(job: str, pe: int) -> Message:
-    """Return PE 0's answer to a PE that is admitted; it shows that PE 0 knows the job, too."""
+    """Return PE 0's answer to an admitted PE; it proves that PE 0 knows the job's name."""
     return Message(Kind.WELCOME, pe, 0, _digest("welcome", job))
 
 
 def check_hello(message: Message, job: str, n_pes: int) -> int:
-    """Return the PE that a first message introduces.
+    """Return the PE that sent a connection's first message.
 
     Raises:
-        MessageError: It is no HELLO, of another job, or of a PE that this job cannot have.
+        MessageError: The message is not a HELLO, or is of another job or of a PE number out of range.
     """
     if message.kind != Kind.HELLO or len(message.payload) != _HELLO.size:
         raise MessageError("the first message is not a HELLO")
-    token, told = _HELLO.unpack(message.payload)
+    token, declared = _HELLO.unpack(message.payload)
     if not hmac.compare_digest(token, _digest("token", job)):
         raise MessageError("a HELLO of another job")
-    if told != n_pes:
-        raise MessageError(f"PE {message.pe} belongs to a job of {told} PEs, this one has {n_pes}")
+    if declared != n_pes:
+        raise MessageError(f"PE {message.pe} belongs to a job of {declared} PEs, this one has {n_pes}")
     if not 0 < message.pe < n_pes:
         raise MessageError(f"PE {message.pe} cannot join PE 0 in a job of {n_pes} PEs")
     return message.pe
 
 
 def address(job: str) -> str:
-    """Return the abstract socket address of a job, which tells nothing about the job's name."""
+    """Return the abstract socket address of a job, from which the job's name cannot be derived."""
     return "\0ishmem-" + _digest("address", job).hex()[:32]
 
 
@@ -134,12 +134,12 @@ def _digest(purpose: str, job: str) -> bytes:
 
 
 def new_socket() -> socket.socket:
-    """Return a socket that keeps message boundaries and whose sends end after ``SEND_TIMEOUT``."""
+    """Return a socket that keeps message boundaries and whose sends time out after ``SEND_TIMEOUT``."""
     return _limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
 
 
 def accept(listener: socket.socket) -> socket.socket:
-    """Return the next connection; raises ``OSError`` when there is none after all."""
+    """Return the next connection; raises ``OSError`` when it is already gone."""
     return _limit(listener.accept()[0])
 
 
@@ -181,7 +181,7 @@ def send(connection: socket.socket, message: Message, fds: Sequence[int] = ()) -
             connection.sendmsg([data], rights, socket.MSG_NOSIGNAL)
             return
         except OSError as error:
-            # The kernel limits descriptors on their way; there is room when the receivers have read.
+            # The kernel limits the descriptors in flight; the send succeeds once receivers have read.
             if error.errno != errno.ETOOMANYREFS or time.monotonic() > deadline:
                 raise
         time.sleep(0.001)
@@ -215,7 +215,7 @@ def _receive_raw(connection: socket.socket) -> tuple[bytes, list[int], int]:
     try:
         data, ancillary, flags, _ = connection.recvmsg(_LARGEST, room, how)
     except ConnectionResetError:
-        # The other end closed without reading all of ours: what it sent before is still to be read.
+        # The other end closed before it read all our messages; those that it sent can still be read.
         data, ancillary, flags, _ = connection.recvmsg(_LARGEST, room, how)
     fds = array.array("i")
     for level, kind, content in ancillary:

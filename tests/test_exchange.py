@@ -420,7 +420,7 @@ def strangers(job):
     """Yield what strangers send as first message, with file descriptors, and a word of the refusal."""
     good = wire.hello(job, 1, 3)
     yield b"x", [], "shorter"
-    yield b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n\r\n", [], "not of ishmem"
+    yield b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n\r\n", [], "not an ishmem message"
     yield good.pack()[:-1], [], "payload"
     yield good.pack() + b"x", [], "payload"
     yield good.pack()[:4] + b"\x63\x00" + good.pack()[6:], [], "version 99"

@@ -92,7 +92,7 @@ def exchange_heaps(job, pe, rounds, size):
 def check_peer(heap, pe, turn, part, links, size):
     payload, fds = part
     theirs = handles.Export.unpack(payload)
-    view = handles.map_host(fds, size, theirs.place)
+    view = handles.map_host(fds, size, theirs.fd_offset)
     mapping = handles.open_export(heap.context, heap.device, theirs, fds)
     handles.make_resident(heap.context, heap.device, mapping.pointer, size)
     expected = b"heap of PE %d" % (1 - pe)
@@ -164,7 +164,7 @@ assert a.asnumpy()[299_990:].tolist()[:n] == [pe + 1.0 for pe in range(n)]
 assert a.asnumpy().sum() == 1001 * n * (n + 1) / 2
 ishmem.free(a)
 ishmem.finalize()
-print(export.offset > 0, export.place - export.offset, len(export.handles))
+print(export.offset > 0, export.fd_offset - export.offset, len(export.handles))
 """
 
 
@@ -241,7 +241,7 @@ def test_a_foreign_descriptor_is_an_error_and_is_closed(heap, foreign):
     export = heap.export()
     # the handle's own descriptor number is no help either: it names nothing here
     unknown = b"\xff\xff\xff\x7f" + export.handles[0][4:]
-    export = handles.Export(export.offset, export.size, export.place, (unknown,))
+    export = handles.Export(export.offset, export.size, export.fd_offset, (unknown,))
     fd = foreign()
     with pytest.raises(LevelZeroError, match="zeMemOpenIpcHandle"):
         handles.open_export(heap.context, heap.device, export, [fd])

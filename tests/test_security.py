@@ -228,7 +228,7 @@ def test_pe_0_must_know_the_job(job: str) -> None:
 
         impostor = threading.Thread(target=welcome)
         impostor.start()
-        with pytest.raises(IshmemError, match="in place of PE 0 and is not of this job"):
+        with pytest.raises(IshmemError, match="in place of PE 0 but is not part of this job"):
             Links.connect(job, 1, 2, LIMIT)
         impostor.join()
 

@@ -92,7 +92,7 @@ class SymmetricHeap:
         self._mappings: list[handles.Mapping] = []
         self._maps: list[handles.HostMap] = []
         self._export = handles.export(self.context, self.base)
-        self._own = handles.map_host(self._export.fds, self.size, self._export.place)
+        self._own = handles.map_host(self._export.fds, self.size, self._export.fd_offset)
         self._check_map()
         ctypes.memset(self._own.address, 0, self.layout.size)
 
@@ -182,7 +182,7 @@ class SymmetricHeap:
             self.peers.append(self.base)
         else:
             export = handles.Export.unpack(packed[UUID_SIZE:])
-            self._maps.append(handles.map_host(fds[1:], self.size, export.place))
+            self._maps.append(handles.map_host(fds[1:], self.size, export.fd_offset))
             self.peers.append(self._open_export(export, fds) if self.reaches(pe) else self._maps[-1].address)
         if self.reaches(pe):
             handles.make_resident(self.context, self.device, self.peers[pe], self.size)
