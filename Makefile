@@ -1,4 +1,4 @@
-# make demo, make test, make lint: each makes the environment it needs, .venv, from nothing.
+# make demo, make test, make lint: each creates the environment .venv that it needs.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,7 +7,7 @@ SHELL := bash
 .PHONY: help demo test sanitize bench bench-collectives lint clean
 
 VENV := .venv
-# Two test files at a time, which a real GPU need not bear: see docs/hardware.md.
+# Run two test files at a time, except on real GPUs: see docs/hardware.md.
 AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 2 --dist loadfile)
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
@@ -20,9 +20,9 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
-	echo "make sanitize   tests of the C++ parts, built with the address, undefined behaviour and thread sanitizers (1 minute)"
-	echo "make bench   measure everything, and renew the figures and pictures of docs/performance.md (3 minutes)"
-	echo "make bench-collectives   the same for docs/collectives.md"
+	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
+	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
+	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make lint    ruff and mypy"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
@@ -46,7 +46,7 @@ bench-collectives: $(VENV)/.installed
 	$(VENV)/bin/ishmem bench plot docs/collectives.json -o docs/collectives.png --picture latency
 	$(VENV)/bin/ishmem bench figures docs/collectives.json --page docs/collectives.md
 
-# mypy sees the package as it is installed: kernels/ and ipc/ inside ishmem/.
+# mypy checks the layout of the installed package: kernels/, ipc/ and benchmarks/ inside ishmem/.
 lint: $(VENV)/.installed
 	@$(VENV)/bin/ruff check .
 	rm -rf build/lint && mkdir -p build/lint/ishmem
@@ -57,8 +57,8 @@ clean:
 	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# The wheels of the stack share folders, so an upgrade in place can delete files: from nothing when a pinned version
-# has changed. $(VENV)/.python holds the pinned versions.
+# The wheels of the stack share folders, so an upgrade in place can delete files: the environment is made anew when a
+# pinned version has changed. $(VENV)/.python holds the pinned versions.
 $(VENV)/.python: pyproject.toml
 	@if cmp -s $@ <(grep '==' pyproject.toml); then touch $@; exit; fi
 	rm -rf $(VENV); reason="install python3.11, with venv and headers, or set PYTHON"; found=""

@@ -1,4 +1,4 @@
-"""Cases, their axes and plans: what a benchmark is, apart from how it is run."""
+"""Cases, their axes and plans: the definition of a benchmark, independent of how it is run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Axis = Union[tuple[Any, ...], Callable[[int], tuple[Any, ...]]]
 Point = dict[str, Any]
 
 SIDES = ("host", "queue", "device", "group", "program")
-"""Where an operation is called: on the host, on a queue, by a work-item, by a work-group; or it is a whole program."""
+"""Where an operation is called: by the host, on a queue, by a work-item, by a work-group, or as a whole program."""
 
 
 class Skip(Exception):
-    """Raised by a body at a point that makes no sense; the text is the reason."""
+    """Raised by a body at a point that is not applicable; the text is the reason."""
 
 
 class Wrong(Exception):
@@ -30,16 +30,16 @@ class Plan:
     """What a body returns.
 
     Attributes:
-        statement: What is timed. ``i`` counts its runs when ``setup`` is ``"i = done"``.
-        names: What the names in it mean.
-        check: Raises `Wrong` when the data are not those that the given number of operations leave on this PE.
+        statement: The statement to time. ``i`` counts its runs when ``setup`` is ``"i = done"``.
+        names: The namespace of the statement.
+        check: Raises `Wrong` unless this PE's data are what the given number of operations leaves.
         nbytes: Bytes that one operation moves.
         operations: Operations in one run of the statement.
-        counted: The statement does ``count`` operations, a name that the frame sets: a loop inside a kernel.
-        active: The PEs that run it; None: all, at the same time.
+        counted: The statement does ``count`` operations, a name that the worker sets: a loop inside a kernel.
+        active: The PEs that run the statement at the same time; None: all PEs.
         setup: Runs before each batch, untimed.
-        limit: Another statement over the same names and of as many operations: what the machine takes for it.
-        limit_copies: Whether the limit moves the same bytes.
+        limit: Another statement over the same names, with as many operations: the least that this machine needs.
+        limit_copies: Whether the limit moves the same number of bytes.
         limit_counted: Whether the limit does ``count`` operations; None: as the statement.
     """
 
@@ -62,15 +62,15 @@ class Plan:
 
 @dataclass
 class Case:
-    """An operation on one side, with its axes and a body for each contender.
+    """An operation on one side, with its axes and one body per contender.
 
     Attributes:
         name: The operation.
         side: One of `SIDES`.
-        axes: The values of each axis by default; those of ``size`` are `None` where ``--size`` gives them.
-        pes: Numbers of PEs by default.
-        bodies: By contender; that of ishmem is the first.
-        limit: What the limit of the plans is, in words.
+        axes: The default values of each axis; None for ``size`` where ``--size`` gives them.
+        pes: The default numbers of PEs.
+        bodies: The body of each contender; ishmem's is the first.
+        limit: A description of the limit of the plans.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Case:
         return next(iter(self.bodies.values())).__module__.rpartition(".")[2]
 
     def peer(self, contender: str) -> Callable[[Body], Body]:
-        """Register what users of another library write for the same."""
+        """Register the body of a peer library for the same operation."""
 
         def register(body: Body) -> Body:
             self.bodies[contender] = body
@@ -100,7 +100,7 @@ class Case:
         return register
 
     def points(self, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]) -> Iterator[Point]:
-        """Give the points of the axes, for sizes and values of axes that the user chose; none where it lacks one."""
+        """Yield the points for the chosen sizes and axis values; none if the case lacks a chosen axis."""
         names = list(self.axes)
         if any(name not in names for name in chosen):
             return
@@ -119,14 +119,14 @@ class Case:
 
 
 CASES: dict[str, Case] = {}
-"""All cases, by `Case.key`, once `load` has been called."""
+"""All registered cases, by `Case.key`; `suite.load` registers them."""
 
 
 def case(
     name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
     **axes: Axis,
 ) -> Callable[[Body], Case]:  # fmt: skip
-    """Register a case; the function below is its body for ishmem. See the package's docstring."""
+    """Register a case; the decorated function is its body for ishmem. See the package's docstring."""
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
     every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}
@@ -142,6 +142,6 @@ def case(
 
 
 def values(nbytes: int, seed: int) -> np.ndarray[Any, Any]:
-    """Return data of a PE: words of 8 bytes, or bytes where they do not fit."""
+    """Return a PE's data: int64, or uint8 where ``nbytes`` is no multiple of 8."""
     dtype = np.dtype("int64" if nbytes % 8 == 0 else "uint8")
     return (np.arange(nbytes // dtype.itemsize, dtype="int64") * 3 + 7 * seed + 1).astype(dtype)

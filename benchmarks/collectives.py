@@ -1,6 +1,6 @@
 """Collectives: on the host beside mpi4py and shmem4py, on a queue, and in kernels by a work-item or a work-group.
 
-A size is that of a block: what a PE contributes, or gets from one.
+The size is that of a block: what one PE contributes, or receives from one other PE.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ SIZES_IN_KERNELS = (8, 4096, 65536, 1 << 20)
 
 @dataclass(frozen=True)
 class Collective:
-    """What the forms of a routine have in common.
+    """A routine, independent of its forms (host, queue, work-item, work-group).
 
     Attributes:
-        wanted: ``(PE, number of PEs, source of any PE, block)`` to what is in ``dest`` afterwards.
-        mpi: What users of mpi4py write.
-        dest: Blocks of ``dest`` for a number of PEs; ``source`` likewise.
-        arguments: After ``dest, source``; of the form in kernels too.
-        step: Elements from one that moves to the next.
+        wanted: Function of PE, number of PEs, source of any PE, and block that returns the expected ``dest``.
+        mpi: The statement of mpi4py.
+        dest: Function of the number of PEs that returns the number of blocks in ``dest``.
+        source: The same for ``source``.
+        arguments: The arguments after ``dest, source``, in kernels as well.
+        step: Stride, in elements, of the elements that move.
     """
 
     wanted: Callable[[int, int, Callable[[int], Array], int], Array]
@@ -74,7 +75,7 @@ def _reduced(combine: Any) -> Callable[..., Array]:
 
 
 def _scanned(before: int) -> Callable[..., Array]:
-    """Return what a scan gives that leaves out so many of the last PEs."""
+    """Return the expected result of a scan: inclusive (``before=0``) or exclusive (``before=1``)."""
     zero = np.zeros_like
     return lambda pe, n, source, block: sum((source(each) for each in range(pe + 1 - before)), zero(source(0)))
 
@@ -136,7 +137,7 @@ COLLECTIVES = {
 
 
 class Arrays:
-    """Source and destination of a routine at a point, and what is to be in the destination."""
+    """Sizes of source and destination of a routine at a point, and the expected destination."""
 
     def __init__(self, routine: Collective, w: Any, size: int) -> None:
         n, self.w = w.n_pes, w
@@ -145,7 +146,7 @@ class Arrays:
         elements = len(values(bytes_of, 0))
         source = lambda pe: values(self.source_bytes, pe)  # noqa: E731
         self.wanted = routine.wanted(w.pe, n, source, elements)
-        # Names that the statements use.
+        # The names in the statements.
         self.names = {"elements": elements // routine.step, "counts": [elements] * n, "pe": w.pe}
 
 
@@ -182,11 +183,11 @@ def _host(name: str, routine: Collective) -> None:
 
 
 def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
-    """Return counts, places and types of an Alltoallw of every ``STRIDE``-th element."""
+    """Return counts, displacements and types of an Alltoallw of every ``STRIDE``-th element."""
     n, count = w.n_pes, arrays.names["elements"]
     kind = {1: w.MPI.UINT8_T, 8: w.MPI.INT64_T}[dest.itemsize].Create_vector(count, 1, STRIDE).Commit()
-    places = [each * count * STRIDE * dest.itemsize for each in range(n)]
-    return [[1] * n, places, [kind] * n]
+    displacements = [each * count * STRIDE * dest.itemsize for each in range(n)]
+    return [[1] * n, displacements, [kind] * n]
 
 
 def _queue(name: str, routine: Collective) -> None:
@@ -203,9 +204,9 @@ def _queue(name: str, routine: Collective) -> None:
 
 @functools.cache
 def _kernel(name: str, arguments: str, group: bool) -> Any:
-    """Return the kernel ``(dest, source, count, times)`` that calls a routine so many times.
+    """Return the kernel ``(dest, source, count, times)`` that calls a routine ``times`` times.
 
-    ``count`` is that of the elements of a block, or the list of those of all blocks.
+    ``count`` is the number of elements in a block, or the array of these numbers for all blocks.
     """
     import numba_dpex as dpex
     from numba_dpex import kernel_api as kapi

@@ -20,10 +20,10 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Read sizes: a list of sizes and of ranges ``from:to`` or ``from:to:factor``, factor 2 by default.
+    """Parse a list of sizes and of ranges ``from:to`` or ``from:to:factor``, factor 2 by default.
 
     Raises:
-        ValueError: Says what is allowed.
+        ValueError: A part is no size or range; the message names what is allowed.
     """
     sizes: set[int] = set()
     for part in text.split(","):
@@ -35,7 +35,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
             first, last, factor = 1, 0, 0
         if len(ends) > 3 or factor < 2 or last < first:
             allowed = "sizes such as 8, 4K or 64M, and ranges such as 8:64M or 8:64M:4"
-            raise ValueError(f"{part!r} is no size; allowed are {allowed}")
+            raise ValueError(f"{part!r} is not a size; allowed are {allowed}")
         while first <= last:
             sizes.add(first)
             first *= factor
@@ -75,10 +75,10 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--side", callback=_words, default="", help="host, queue, device, group or program; all by default.")
 @click.option("--size", callback=_sizes, default=SIZES, show_default=True, help="Sizes: a list of sizes and ranges.")
 @click.option("--pes", callback=_counts, default="", help="Numbers of PEs, such as 2,4; by default those of each case.")
-@click.option("--axis", "axes", callback=_axes, multiple=True, help="Values of another axis, such as direction=both.")
+@click.option("--axis", "axes", callback=_axes, multiple=True, help="Values of a case's axis, such as direction=both.")
 @click.option("--peers", callback=_words, default="mpi4py,shmem4py", show_default=True, help="Peers; none: no peers.")
 @click.option("--batches", type=click.IntRange(3, 1000), default=15, show_default=True, help="Batches of calls.")
-@click.option("--batch", type=click.FloatRange(0.0001, 10), default=0.004, show_default=True, help="Seconds of each.")
+@click.option("--batch", type=click.FloatRange(0.0001, 10), default=0.004, show_default=True, help="Seconds per batch.")
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as CSV.")
@@ -87,7 +87,7 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 def command(
     ctx: click.Context, /, json_path: Path | None, csv_path: Path | None, list_only: bool, **chosen: Any
 ) -> None:
-    """Measure operations: latency, bandwidth and message rate, beside the machine's limit and peers."""
+    """Measure latency, bandwidth and message rate, compared with the machine's limit and with peer libraries."""
     if ctx.invoked_subcommand:
         return
     options = _options(**chosen)
@@ -117,7 +117,7 @@ def plan(options: Options) -> list[Any]:
     """Return the points to measure.
 
     Raises:
-        ValueError: Options that name what there is not, or that leave nothing to measure.
+        ValueError: An option names something unknown, or nothing is left to measure.
     """
     from ishmem.benchmarks import suite
     from ishmem.benchmarks.runner import points
@@ -137,9 +137,9 @@ def plan(options: Options) -> list[Any]:
 def measure(
     options: Options, points: list[Any], json_path: Path | None = None, csv_path: Path | None = None
 ) -> tuple[list[Row], int]:
-    """Measure, show the table as it grows, and write the files; gives the rows and the exit status.
+    """Measure, print each line when it is measured, and write the files; return the rows and the exit status.
 
-    Ctrl-C ends it cleanly: what has been measured is written.
+    After Ctrl-C, the rows measured so far are written.
     """
     from ishmem.benchmarks import results
     from ishmem.benchmarks.runner import Runner
@@ -209,11 +209,11 @@ def plot(results: Path, output: Path | None, picture: Any, op: Any, side: Any) -
 @click.argument("old", type=_RESULTS)
 @click.argument("new", type=_RESULTS, required=False)
 @click.option("--threshold", type=click.FloatRange(1.0), default=1.1, show_default=True, help="Ratio that counts.")
-@click.option("--fail", is_flag=True, help="Exit with status 1 when anything got slower or is broken.")
-@click.option("--all", "show_all", is_flag=True, help="Show what stayed the same, too.")
+@click.option("--fail", is_flag=True, help="Exit with status 1 if anything got slower or broke.")
+@click.option("--all", "show_all", is_flag=True, help="Show unchanged operations, too.")
 @click.pass_context
 def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float, fail: bool, show_all: bool) -> None:
-    """Show what got slower or faster since OLD; without NEW, the same is measured now."""
+    """Show what got slower or faster since OLD; without NEW, the points of OLD are measured now."""
     from ishmem.benchmarks import compare as comparison
 
     head, before = _read(old)
@@ -231,9 +231,9 @@ def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float
 
 @command.command()
 @click.argument("results", type=_RESULTS)
-@click.option("--page", type=_RESULTS, help="Write it into this page, between the markers, instead of printing it.")
+@click.option("--page", type=_RESULTS, help="Write it between the markers of this page instead of printing it.")
 def figures(results: Path, page: Path | None) -> None:
-    """Write the table of the figures to reach, in markdown."""
+    """Print the table of the performance targets, in markdown."""
     from ishmem.benchmarks import figures as figures_module
 
     head, rows = _read(results)

@@ -1,4 +1,4 @@
-"""What got slower or faster between two results."""
+"""Compares two results: which operations got slower or faster."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ishmem.benchmarks.show import name_of, short_size, short_time
 
 @dataclass(frozen=True)
 class Change:
-    """A point in both results.
+    """A point that is in both results.
 
     Attributes:
         ratio: New time over old one.
-        verdict: ``slower`` or ``faster`` when the ratio is beyond the threshold and the middle halves of the batches
-            do not overlap; ``broken`` when it works no more; else ``same``.
+        verdict: ``slower`` or ``faster`` when the ratio is beyond the threshold and the interquartile ranges of the
+            batches do not overlap; ``broken`` when the new result has no time; else ``same``.
     """
 
     old: Row
@@ -26,7 +26,7 @@ class Change:
     verdict: str
 
     def line(self) -> str:
-        """Write it as a line of a table."""
+        """Format the change as a line of the table."""
         size = self.old.axes.get("size")
         head = f"{name_of(self.old):28} {short_size(size) if size else '':>5} {self.old.pes:>3}"
         if self.verdict == "broken":
@@ -39,7 +39,7 @@ HEADER = f"{'operation':28} {'size':>5} {'PEs':>3} {'old':>9} {'new':>9} {'ratio
 
 
 def compare(old: Sequence[Row], new: Sequence[Row], threshold: float = 1.1) -> list[Change]:
-    """Return how each point of ishmem's has changed, the slowest first."""
+    """Return the change of each of ishmem's points, the largest ratio first."""
     before = {key_of(row): row for row in old if row.contender == "ishmem" and row.seconds}
     after = {key_of(row): row for row in new if row.contender == "ishmem"}
     changes = [_change(before[key], after[key], threshold) for key in before if key in after]

@@ -10,7 +10,7 @@ from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
 
 DIRECTIONS = ("one", "both")
-"""PE 0 alone, or all PEs at the same time."""
+"""Which PEs are active: PE 0 alone, or all at the same time."""
 MEMCPY = "memcpy between the same buffers, as memoryviews"
 WINDOW = 64
 
@@ -21,13 +21,13 @@ def active(direction: str) -> tuple[int, ...] | None:
 
 
 def at_target(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a put: the left neighbour's values where it is active."""
+    """Return the check of a put: ``dest`` holds the left neighbour's values if that one is active."""
     wanted = values(size, w.left) if w.received(who) else np.zeros_like(values(size, 0))
     return lambda done: w.expect(dest, wanted)
 
 
 def at_origin(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a get: the right neighbour's values on active PEs."""
+    """Return the check of a get: ``dest`` holds the right neighbour's values on active PEs."""
     wanted = values(size, w.right) if w.sent(who) else np.zeros_like(values(size, 0))
     return lambda done: w.expect(dest, wanted)
 
@@ -136,7 +136,7 @@ def _(w: Mpi, size: int, direction: str) -> Plan:
 
 
 def nothing(*_arguments: Any) -> None:
-    """Do nothing: what a call from Python costs in itself."""
+    """Do nothing: measures the cost of a Python call."""
 
 
 STRIDE = 4
@@ -144,7 +144,7 @@ STRIDE = 4
 
 def _columns(size: int) -> int:
     if size % 8:
-        raise Skip("elements of 8 bytes only")
+        raise Skip("the size must be a multiple of the 8-byte elements")
     return size // 8
 
 
@@ -200,7 +200,7 @@ def _every_pe(n_pes: int) -> tuple[int, ...]:
 
 @case("pairs", "host", size=(8, 1 << 20), pes=(4,), limit=MEMCPY, origin=_every_pe, target=_every_pe)
 def pairs(w: Ishmem, size: int, origin: int, target: int) -> Plan:
-    """A put from each PE to each: the heat map."""
+    """A put from each PE to each: the data of the heat map."""
     import ishmem
 
     source, dest = w.filled(size), w.blank(size)

@@ -1,6 +1,6 @@
-"""Operations inside kernels: by one work-item (``device``), and by all of a work-group (``group``).
+"""Operations inside kernels: by one work-item (``device``) and by a work-group (``group``).
 
-The time of an operation is that of a kernel with a long loop of it.
+The time of an operation is that of a kernel with a long loop of it, per iteration.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _names(w: Ishmem, dest: Any, source: Any, *kernels: str) -> dict[str, Any]:
 
 
 def _plan(w: Ishmem, kernel: str, reference: str, dest: Any, source: Any, check: Any, **more: Any) -> Plan:
-    """Return the plan of a kernel beside its reference, run by PE 0."""
+    """Return the plan of a kernel and its reference, run by PE 0."""
     shape = more.pop("shape", "kapi.Range(1)")
     names = _names(w, dest, source, kernel, reference)
     limit = CALL.format(kernel=reference, shape=shape)
@@ -46,7 +46,7 @@ def _register_words(op: str, kernel: str, reference: str, at_end: Any) -> None:
 
 
 def _words(w: Ishmem, kernel: str, reference: str, at_end: Any) -> Plan:
-    """Return the plan of a loop of one word each, over many places."""
+    """Return the plan of a loop over an array, one word per operation."""
     from ishmem.benchmarks.kernels import WORDS
 
     dest, source = w.blank(8 * WORDS), w.filled(8 * WORDS)
@@ -136,7 +136,7 @@ def put_signal(w: Ishmem, size: int) -> Plan:
 
 @case("ping_pong", "device", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """p and wait_until in kernels of two PEs, one way."""
+    """p and wait_until in kernels of two PEs: the time of one direction."""
     import ishmem
 
     other = _two(w)
@@ -157,7 +157,7 @@ def barrier_all(w: Ishmem) -> Plan:
     other = _two(w)
     spare = ishmem.zeros(1, dtype="int64")
     names = {**_names(w, spare, spare, "barrier_all"), **_trip_names(w, spare, other)}
-    # Of 2 PEs, each trip there and back is two.
+    # One round trip corresponds to two barriers of 2 PEs.
     limit = "trip(own, theirs, done, (count + 1) // 2, first)" if w.n_pes == 2 else None
     statement = "dpex.call_kernel(barrier_all, kapi.Range(1), dest, count)"
     return Plan(statement, names, counted=True, limit=limit)

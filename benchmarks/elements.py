@@ -1,4 +1,4 @@
-"""One element at a time, by the host: p, g, atomics and signals."""
+"""Operations of the host on one element: p, g, atomics and signals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ START, VALUE = 5, 9
 
 
 class Element(NamedTuple):
-    """An operation on one 64-bit element, which holds `START` before.
+    """An operation on one 64-bit element, whose initial value is `START`.
 
     Attributes:
-        call: How it is called, after the module's name; ``a`` is the array.
-        mpi: What mpi4py users write for it; ``w`` is the window.
-        adds: The element counts the calls; else it is `VALUE` after the first.
-        fetches: The call returns the element and leaves it as it is.
-        shmem: What shmem4py's users write, where it is not ``call``.
+        call: The call, without the module's name; ``a`` is the array.
+        mpi: The statement of mpi4py; ``w`` is the window.
+        adds: Each call adds 1 to the element; otherwise the first call sets it to `VALUE`.
+        fetches: The call returns the element and does not change it.
+        shmem: The statement of shmem4py, where it is not ``call``.
     """
 
     call: str
@@ -124,17 +124,17 @@ def put_signal(w: Ishmem, size: int) -> Plan:
 def _(w: Mpi, size: int) -> Plan:
     window, memory = w.window(size + 8)
     names: dict[str, Any] = {"w": window, "source": values(size, w.pe), "pe": w.right, "SUM": w.MPI.SUM}
-    names.update(one=np.array([1]), place=[size, 1, w.MPI.LONG])
+    names.update(one=np.array([1]), target=[size, 1, w.MPI.LONG])
     got = w.received((0,))
 
     def check(done: int) -> None:
         w.expect(memory[: size // 8], values_or_zeros(w, size, got))
         w.expect(memory[size // 8 :], np.array([done if got else 0]))
 
-    statement = "w.Put(source, pe); w.Flush(pe); w.Accumulate(one, pe, place, SUM); w.Flush(pe)"
+    statement = "w.Put(source, pe); w.Flush(pe); w.Accumulate(one, pe, target, SUM); w.Flush(pe)"
     return Plan(statement, names, check, size, active=(0,))
 
 
 def values_or_zeros(w: Any, size: int, got: bool) -> np.ndarray[Any, Any]:
-    """Return what a PE has got from its left neighbour: its values, or nothing."""
+    """Return the left neighbour's values if they have arrived (``got``), else zeros."""
     return values(size, w.left) * (1 if got else 0)

@@ -1,4 +1,4 @@
-"""The figures to reach: ratios within one run, as a table in markdown."""
+"""The performance targets: ratios within one run, as a table in markdown."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BEGIN, END = "<!-- begin: figures -->", "<!-- end: figures -->"
 
 
 class Figure(NamedTuple):
-    """A figure to reach.
+    """A performance target.
 
     Attributes:
-        what: In words.
+        what: The description in the table.
         op, side: The operation.
-        sizes: At which sizes; None: at those from 4 KiB on.
-        against: The contender.
+        sizes: The sizes it applies to; None: all from 4 KiB on.
+        against: The contender to compare with.
         most: The time is at most this multiple of the contender's.
         pes: Number of PEs.
     """
@@ -77,7 +77,7 @@ FIGURES = (
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the table: each figure, the times, the ratio, the target."""
+    """Return the table: each target with the times, the ratio and whether it is reached."""
     lines = ["| | size | PEs | ishmem | against | its time | ratio | at most | |", "|---" * 9 + "|"]
     for figure in FIGURES:
         lines += [_line(figure, own, other) for own, other in _found(figure, rows)]
@@ -107,7 +107,7 @@ def _line(figure: Figure, own: Row, other: Row) -> str:
 
 
 def about(head: dict[str, Any]) -> str:
-    """Return a line on where the results come from."""
+    """Return a line with the conditions of the results: date, machine, versions, commit."""
     where, versions = head["environment"], head["environment"]["versions"]
     mpi = f", mpi4py {versions['mpi4py']} on MPICH {versions.get('mpich', '?')}" if "mpi4py" in versions else ""
     commit = f", commit {where['commit']}" if where["commit"] else ""
@@ -118,7 +118,7 @@ def about(head: dict[str, Any]) -> str:
 
 
 def update(page: Path, text: str) -> None:
-    """Replace what is between the markers of a page.
+    """Replace the text between the markers of a page.
 
     Raises:
         ValueError: The page has no markers.

@@ -1,4 +1,4 @@
-"""The runner's side of a group: PEs of one library, started by its launcher, that answer requests."""
+"""The runner's side of a group: the PEs of one library, started by its launcher, and requests to them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class GroupError(Exception):
 
 
 def missing(library: str) -> str | None:
-    """Return why a library cannot take part, None when it can."""
+    """Return why a library cannot be measured, or None."""
     package, launcher, _options = LAUNCHERS[library]
     if importlib.util.find_spec(package) is None:
         return f"{package} is not installed"
     if launcher and not _which(launcher):
-        return f"{launcher}, which starts {package}, is not installed"
+        return f"{launcher}, the launcher of {package}, is not installed"
     return None
 
 
@@ -56,7 +56,7 @@ def _command(library: str, n: int) -> list[str]:
 
 
 class Group:
-    """N PEs of a library; started by the first request, and anew after one of them died."""
+    """N PEs of a library, started by the first request, and started again after a PE has died."""
 
     def __init__(self, library: str, n: int, files: tuple[str, ...] = (), env: dict[str, str] | None = None) -> None:
         self.library, self.n, self.device = library, n, ""
@@ -67,11 +67,11 @@ class Group:
 
     @property
     def running(self) -> bool:
-        """Whether the PEs have been started and live."""
+        """Whether the PEs are running."""
         return bool(self._connections)
 
     def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
-        """Send a request to PEs (None: to all) and give their answers.
+        """Send a request to PEs (None: to all) and return their answers.
 
         Raises:
             GroupError: A PE died or did not answer in time; the group is ended.
@@ -100,7 +100,7 @@ class Group:
                 if isinstance(one, Connection):
                     answers[one] = self._receive(one)
                     if answers[one][0] == "failed":
-                        # The others may wait for this PE in vain.
+                        # The other PEs may be waiting for this one.
                         deadline = min(deadline, time.monotonic() + 3)
         return answers
 
@@ -148,13 +148,13 @@ class Group:
     def _said(self, patience: float = 0.2) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             if self._process:
-                self._process.wait(patience)  # last words may still be on their way
+                self._process.wait(patience)  # lets the last output arrive
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return "\n" + "\n".join(lines[-15:]) if lines else ""
 
     def stop(self, patience: float = 5) -> None:
-        """End the PEs."""
+        """Terminate the PEs; wait up to ``patience`` seconds for them to end by themselves."""
         for connection in self._connections:
             connection.close()
         self._connections = []
@@ -175,7 +175,7 @@ def _end(process: subprocess.Popen[bytes], patience: float) -> None:
 
 
 class LocalGroup:
-    """The group of `Local`: this process."""
+    """The group of whole programs: this process, as a `Local`."""
 
     library, device, running = "local", "", True
 
@@ -183,7 +183,7 @@ class LocalGroup:
         self._worker = Worker(Local(n))
 
     def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
-        """Do what is asked; ``timeout`` is left to the program."""
+        """Execute a request; ``timeout`` is not enforced."""
         return [answer(self._worker, request)]
 
     def stop(self, patience: float = 5) -> None:

@@ -1,11 +1,11 @@
 """Counts the instructions of operations in kernels: ``python -m ishmem.benchmarks.instructions``.
 
-Counted are those of a kernel with the operation of 8 bytes less those of the kernel without, in SPIR-V and in the
-machine code that the OpenCL CPU runtime makes of it, where ``objdump`` is installed. No machine code is counted where
-the runtime makes a loop over work-items of it, unrolled as it likes.
+The count is that of a kernel with the operation on 8 bytes minus that of the same kernel without it: in SPIR-V and,
+where ``objdump`` is installed, in the machine code that the OpenCL CPU runtime generates. Machine code with a loop is
+not counted: the runtime then loops over work-items, with unrolling.
 """
 
-# What numba compiles has numba's types.
+# Code that numba compiles has numba's types.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def compiled(kernel) -> bytes:
 
 
 def spirv_instructions(code: bytes) -> int:
-    """Count the instructions of the functions, without what only frames them."""
+    """Count the instructions in function bodies, without function headers, labels and returns."""
     words, at, count, inside = np.frombuffer(code, "<u4"), 5, 0, False
     while at < len(words):
         op = int(words[at]) & 0xFFFF
@@ -102,7 +102,7 @@ def spirv_instructions(code: bytes) -> int:
 
 
 def _binary(code: bytes) -> bytes:
-    """Return what the OpenCL CPU runtime makes of SPIR-V."""
+    """Return the binary that the OpenCL CPU runtime compiles from SPIR-V."""
     cl = ctypes.CDLL(str(stack.library_folder() / "libintelocl.so"))
     pointer = ctypes.c_void_p
     for name in ("clCreateContext", "clCreateProgramWithIL"):
@@ -113,16 +113,16 @@ def _binary(code: bytes) -> bytes:
     context = pointer(cl.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error)))
     program = pointer(cl.clCreateProgramWithIL(context, code, ctypes.c_size_t(len(code)), ctypes.byref(error)))
     if cl.clBuildProgram(program, 1, ctypes.byref(device), b"", None, None):
-        raise RuntimeError("the OpenCL runtime refuses the kernel")
+        raise RuntimeError("the OpenCL runtime cannot build the kernel")
     cl.clGetProgramInfo(program, BINARY_SIZES, ctypes.c_size_t(8), ctypes.byref(size), None)
     text = ctypes.create_string_buffer(size.value)
-    place = (pointer * 1)(ctypes.addressof(text))
-    cl.clGetProgramInfo(program, BINARIES, ctypes.c_size_t(8), place, None)
+    binaries = (pointer * 1)(ctypes.addressof(text))
+    cl.clGetProgramInfo(program, BINARIES, ctypes.c_size_t(8), binaries, None)
     return text.raw
 
 
 def machine_instructions(code: bytes) -> int | None:
-    """Count the machine instructions of a kernel; ``None`` when there is a loop in them, or no ``objdump``."""
+    """Count the machine instructions of a kernel; None when they contain a jump, or without ``objdump``."""
     if shutil.which("objdump") is None:
         return None
     binary = _binary(code)
@@ -138,7 +138,7 @@ def machine_instructions(code: bytes) -> int | None:
 def main() -> None:
     """Print the table."""
     array = ishmem.zeros(2, dtype="int64")
-    dpex.call_kernel(nothing, kapi.Range(1), array, array, 0)  # numba-dpex sets itself up at the first launch
+    dpex.call_kernel(nothing, kapi.Range(1), array, array, 0)  # numba-dpex initialises itself at the first launch
     empty = compiled(nothing)
     table = Table("8 bytes, in a kernel", "SPIR-V", "machine")
     for name, kernel in KERNELS.items():

@@ -1,6 +1,6 @@
-"""The kernels of the cases in ``device``: each a loop of one operation, and the same loop without ishmem."""
+"""The kernels of the cases in device.py: loops of one operation, and the same loops without ishmem."""
 
-# What numba compiles has numba's types.
+# Code that numba compiles has numba's types.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numba_dpex import kernel_api as kapi
 import ishmem
 
 WORDS = 1024
-"""Places that loops of one element go round."""
+"""Elements that the loops of single-element operations cycle through."""
 
 
 @dpex.kernel

@@ -24,7 +24,7 @@ BOTH = "ishmem, all PEs at once"
 COLORS = {
     "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", "shmem4py": "#8f5da2", MACHINE: "#6a6d75",
 }  # fmt: skip
-"""Of the lines, in the order of the legend."""
+"""The colours of the lines, in the order of the legend."""
 STYLES = {MACHINE: "--", BOTH: ":"}
 _COLUMNS = 3
 _MOST_BARS = 48
@@ -33,14 +33,14 @@ Panel = dict[str, list[Row]]
 
 
 class NothingToPlot(Exception):
-    """The results hold nothing for a picture."""
+    """The results contain no data for a picture."""
 
 
 def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
     """Draw a picture of results.
 
     Raises:
-        NothingToPlot: There is nothing for it in the results.
+        NothingToPlot: The results contain no data for it.
         ImportError: matplotlib is not installed.
     """
     import matplotlib
@@ -53,7 +53,7 @@ def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture as a PNG of few colours, a small file."""
+    """Write a picture as a PNG with a small palette, to keep the file small."""
     from PIL import Image
 
     whole = io.BytesIO()
@@ -111,7 +111,7 @@ def _against_size(rows: Sequence[Row], value: Callable[[Row], float], bandwidth:
 
 
 def _scale(axis: Axes) -> None:
-    """Make both axes logarithmic, that of times or bandwidths over whole decades."""
+    """Make both axes logarithmic; the y axis spans whole decades."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_xscale("log", base=2)
@@ -136,12 +136,12 @@ def _latency(rows: Sequence[Row]) -> Figure:
     figure = _against_size(rows, lambda row: row.seconds["median"], False)
     for axis in figure.axes:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: short_time(value)))
-    figure.supylabel("time of one", fontsize=8)
+    figure.supylabel("time of one operation", fontsize=8)
     return figure
 
 
 def _bandwidth(rows: Sequence[Row]) -> Figure:
-    """Draw the bytes that the active PEs together move in a second."""
+    """Draw the bandwidth of all active PEs together."""
     figure = _against_size(rows, lambda row: row.bandwidth / 1e9, True)
     figure.supylabel("GB/s", fontsize=8)
     return figure
@@ -176,7 +176,7 @@ def _pairs(rows: Sequence[Row]) -> Figure:
 
 
 def _peers(rows: Sequence[Row]) -> Figure:
-    """Draw bars: ishmem's time as a multiple of each peer's, or the machine's, at the smallest and largest size."""
+    """Draw ishmem's time as a multiple of each peer's or the machine's, at the smallest and the largest size."""
     panels: list[tuple[str, list[tuple[str, float]]]] = []
     for contender in COLORS:
         if contender not in ("ishmem", BOTH):
@@ -188,8 +188,8 @@ def _peers(rows: Sequence[Row]) -> Figure:
     for axis, (contender, bars) in zip(axes, panels):
         names, ratios = [name for name, _ratio in bars], [ratio for _name, ratio in bars]
         axis.barh(names, [min(ratio, 4.0) for ratio in ratios], color=COLORS[contender], height=0.7)
-        for place, ratio in enumerate(ratios):
-            axis.text(min(ratio, 4.0) + 0.05, place, f"{ratio:.2f}", va="center", fontsize=6)
+        for bar, ratio in enumerate(ratios):
+            axis.text(min(ratio, 4.0) + 0.05, bar, f"{ratio:.2f}", va="center", fontsize=6)
         axis.axvline(1.0, color="black", linewidth=0.8)
         axis.set_xlim(0, 4.6)
         axis.invert_yaxis()
@@ -217,7 +217,7 @@ def _ratios(rows: Sequence[Row], contender: str) -> list[tuple[str, float]]:
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
-    """Return what the rows of the contenders at a point have in common."""
+    """Return the key that the rows of all contenders at a point share."""
     return row.op, row.side, row.pes, tuple(sorted(row.axes.items()))
 
 

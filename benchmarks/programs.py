@@ -12,7 +12,7 @@ _INIT = "import ishmem; ishmem.init(); ishmem.barrier_all(); ishmem.finalize()"
 _IMPORT = "import ishmem, dpnp, numba_dpex"
 
 
-@case("start", "program", limit="the same PEs import dpnp and numba_dpex, and no more")
+@case("start", "program", limit="the same PEs only import dpnp and numba_dpex")
 def start(w: Local) -> Plan:
     """Imports, init, the first barrier, finalize."""
     job = [sys.executable, "-m", "ishmem.launch.run", "-n", str(w.n_pes), sys.executable, "-c"]

@@ -1,4 +1,4 @@
-"""On-queue forms: puts and gets in the order of a SYCL queue."""
+"""On-queue forms: put and get as operations of a SYCL queue."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def get(w: Ishmem, size: int, direction: str) -> Plan:
 
 @case("put_nbi", "queue", size=(8, 65536), limit=COPY)
 def put_nbi(w: Ishmem, size: int) -> Plan:
-    """Several, then one wait."""
+    """Several puts, then one quiet_on_queue."""
     import ishmem
 
     source, dest = w.filled(size), w.blank(size)

@@ -1,4 +1,4 @@
-"""Results as files: JSON with the environment they were measured in, and CSV."""
+"""Result files: JSON, with the environment of the measurement, and CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CSV = ("op", "side", "axes", "pes", "contender", "status", "median", "q1", "q3"
 
 
 def environment(device: str = "") -> dict[str, Any]:
-    """Return where and with what the results were measured."""
+    """Return the conditions of the measurement: machine, device, versions, settings."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "host": platform.node(),
@@ -44,7 +44,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str:
-    """Return the commit of the checkout that this package is in, with ``+`` when files are changed; else nothing."""
+    """Return the commit of the checkout that contains this package, with ``+`` if files have changed; else ""."""
     folder = Path(__file__).resolve().parent
     words = ["git", "-C", str(folder), "describe", "--always", "--dirty=+", "--exclude=*"]
     try:
@@ -56,7 +56,7 @@ def _commit() -> str:
 
 
 def write(path: Path, rows: Iterable[Row], options: Options, device: str, complete: bool) -> None:
-    """Write results as JSON, a row in a line."""
+    """Write results as JSON, one row per line."""
     head = {
         "format": FORMAT,
         "complete": complete,
@@ -69,20 +69,20 @@ def write(path: Path, rows: Iterable[Row], options: Options, device: str, comple
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
-    """Read results; gives all but the rows, and the rows.
+    """Read results; return the header fields and the rows.
 
     Raises:
-        ValueError: The file holds no results of ``ishmem bench``.
+        ValueError: The file does not hold results of ``ishmem bench``.
     """
     try:
         data = json.loads(Path(path).read_text())
         if data.pop("format") != FORMAT:
-            raise ValueError("of another format")
+            raise ValueError("another format version")
         return data, [Row(**row) for row in data.pop("rows")]
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} holds no results of ishmem bench: {error}") from None
+        raise ValueError(f"{path} does not hold results of ishmem bench: {error}") from None
 
 
 def options_of(head: dict[str, Any]) -> Options:

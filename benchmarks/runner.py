@@ -1,4 +1,4 @@
-"""Goes through the points of the cases: prepares the contenders, times their batches in turn, checks the data."""
+"""Measures the points of the cases: prepares the contenders, times their batches in turn, checks the data."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from ishmem.benchmarks.cases import Case, Point
 from ishmem.benchmarks.group import Answer, Group, GroupError, LocalGroup, missing
 
 MACHINE = "machine"
-"""The contender that the limits of ishmem's plans are shown as."""
+"""The name under which the limits of ishmem's plans are shown as a contender."""
 _MOST = 10_000_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose.
+    """The options of ``ishmem bench``.
 
     Attributes:
-        ops: Operations; empty: all. Sides likewise.
-        sizes: Sizes of the cases that take them.
+        ops: Operations; empty: all.
+        sides: Sides; empty: all.
+        sizes: Sizes of the cases that take ``--size``.
         pes: Numbers of PEs; empty: those of each case.
         axes: Chosen values of the other axes, as text.
-        peers: Libraries beside ishmem.
+        peers: Libraries to compare with.
         batch: Seconds of one batch.
-        batches: Number of batches, fewer where one takes much longer than ``batch``.
-        timeout: Seconds that one step of a point may take.
-        files: Files of the user's with more cases.
+        batches: Number of batches; fewer where one takes much longer than ``batch``.
+        timeout: Seconds that one request at a point may take.
+        files: The user's files with more cases.
     """
 
     ops: tuple[str, ...] = ()
@@ -50,10 +51,10 @@ class Row:
     """One contender at one point.
 
     Attributes:
-        status: ``ok``, ``skipped``, ``wrong`` or ``failed``; all but the first with a ``reason``.
-        seconds: Of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each that of the slowest PE.
+        status: ``ok``, ``skipped``, ``wrong`` or ``failed``; all but ``ok`` have a ``reason``.
+        seconds: Time of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each of the slowest PE.
         nbytes: Bytes that one operation moves.
-        active: How many PEs did it at the same time.
+        active: The number of PEs that ran it at the same time.
     """
 
     op: str
@@ -73,16 +74,16 @@ class Row:
 
     @property
     def rate(self) -> float:
-        """Operations a second, of all active PEs."""
+        """Operations per second, of all active PEs together."""
         return self.active / self.seconds["median"]
 
     @property
     def bandwidth(self) -> float:
-        """Bytes a second, of all active PEs."""
+        """Bytes per second, of all active PEs together."""
         return self.nbytes * self.rate
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as what JSON can hold, without what is as by default."""
+        """Return the row as JSON values, without the fields that have their defaults."""
         plain = Row(self.op, self.side, self.pes, self.contender, self.axes)
         always = ("op", "side", "pes", "contender", "axes")
         return {name: value for name, value in asdict(self).items() if name in always or value != getattr(plain, name)}
@@ -93,7 +94,7 @@ Rows = list[Row]
 
 
 class _Contestant:
-    """A contender at a point: the group that runs it, and what has been measured so far."""
+    """A contender at a point: the group that runs it, and its times so far."""
 
     def __init__(self, group: AnyGroup, which: str, row: Row, plan: dict[str, Any]) -> None:
         self.row = row
@@ -108,14 +109,14 @@ class _Contestant:
         self._seconds: list[float] = []
 
     def run(self, number: int, batches: int, timeout: float) -> list[float]:
-        """Run on the active PEs; gives the seconds of the slowest of them for each batch."""
+        """Run on the active PEs; return the seconds of the slowest PE for each batch."""
         answers = self._group.ask(("run", self._which, number, batches), self._active, timeout)
         self.done += number * batches
         return [max(times) for times in zip(*(_value(one) for one in answers))]
 
     def calibrate(self, options: Options) -> None:
-        """Find how many calls make a batch."""
-        # A launch is not to count beside the loop in the kernel.
+        """Find the number of calls in a batch."""
+        # The launch must be negligible beside the loop in the kernel.
         target = options.batch * (4 if self._counted else 1)
         self.number = 1
         while self.number < _MOST:
@@ -128,7 +129,7 @@ class _Contestant:
         self.row.calls = self.number
 
     def measure(self, batches: int, timeout: float) -> float:
-        """Take some batches; gives how long they took."""
+        """Run some batches; return the seconds that they took."""
         if self.row.status != "ok":
             return 0.0
         times = self.run(self.number, batches, timeout)
@@ -151,7 +152,7 @@ class _Contestant:
 
 @dataclass
 class _Entry:
-    """A library at a point: its row, and the contestants, of which the second is the machine's limit."""
+    """A library at a point: its row, and its contestants: the statement and, if there is one, the machine's limit."""
 
     row: Row
     group: AnyGroup | None = None
@@ -159,12 +160,12 @@ class _Entry:
 
 
 class _Bad(Exception):
-    """An answer that is not ``ok``: status and reason."""
+    """A PE's answer is not ``ok``; the arguments are status and reason."""
 
 
 @contextlib.contextmanager
 def _noted(row: Row) -> Iterator[None]:
-    """Write what goes wrong into a row."""
+    """Record a failure in a row."""
     try:
         yield
     except _Bad as bad:
@@ -181,7 +182,7 @@ def _value(one: Answer) -> Any:
 
 
 def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]:
-    """List what is to be measured: case, number of PEs, point."""
+    """Return the points to measure: case, number of PEs, values of the axes."""
     counts = sorted({n for one in cases for n in options.pes or one.pes})
     return [
         (one, n, point)
@@ -193,7 +194,7 @@ def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]
 
 
 class Runner:
-    """Runs cases; a context manager that ends the groups."""
+    """Runs cases; as a context manager it terminates the groups at the end."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -208,7 +209,7 @@ class Runner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: Any) -> None:
-        """End all groups, without patience after an error or Ctrl-C."""
+        """Terminate all groups, at once after an error or Ctrl-C."""
         self._stop(0 if kind else 5)
 
     def _stop(self, patience: float) -> None:
@@ -217,7 +218,7 @@ class Runner:
         self._groups.clear()
 
     def run(self, points: list[tuple[Case, int, Point]]) -> Iterator[Rows]:
-        """Measure; gives the rows of each point."""
+        """Measure; yield the rows of each point."""
         before = 0
         self._largest = max((point.get("size") or 0 for _case, _n, point in points), default=0)
         for one, n, point in points:
@@ -237,7 +238,7 @@ class Runner:
         return [entry.row for entry in entries] + limits
 
     def _enter(self, one: Case, contender: str, n: int, point: Point) -> _Entry:
-        """Run the body and the statement once, check the data, and find how many calls make a batch."""
+        """Run the body and the statement once, check the data, and find the number of calls in a batch."""
         row = Row(one.name, one.side, n, "ishmem" if contender == "local" else contender, point, limit=one.limit)
         entry = _Entry(row)
         with _noted(row):
@@ -261,17 +262,17 @@ class Runner:
         return entry
 
     def _take_batches(self, entries: list[_Entry]) -> None:
-        """Let the contestants take turns, so that what else the machine does hits all of them."""
+        """Let the contestants take turns, so that other load on the machine affects all of them alike."""
         wanted, at_once = self.options.batches, 3
         contestants = [contestant for entry in entries for contestant in entry.contestants]
         for contestant in contestants:
             with _noted(contestant.row):
                 spent = contestant.measure(1, self.options.timeout)
-                # Slow ones get fewer batches: as many as fit into twice the time, at least 3.
+                # Slow statements get fewer batches: as many as fit into twice the time, at least 3.
                 fit = int(2 * self.options.batches * self.options.batch / max(spent, 1e-9))
                 wanted = min(wanted, max(3, fit))
         for turn, taken in enumerate(range(1, wanted, at_once)):
-            # An operation and its limit use the same buffers: who comes second finds them in the caches.
+            # An operation and its limit use the same buffers: the second to run finds them in the caches.
             step = -1 if turn % 2 else 1
             for contestant in (each for entry in entries for each in entry.contestants[::step]):
                 with _noted(contestant.row):
@@ -281,7 +282,7 @@ class Runner:
                 contestant.finish()
 
     def _leave(self, entry: _Entry) -> None:
-        """Check the data at the end, and free what the plan uses."""
+        """Check the data at the end, and free the buffers of the plan."""
         if entry.group is None or not entry.group.running:
             return
         with _noted(entry.row):
@@ -293,7 +294,7 @@ class Runner:
 
     def _group(self, contender: str, n: int) -> AnyGroup:
         if (contender, n) not in self._groups:
-            # Room for a few arrays of a block for each PE; memory that is not touched costs nothing.
+            # Large enough for a few arrays of one block per PE; untouched memory costs nothing.
             env = {"ISHMEM_SYMMETRIC_SIZE": str(5 * n * self._largest + (64 << 20))}
             env = {name: value for name, value in env.items() if name not in os.environ}
             local = contender == "local"

@@ -1,4 +1,4 @@
-"""The table: a line for each point, as it is measured."""
+"""The table of results: a line for each point, printed as soon as it is measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 class Screen:
-    """The table on the terminal with a progress bar below it; where there is no terminal, the table alone."""
+    """The table on the terminal with a progress bar below it; without a terminal, the table alone."""
 
     def __init__(self, peers: Sequence[str], total: int) -> None:
         self._peers = peers
@@ -40,7 +40,7 @@ class Screen:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the progress bar away."""
+        """Remove the progress bar."""
         self._progress.stop()
 
     def show(self, rows: Rows) -> None:
@@ -64,7 +64,7 @@ def header(peers: Sequence[str]) -> str:
 
 
 def line(rows: Rows, peers: Sequence[str]) -> str:
-    """Return the line of a point: ishmem's figures, then the others' times, and ishmem's as multiples of theirs."""
+    """Return the line of a point: ishmem's figures, then each contender's time and the ratio of ishmem's to it."""
     own, others = rows[0], {row.contender: row for row in rows[1:]}
     size = own.axes.get("size")
     cells = [name_of(own), "" if size is None else short_size(size), str(own.pes)]
@@ -79,10 +79,10 @@ def line(rows: Rows, peers: Sequence[str]) -> str:
 
 
 def problems(rows: Rows) -> list[str]:
-    """Return what the table has no room for: why rows of other contenders are missing."""
+    """Return the reasons of wrong and failed rows that are not in the line of the point."""
     bad = [row for row in rows if row.status in ("wrong", "failed")]
-    told = rows[0] if "\n" not in rows[0].reason else None  # in the line of the point
-    return [f"    {row.contender}: {row.status}: {_ends(row.reason)}" for row in bad if row is not told]
+    shown = rows[0] if "\n" not in rows[0].reason else None  # a reason of one line is in the line of the point
+    return [f"    {row.contender}: {row.status}: {_ends(row.reason)}" for row in bad if row is not shown]
 
 
 def _beside(own: Row, other: Row | None) -> list[str]:
@@ -100,13 +100,13 @@ def _line(cells: list[str], peers: Sequence[str]) -> str:
 
 
 def name_of(row: Row) -> str:
-    """Return operation, side and axes but the size, shortly."""
+    """Return operation, side and all axes but the size as a short label."""
     rest = [f"{value}" for name, value in row.axes.items() if name != "size"]
     return " ".join([f"{row.op}", *([row.side] if row.side != "host" else []), *rest])
 
 
 def _ends(text: str) -> str:
-    """Leave out the middle of a long text."""
+    """Return a text with the middle of more than eight lines left out."""
     lines = [line for line in text.splitlines() if line.strip()]
     return "\n    ".join(lines if len(lines) <= 8 else [*lines[:4], "...", *lines[-3:]])
 
@@ -116,7 +116,7 @@ def _first_line(text: str) -> str:
 
 
 def short_size(size: Any) -> str:
-    """Write a number of bytes in three or four characters."""
+    """Format a number of bytes in three or four characters."""
     for unit, shift in (("G", 30), ("M", 20), ("K", 10)):
         if size >= 1 << shift and size % (1 << shift) == 0:
             return f"{size >> shift}{unit}"
@@ -124,7 +124,7 @@ def short_size(size: Any) -> str:
 
 
 def short_time(seconds: float) -> str:
-    """Write a time with three digits."""
+    """Format a time with three digits."""
     for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
         if seconds * factor < 999.5:
             return f"{seconds * factor:.3g} {unit}"

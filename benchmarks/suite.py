@@ -15,24 +15,24 @@ ON_REQUEST = ("collectives",)
 
 
 def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
-    """Import the modules that hold cases, and files of the user's; return all cases."""
+    """Import the modules that hold cases, and the user's own files; return all cases."""
     for module in MODULES:
         importlib.import_module(f"ishmem.benchmarks.{module}")
     for file in files:
         spec = importlib.util.spec_from_file_location("cases_of_the_user", file)
         if spec is None or spec.loader is None:
-            raise ValueError(f"{file} is no Python file")
+            raise ValueError(f"{file} is not a Python file")
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
     return CASES
 
 
 def select(names: tuple[str, ...], sides: tuple[str, ...]) -> list[Case]:
-    """Return the cases of these operations and sides; empty: all, but those of the modules in ``ON_REQUEST``.
+    """Return the cases of these operations and sides; by default all, except those of the modules in `ON_REQUEST`.
 
-    The name of such a module stands for all its operations.
+    The name of such a module selects all its operations.
 
     Raises:
-        ValueError: An operation or side that there is not, or no case left.
+        ValueError: An operation or side is unknown, or no case is left.
     """
     known = [*dict.fromkeys(one.name for one in CASES.values()), *ON_REQUEST]
     for wanted, allowed, what in ((names, known, "operation"), (sides, list(SIDES), "side")):

@@ -1,4 +1,4 @@
-"""``ishmem tune``: measures the algorithms of the collectives on this machine and keeps what it finds in a profile."""
+"""``ishmem tune``: measures the algorithms of the collectives on this machine and writes a profile."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Times = Mapping[str, Mapping[int, float]]
 
 SIZES = "8,32:8M:4"
 COLUMNS = 4
-"""Of the picture."""
+"""Columns of the picture."""
 WORTH = 0.95
-"""Another algorithm is taken where it needs less than this part of the time."""
+"""An algorithm replaces another where it needs less than this fraction of its time."""
 
 
 @click.command()
@@ -34,13 +34,13 @@ WORTH = 0.95
 @click.option("--op", default="", help="Routines; all by default.")
 @click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default where init looks."
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default the one init reads."
 )
 @click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default beside the profile."
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default next to the profile."
 )
 def command(pes: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
-    """Measure the algorithms of the collectives, and write a profile that the library uses from now on."""
+    """Measure the algorithms of the collectives, and write a profile that init reads."""
     path = output or profile.default_path()
     try:
         counts = tuple(int(word) for word in pes.split(","))
@@ -94,7 +94,7 @@ def _note(found: dict[int, dict[str, Any]], row: Row, prefix: str) -> None:
 
 
 def table_of(times: Mapping[str, Times]) -> Table:
-    """Return the best algorithms of each routine, with the sizes from which on they are used."""
+    """Return the best algorithms of each routine, each with the smallest size it is used for."""
     from ishmem.benchmarks.tune_cases import SAME
     from ishmem.common.algorithms import allowed
 
@@ -108,7 +108,7 @@ def table_of(times: Mapping[str, Times]) -> Table:
 
 
 def best(times: Times) -> list[tuple[int, str]]:
-    """Return the algorithms with the sizes from which on each is the fastest, by a margin that is worth it."""
+    """Return the algorithms, each with the smallest size from which it is the fastest by the margin `WORTH`."""
     sizes = sorted({size for of_one in times.values() for size in of_one})
     entries: list[tuple[int, str]] = [(0, next(iter(times)))]
     for before, size in zip([0, *sizes], sizes):
@@ -121,20 +121,20 @@ def best(times: Times) -> list[tuple[int, str]]:
 
 
 def _crossing(one: Mapping[int, float], other: Mapping[int, float], before: int, size: int) -> int:
-    """Return the size, in whole words, at which the lines of two algorithms cross on logarithmic axes."""
+    """Return the size, a multiple of 8 bytes, at which the lines of two algorithms cross on logarithmic axes."""
     if not {before, size} <= set(one) & set(other):
-        return before + 8  # the one ends there: what it can do has a limit
+        return before + 8  # only one was measured at both sizes: it has a size limit
     low, high = math.log(one[before] / other[before]), math.log(one[size] / other[size])
     part = -low / (high - low) if low < 0 < high else 1.0
     return int(before * (size / before) ** part) // 8 * 8
 
 
 def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]]) -> None:
-    """Print where the algorithms of each routine take over from one another."""
+    """Print the algorithms of each routine and the sizes from which they are used."""
     from rich.console import Console
     from rich.table import Table as Grid
 
-    grid = Grid("routine", "PEs", "algorithms, each from a size of the block on")
+    grid = Grid("routine", "PEs", "algorithms, each with its smallest block size")
     for (n, times), table in zip(measured.items(), tables.values()):
         for routine in times:
             grid.add_row(routine, str(n), profile.entries_text(table[routine]))
@@ -143,14 +143,14 @@ def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]
 
 
 def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
-    """Draw the time against the size: a panel for each routine, a line for each algorithm, dashes where they cross."""
+    """Draw time against size: a panel per routine, a line per algorithm, dashes where the best one changes."""
     from matplotlib.figure import Figure
 
     panels = [(f"{routine}, {n} PEs", times[routine]) for n, times in measured.items() for routine in times]
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(3.5 * columns, 2.6 * rows + 0.8), dpi=90, layout="constrained")
-    figure.suptitle(f"{device}: microseconds against bytes of a block")
+    figure.suptitle(f"{device}: microseconds against block size in bytes")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, (title, times) in zip(grid.flat, panels):
         _panel(axes, title, times)

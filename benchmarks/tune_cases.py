@@ -1,4 +1,4 @@
-"""What ``ishmem tune`` measures: each algorithm of a collective by itself, and both ways to put."""
+"""The cases of ``ishmem tune``: each algorithm of each collective, and both routes of a put."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAME = {
     "sum_reduce": ("prod_reduce", "max_reduce", "min_reduce", "and_reduce", "or_reduce", "xor_reduce"),
     "sum_inscan": ("sum_exscan",),
 }
-"""Routines that are not measured but take the algorithms of another."""
+"""Routines that are not measured but use the algorithms of another one."""
 MEASURED = tuple(name for name in COLLECTIVES if name not in {each for group in SAME.values() for each in group})
 PREFIX = "tune "
 
@@ -29,7 +29,7 @@ def _register(name: str) -> None:
         import ishmem
 
         if algorithm == "slot" and size > SLOT_LIMIT:
-            raise Skip(f"more than {SLOT_LIMIT} bytes do not fit a slot")
+            raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
         routine = COLLECTIVES[name]
         arrays = Arrays(routine, w, size)
         source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
@@ -42,7 +42,7 @@ def _register(name: str) -> None:
 
 @case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
 def put(w: Ishmem, size: int, algorithm: str) -> Plan:
-    """The host's stores, or the copy engine's copy."""
+    """Stores by the host, or a copy by the copy engine."""
     from ishmem.runtime import job
 
     source, dest = w.filled(size), w.blank(size)

@@ -1,4 +1,4 @@
-"""Waiting and ordering by the host: flag and signal ping-pong, barriers, fence and quiet."""
+"""Synchronisation by the host: flag and signal ping-pong, barriers, fence and quiet."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.copies import nothing
 from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem, World
 
-TRIP = "a flag to the other core and back, in compiled code, one way"
+TRIP = "a flag ping-pong between two cores in compiled code, one way"
 PLAYERS = (0, 1)
 _SERVE = "i += 1; {send}; {wait}"
 _RETURN = "i += 1; {wait}; {send}"
 
 
 def _two(w: World) -> int:
-    """Return the other player's number."""
+    """Return the number of the other PE of the ping-pong."""
     if w.n_pes < 2:
         raise Skip("needs 2 PEs")
     return 1 - w.pe if w.pe in PLAYERS else w.pe
@@ -30,7 +30,7 @@ def _game(w: World, send: str, wait: str) -> str:
 
 @case("ping_pong", "host", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """p and wait_until, one way."""
+    """p and wait_until: the time of one direction."""
     import ishmem
 
     other = _two(w)
@@ -58,7 +58,7 @@ def _trip_names(w: Ishmem, flag: Any, other: int) -> dict[str, Any]:
 
 @ping_pong.peer("mpi4py")
 def _(w: Mpi) -> Plan:
-    """Send and Recv: a window's memory cannot be waited for."""
+    """Send and Recv: MPI has no wait for a change of a window's memory."""
     names = {"comm": w.comm, "word": np.zeros(1, "int64"), "pe": _two(w)}
     return Plan(_game(w, "comm.Send(word, pe)", "comm.Recv(word, pe)"), names, None, 8, 2, False, PLAYERS, "i = done")
 
@@ -73,7 +73,7 @@ def _(w: Shmem) -> Plan:
 
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
 def signal_ping_pong(w: Ishmem, size: int) -> Plan:
-    """put_signal and signal_wait_until, one way."""
+    """put_signal and signal_wait_until: the time of one direction."""
     import ishmem
 
     other = _two(w)
@@ -106,7 +106,7 @@ def _(w: Mpi, size: int) -> Plan:
 
 @functools.cache
 def flag_trip() -> Any:
-    """Compile the ping-pong of two flags: what the machine takes."""
+    """Compile a ping-pong of two flags: the machine's limit."""
     from llvmlite import ir
     from numba import njit, types
     from numba.extending import intrinsic

@@ -1,4 +1,4 @@
-"""A PE of a group: prepares plans, runs their statements and checks the data, as the runner asks.
+"""A PE of a group: prepares plans, runs their statements and checks the data on the runner's requests.
 
 ``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``
 """
@@ -18,7 +18,7 @@ from ishmem.benchmarks.worlds import WORLDS, World
 
 
 class Worker:
-    """Answers requests: the name of a method and its arguments."""
+    """Executes requests: the name of a method and its arguments."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -26,17 +26,17 @@ class Worker:
         self._done = {"main": 0, "limit": 0}
 
     def prepare(self, key: str, point: Point) -> dict[str, Any]:
-        """Run the body of a case; gives what the runner needs to know of the plan."""
+        """Run the body of a case; return the attributes of its plan that the runner needs."""
         self._plan = CASES[key].bodies[self.world.library](self.world, **point)
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
         plan = self._given()
-        told = ("statement", "nbytes", "operations", "active", "limit", "limit_copies")
+        sent = ("statement", "nbytes", "operations", "active", "limit", "limit_copies")
         counted = {which: plan.is_counted(which) for which in ("main", "limit")}
-        return {**{name: getattr(plan, name) for name in told}, "counted": counted}
+        return {**{name: getattr(plan, name) for name in sent}, "counted": counted}
 
     def run(self, which: str, number: int, batches: int) -> list[float]:
-        """Run the statement, or the limit, ``number`` times in each batch; gives the seconds of each."""
+        """Run the statement, or the limit, ``number`` times per batch; return the seconds of each batch."""
         plan = self._given()
         statement = plan.statement if which == "main" else plan.limit or ""
         timer = timeit.Timer(statement, plan.setup, globals=plan.names)
@@ -50,7 +50,7 @@ class Worker:
         return seconds
 
     def verify(self, done: int) -> None:
-        """Check the data after so many runs on each active PE."""
+        """Check the data after ``done`` operations on each active PE."""
         self.world.barrier()
         check = self._given().check
         if check:
@@ -63,12 +63,12 @@ class Worker:
 
     def _given(self) -> Plan:
         if self._plan is None:
-            raise RuntimeError("nothing is prepared")
+            raise RuntimeError("no plan is prepared")
         return self._plan
 
 
 def answer(worker: Worker, request: tuple[Any, ...]) -> tuple[str, Any]:
-    """Do what is asked: gives ``ok``, ``skipped``, ``wrong`` or ``failed``, with a result or the reason."""
+    """Execute a request; return ``ok``, ``skipped``, ``wrong`` or ``failed``, with the result or the reason."""
     try:
         return "ok", getattr(worker, request[0])(*request[1:])
     except Skip as reason:
@@ -80,7 +80,7 @@ def answer(worker: Worker, request: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def serve(connection: Connection, world: World) -> None:
-    """Answer until the runner closes the connection."""
+    """Execute requests until the runner closes the connection."""
     connection.send((world.pe, world.n_pes, getattr(world, "device_of", lambda pe: "")(world.right)))
     worker = Worker(world)
     while True:
@@ -96,7 +96,7 @@ def main() -> None:
     """Run the worker."""
     library, address, *files = sys.argv[1:]
     suite.load(tuple(files))
-    world = WORLDS[library]()  # before it connects: joining is collective, and connections are accepted one by one
+    world = WORLDS[library]()  # before connecting: initialising is collective, and connections are accepted one by one
     with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
         serve(link, world)
 

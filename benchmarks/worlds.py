@@ -1,4 +1,4 @@
-"""What a body is given: a PE of a job of one library, with its arrays and who its neighbours are."""
+"""The argument of a body: a PE of a job of one library, with its neighbours and its arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class World:
         pe: Its number.
         n_pes: Number of PEs.
         right: The next PE, to which it sends.
-        left: The PE before, which sends to it.
+        left: The previous PE, which sends to it.
     """
 
     library = ""
@@ -30,21 +30,21 @@ class World:
         """Wait for all PEs."""
 
     def release(self) -> None:
-        """Free what the bodies have made; collective."""
+        """Free what the bodies have allocated; collective."""
 
     def close(self) -> None:
         """Leave the job; collective."""
 
     def received(self, active: tuple[int, ...] | None) -> bool:
-        """Whether this PE is the right neighbour of an active one."""
+        """Return whether this PE is the right neighbour of an active one."""
         return active is None or self.left in active
 
     def sent(self, active: tuple[int, ...] | None) -> bool:
-        """Whether this PE is active."""
+        """Return whether this PE is active."""
         return active is None or self.pe in active
 
     def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
-        """Raise `Wrong` unless an array holds these values."""
+        """Raise `Wrong` unless an array holds the wanted values."""
         array = np.asarray(seen.asnumpy() if hasattr(seen, "asnumpy") else seen).reshape(-1)
         if not np.array_equal(array, wanted):
             bad = np.flatnonzero(array != wanted)
@@ -61,7 +61,7 @@ class Ishmem(World):
     library = "ishmem"
 
     def __init__(self, joined: bool = False) -> None:
-        """Join the job that ishmrun started, unless this process has."""
+        """Initialise ishmem, unless this process has done so (``joined``)."""
         import ishmem
 
         if not joined:
@@ -96,14 +96,14 @@ class Ishmem(World):
         return ishmem.zeros(nbytes // 8 or nbytes, dtype="int64" if nbytes % 8 == 0 else "uint8")
 
     def host_view(self, array: Any, pe: int) -> memoryview:
-        """Return the bytes of a symmetric array at a PE, as the host's own loads and stores reach them."""
+        """Return the bytes of a symmetric array on a PE, mapped for loads and stores by the host."""
         from ishmem.runtime import job
 
         heap = job.current().heap
         return heap.host_view(pe, array.get_array()._pointer - heap.base, array.nbytes)
 
     def usm_at(self, array: Any, pe: int) -> Any:
-        """Return the memory of a symmetric array at a PE as SYCL copies take it."""
+        """Return the USM memory of a symmetric array on a PE, for SYCL copies."""
         import ishmem
 
         view = ishmem.ptr(array, pe)
@@ -112,7 +112,7 @@ class Ishmem(World):
         return view.get_array().usm_data
 
     def device_of(self, pe: int) -> str:
-        """Return the name of the device, with the route of host copies to a PE."""
+        """Return the name of this PE's device."""
         from ishmem.runtime import job
 
         return str(job.current().heap.queue.sycl_device.name)
@@ -134,7 +134,7 @@ class Mpi(World):
         self.comm.Barrier()
 
     def window(self, nbytes: int, values: np.ndarray[Any, Any] | None = None) -> tuple[Any, np.ndarray[Any, Any]]:
-        """Return a window, locked for all, and its memory of this rank: words, or bytes where words do not fit."""
+        """Return a window, locked on all ranks, and its local memory: int64, or uint8 if no multiple of 8 bytes."""
         window = self.MPI.Win.Allocate(max(nbytes, 8), comm=self.comm)
         memory = np.asarray(window.tomemory())[:nbytes].view("int64" if nbytes % 8 == 0 else "uint8")
         memory[:] = 0 if values is None else values
@@ -187,12 +187,12 @@ class Shmem(World):
         self._arrays.clear()
 
     def close(self) -> None:
-        with contextlib.suppress(Exception):  # the finalize of Open MPI's crashes in places
+        with contextlib.suppress(Exception):  # Open MPI may crash in its finalize
             self.shmem.barrier_all()
 
 
 class Local(World):
-    """The process of the command itself: runs whole programs."""
+    """The process of the command itself, which runs whole programs."""
 
     library = "local"
 

@@ -217,7 +217,7 @@ def test_sizes(text: str, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", "x", "8:", "64:8", "8:64:1", "8:64:2:2", "0", "-8"])
 def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match="is no size; allowed are sizes such as 8"):
+    with pytest.raises(ValueError, match="is not a size; allowed are sizes such as 8"):
         parse_sizes(text)
 
 
@@ -238,7 +238,7 @@ def called(*words: str) -> Result:
         (["--op", "putt"], "no such operation: putt; did you mean put?"),
         (["--side", "gpu"], "no such side: gpu; Allowed are host, queue"),
         (["--op", "fence", "--side", "group"], "no case of fence on the side group"),
-        (["--size", "many"], "'many' is no size; allowed are sizes such as"),
+        (["--size", "many"], "'many' is not a size; allowed are sizes such as"),
         (["--pes", "0"], "allowed are numbers of PEs, at least 1"),
         (["--axis", "direction"], "allowed is a name with values"),
         (["--axis", "way=one"], "no such axis: way; allowed here are direction"),
@@ -247,7 +247,7 @@ def called(*words: str) -> Result:
         (["--batches", "1"], "not in the range"),
         (["--cases", "/nowhere.py"], "does not exist"),
         (["plot", "/nowhere.json"], "does not exist"),
-        (["plot", __file__], "holds no results of ishmem bench"),
+        (["plot", __file__], "does not hold results of ishmem bench"),
     ],
 )
 def test_bad_options(words: list[str], said: str) -> None:
@@ -303,7 +303,7 @@ def test_json_round_trip(measured: tuple[Path, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99, "rows": []}', '{"format": 1, "rows": [{}]}'])
 def test_files_that_hold_no_results(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(text)
-    with pytest.raises(ValueError, match="holds no results of ishmem bench"):
+    with pytest.raises(ValueError, match="does not hold results of ishmem bench"):
         results.read(tmp_path / "x.json")
 
 
