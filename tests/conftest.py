@@ -24,7 +24,7 @@ from pes import Pool
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
-import frame
+import trials
 
 # The same examples in every run, however long one takes on a machine that does more.
 settings.register_profile("ishmem", deadline=None, derandomize=True)
@@ -73,9 +73,9 @@ def pes(request: pytest.FixtureRequest, _pools: dict[int, Pool]) -> Pool:
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[frame.Trial]:
-    """Where jobs run that must leave nothing behind: processes, sockets, files, descriptors."""
-    with frame.trial() as found:
-        monkeypatch.setenv(frame.MARK, found.mark)
+def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
+    """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""
+    with trials.new_trial() as found:
+        monkeypatch.setenv(trials.MARK, found.mark)
         yield found
         assert not found.left(), found.left()

@@ -156,7 +156,7 @@ ishmem.finalize()  # a set that is alive is no leak
 """
 
 
-def test_dissent() -> None:
+def test_disagreement() -> None:
     done = run_program(DISSENT, 4, timeout=20)
     assert done.returncode == 0, done
     asked = {0: "start=0, stride=1, size=2", 1: "start=0, stride=1, size=3"}

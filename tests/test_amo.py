@@ -85,7 +85,7 @@ def test_host(pes: Pool, dtype: str) -> None:
     pes.run(check_host, dtype)
 
 
-def check_fetch_places() -> None:
+def check_fetch_destinations() -> None:
     """The fetched value goes to numpy and dpnp arrays, of any shape; index counts in C order."""
     me, pe = ishmem.my_pe(), ishmem.n_pes() - 1
     dest = symmetric(np.arange(24, dtype="int64").reshape(4, 6))
@@ -98,8 +98,8 @@ def check_fetch_places() -> None:
     assert ishmem.atomic_fetch(dest[2], pe, 3) == 15
 
 
-def test_fetch_places(pes: Pool) -> None:
-    pes.run(check_fetch_places)
+def test_fetch_destinations(pes: Pool) -> None:
+    pes.run(check_fetch_destinations)
 
 
 # --- in kernels: every routine once per row of a table of old values and operands, each in a cell of its own

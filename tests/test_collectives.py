@@ -448,7 +448,7 @@ def test_refused(pes: Pool) -> None:
     pes.run(check_refused)
 
 
-def check_dissent() -> None:
+def check_disagreement() -> None:
     """PEs that ask for different things: every PE says who asked for what, and the team works afterwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     last = me == n - 1
@@ -478,8 +478,8 @@ def check_dissent() -> None:
 
 
 @pytest.mark.pes(2, 3, 4)
-def test_dissent(pes: Pool) -> None:
-    pes.run(check_dissent)
+def test_disagreement(pes: Pool) -> None:
+    pes.run(check_disagreement)
 
 
 def check_members() -> None:

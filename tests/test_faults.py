@@ -9,8 +9,8 @@ import sys
 import textwrap
 from pathlib import Path
 
-import frame
 import pytest
+import trials
 from pes import run_command, run_program
 
 from ishmem import get_uniqueid
@@ -119,7 +119,7 @@ def status(how: str) -> int:
     + [(moment, "0") for moment in ("before init", "before init, one late", "before finalize")]
     + [("while mapping", "7"), ("in a wait", "SIGSEGV")],
 )  # fmt: skip
-def test_death(place: frame.Trial, moment: str, how: str) -> None:
+def test_death(trial: trials.Trial, moment: str, how: str) -> None:
     """The others are told who died and how, the job has that status, and nothing stays."""
     done = run_program(by_pe(*MOMENTS[moment]), 3, how, env=SMALL)
     told = sorted(line for line in done.stdout.splitlines() if "told" in line)
@@ -152,7 +152,7 @@ def line_of(source: str, mark: str) -> int:
     return number
 
 
-def test_where_the_pes_were(place: frame.Trial) -> None:
+def test_where_the_pes_were(trial: trials.Trial) -> None:
     """ishmrun says it for each, also for one that is not in ishmem and does not end by itself."""
     done = run_program(WHERE, 4, "SIGKILL", env=SMALL)
     lines = [line for line in done.stderr.splitlines() if line.startswith("ishmrun:")]
@@ -197,13 +197,13 @@ told(ishmem.barrier_all)
 )
 
 
-def test_death_in_a_kernel(place: frame.Trial) -> None:
+def test_death_in_a_kernel(trial: trials.Trial) -> None:
     done = run_program(IN_VAIN, 3, "SIGALRM", env=SMALL)
     assert sorted(line[:10] for line in done.stdout.splitlines()) == ["[0] told 1", "[2] told 1"], done
     assert done.returncode == 128 + signal.SIGALRM, done
 
 
-def test_a_kernel_that_waits_for_the_dead(place: frame.Trial) -> None:
+def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
     """It cannot raise; ishmrun says where it is and ends it."""
     done = run_program(IN_VAIN, 3, "SIGKILL", env=SMALL)
     assert [line[:10] for line in done.stdout.splitlines()] == ["[2] told 1"], done
@@ -235,7 +235,7 @@ else:
 )
 
 
-def test_hang(place: frame.Trial) -> None:
+def test_hang(trial: trials.Trial) -> None:
     """Every wait raises, with the places of all PEs."""
     done = run_program(HANG, 3, env={**SMALL, "ISHMEM_TIMEOUT": "1.5"})
     assert done.returncode == 5, done
@@ -250,7 +250,7 @@ def test_hang(place: frame.Trial) -> None:
         assert re.search(r"\|  PE 2: set_lock, element 0, which PE 0 has, \S+program.py:\d+, for [\d.]+ s", line), done
 
 
-def test_no_hang(place: frame.Trial) -> None:
+def test_no_hang(trial: trials.Trial) -> None:
     """Waits that are shorter, and time that is spent elsewhere."""
     body = INIT + "time.sleep(1.5 * (me == 1)); ishmem.barrier_all(); ishmem.free_all(); ishmem.finalize()"
     done = run_program(HEAD + body, 2, env={**SMALL, "ISHMEM_TIMEOUT": "30"})
@@ -265,7 +265,7 @@ dpex.call_kernel(wait, kapi.Range(1), a, 9)  # kernel
 )
 
 
-def test_hang_in_kernels(place: frame.Trial) -> None:
+def test_hang_in_kernels(trial: trials.Trial) -> None:
     """No PE can notice; ishmrun does."""
     done = run_program(HANG_IN_KERNELS, 2, env={**SMALL, "ISHMEM_TIMEOUT": "6"})
     assert done.returncode == 124, done
@@ -283,10 +283,10 @@ ishmem.wait_until(a, ishmem.CMP_EQ, 1)
 """
 
 
-def test_hang_without_ishmrun(place: frame.Trial) -> None:
+def test_hang_without_ishmrun(trial: trials.Trial) -> None:
     """The PEs share the board that PE 0 has made."""
     command = [sys.executable, "-c", HANG_ALONE, get_uniqueid()]
-    env = {**frame.os.environ, **SMALL, "ISHMEM_TIMEOUT": "1"}
+    env = {**trials.os.environ, **SMALL, "ISHMEM_TIMEOUT": "1"}
     started = [
         subprocess.Popen([*command, str(pe)], stderr=subprocess.PIPE, text=True, env=env, process_group=None)
         for pe in range(2)
@@ -311,11 +311,11 @@ ishmem.wait_until(a, ishmem.CMP_EQ, 9)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_to_ishmrun(place: frame.Trial, tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_to_ishmrun(trial: trials.Trial, tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "waiting.py").write_text(WAITING)
     command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", str(tmp_path / "waiting.py")]
     job = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**frame.os.environ, **SMALL}
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**trials.os.environ, **SMALL}
     )
     assert job.stdout
     assert {job.stdout.readline(), job.stdout.readline()} == {"[0] ready\n", "[1] ready\n"}
@@ -327,18 +327,18 @@ def test_signal_to_ishmrun(place: frame.Trial, tmp_path: Path, number: signal.Si
     assert job.returncode in (128 + number, 1), errors
 
 
-def test_broken_pipe(place: frame.Trial, tmp_path: Path) -> None:
+def test_broken_pipe(trial: trials.Trial, tmp_path: Path) -> None:
     (tmp_path / "flood.py").write_text(HEAD + INIT + "while True: print('x' * 100)\n")
     command = f"{sys.executable} -m ishmem.launch.run -n 2 {tmp_path / 'flood.py'} | head -1"
     done = run_command(["sh", "-c", command], env=SMALL)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1), done
 
 
-def test_short_jobs(place: frame.Trial) -> None:
+def test_short_jobs(trial: trials.Trial) -> None:
     from jobs import run
 
     for _ in range(4):
-        assert not run(place, 2)
+        assert not run(trial, 2)
 
 
 # ---- what is missing, and what is there already
@@ -353,7 +353,7 @@ def limited(options: str, n: int, source: str, tmp_path: Path, **env: str) -> su
 FINE = HEAD + INIT + "ishmem.free_all(); ishmem.finalize(); print('fine')\n"
 
 
-def test_few_file_descriptors(place: frame.Trial, tmp_path: Path) -> None:
+def test_few_file_descriptors(trial: trials.Trial, tmp_path: Path) -> None:
     """The soft limit is raised; the hard one is named."""
     assert limited("ulimit -Sn 15", 2, FINE, tmp_path).stdout.count("fine") == 2
     for limit in (8, 13):
@@ -362,14 +362,14 @@ def test_few_file_descriptors(place: frame.Trial, tmp_path: Path) -> None:
         assert re.search(rf"Too many open files; a process may have {limit} \(see ulimit -Hn\)", done.stderr), done
 
 
-def test_few_file_descriptors_in_a_pe(place: frame.Trial, tmp_path: Path) -> None:
+def test_few_file_descriptors_in_a_pe(trial: trials.Trial, tmp_path: Path) -> None:
     source = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))\n" + FINE
     done = limited("true", 2, source, tmp_path, ISHMEM_INIT_TIMEOUT="5")
     assert done.returncode == 1
     assert re.search("Too many open files|ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY", done.stderr), done
 
 
-def test_little_memory(place: frame.Trial, tmp_path: Path) -> None:
+def test_little_memory(trial: trials.Trial, tmp_path: Path) -> None:
     done = limited("true", 2, FINE, tmp_path, ISHMEM_SYMMETRIC_SIZE="64M", ISHMEM_SIM_MEMORY="32M")
     assert done.returncode == 1
     assert done.stderr.count("lower ISHMEM_SYMMETRIC_SIZE or heap_size=") >= 2, done
@@ -378,10 +378,10 @@ def test_little_memory(place: frame.Trial, tmp_path: Path) -> None:
     assert re.search(r"memory|does not fit", done.stderr), done
 
 
-def test_two_jobs_at_once(place: frame.Trial, tmp_path: Path) -> None:
+def test_two_jobs_at_once(trial: trials.Trial, tmp_path: Path) -> None:
     (tmp_path / "fine.py").write_text(FINE)
     command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", str(tmp_path / "fine.py")]
-    env = {**frame.os.environ, **SMALL}
+    env = {**trials.os.environ, **SMALL}
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)]
     outputs = [one.communicate(timeout=60)[0] for one in started]
     assert [sorted(output.splitlines()) for output in outputs] == [["[0] fine", "[1] fine"]] * 2
@@ -402,7 +402,7 @@ ishmem.finalize()
 )
 
 
-def test_a_program_and_a_job_within_a_pe(place: frame.Trial) -> None:
+def test_a_program_and_a_job_within_a_pe(trial: trials.Trial) -> None:
     """The environment of the outer job does not make the program one of its PEs."""
     done = run_program(OUTER, 1, env=SMALL)
     assert done.stdout.splitlines() == ["[0] ['alone 0 1'] ", "[0] ['[0] alone 0 2', '[1] alone 1 2'] "], done

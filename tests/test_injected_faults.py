@@ -7,8 +7,8 @@ import re
 import subprocess
 import textwrap
 
-import frame
 import pytest
+import trials
 from pes import run_program
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
@@ -72,7 +72,7 @@ BOTH_IN_INIT = {
 
 
 @pytest.mark.parametrize("fault", BOTH_IN_INIT)
-def test_init(place: frame.Trial, fault: str) -> None:
+def test_init(trial: trials.Trial, fault: str) -> None:
     """The PE raises what it is, the other one that it was that PE, in the same words."""
     words = BOTH_IN_INIT[fault]
     done = run("told(ishmem.init)", "told(ishmem.init)", head="", ISHMEM_SIM_FAIL=f"{fault}:1@1")
@@ -80,7 +80,7 @@ def test_init(place: frame.Trial, fault: str) -> None:
     check(done, words, rf"ishmem.common.errors IshmemError init failed; PE 1: {name}: {rest}")
 
 
-def test_allocation_by_the_user(place: frame.Trial) -> None:
+def test_allocation_by_the_user(trial: trials.Trial) -> None:
     """SYCL's own exception where it is asked for memory; ishmem and the other PE go on."""
     program = """
 import dpctl.memory
@@ -118,7 +118,7 @@ def launch():
 """
 
 
-def test_launch(place: frame.Trial) -> None:
+def test_launch(trial: trials.Trial) -> None:
     """A kernel that fails looks like one that did nothing; each of these calls raises."""
     twice = """
 for call in (ishmem.quiet, ishmem.barrier_all):
@@ -136,7 +136,7 @@ for call in (ishmem.quiet, ishmem.barrier_all):
     check(done, LOSS, PEER_LOST)
 
 
-def test_launch_of_ishmems_own_kernels(place: frame.Trial) -> None:
+def test_launch_of_ishmems_own_kernels(trial: trials.Trial) -> None:
     """The result of an atomic that the host does by a kernel is never made up."""
     call = "told(lambda: ishmem.atomic_fetch_add(n, 1, 0), 20)"
     done = run(call, "told(ishmem.barrier_all)", ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_HOST_ATOMICS="kernel")
@@ -156,7 +156,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("call", COPIES)
-def test_copy(place: frame.Trial, call: str) -> None:
+def test_copy(trial: trials.Trial, call: str) -> None:
     """The operation whose copy fails raises, and what waits for the PE."""
     n = 4 if "finalize" in call else 20
     done = run(COPIES[call], WAIT, ISHMEM_SIM_FAIL=f"copy:{n}@1", ISHMEM_COPY_CUTOVER="1", ISHMEM_LEAKS="ignore")
@@ -171,7 +171,7 @@ ALLOCATIONS = {
 
 
 @pytest.mark.parametrize("call", ALLOCATIONS)
-def test_collective_allocation(place: frame.Trial, call: str) -> None:
+def test_collective_allocation(trial: trials.Trial, call: str) -> None:
     """What is to be written into new memory is, or both PEs raise."""
     step = f"told(lambda: {ALLOCATIONS[call]}, 50)"
     done = run(step, step, ISHMEM_SIM_FAIL="copy:20@1,launch:20@1")
@@ -183,7 +183,7 @@ def test_collective_allocation(place: frame.Trial, call: str) -> None:
 BARRIER_ON_QUEUE = "told(lambda: ([ishmem.barrier_all_on_queue() for _ in range(20)], ishmem.finalize()))"
 
 
-def test_barrier_on_queue(place: frame.Trial) -> None:
+def test_barrier_on_queue(trial: trials.Trial) -> None:
     """PE 0 has a kernel that waits for one of PE 1 that has never run."""
     done = run(BARRIER_ON_QUEUE, BARRIER_ON_QUEUE, ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_LEAKS="ignore")
     check(done, LOSS, r"ishmem.common.errors PeerLost finalize on PE 0: PE 1 is gone")
@@ -209,13 +209,13 @@ print("right")
 """  # fmt: skip
 
 
-def test_slow_device(place: frame.Trial) -> None:
+def test_slow_device(trial: trials.Trial) -> None:
     done = run_program(HEAD + SLOW, 2, env={**SMALL, "ISHMEM_SIM_SLOW": "20000@1", "ISHMEM_COPY_CUTOVER": "1"})
     assert sorted(done.stdout.splitlines()) == ["[0] right", "[1] right"], done
     assert (done.returncode, done.stderr) == (0, ""), done
 
 
-def test_device_that_is_too_slow(place: frame.Trial) -> None:
+def test_device_that_is_too_slow(trial: trials.Trial) -> None:
     """ISHMEM_TIMEOUT says which PE is still at work, and in which line unless the machine is too busy to find out."""
     done = run(
         "for _ in range(12): ishmem.put(a, big, 0)", "told(ishmem.barrier_all)",

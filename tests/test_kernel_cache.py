@@ -467,7 +467,7 @@ def test_another_number_of_pes_and_another_heap_compile_nothing(tmp_path: Path) 
     assert compiled(2, tmp_path / "kernels", ISHMEM_SYMMETRIC_SIZE="3M") == 0
 
 
-def test_off() -> None:
+def test_cache_turned_off() -> None:
     assert compiled(1, "off") == compiled(1, "off") == 6
 
 

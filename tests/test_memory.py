@@ -318,7 +318,7 @@ def test_free(pes: Pool) -> None:
     pes.run(check_free)
 
 
-def check_places() -> None:
+def check_stale_addresses() -> None:
     """What the core remembers of where arrays were found holds no longer than the allocation."""
     me = ishmem.my_pe()
     old = ishmem.zeros(64, dtype="int64")
@@ -342,8 +342,8 @@ def check_places() -> None:
     assert ishmem.g(larger, me, 15) == 6 and ishmem.g(larger, me, 4095) == 0
 
 
-def test_places(pes: Pool) -> None:
-    pes.run(check_places)
+def test_stale_addresses(pes: Pool) -> None:
+    pes.run(check_stale_addresses)
 
 
 def check_wrappers() -> None:

@@ -259,7 +259,7 @@ def test_killed_launcher_leaves_nothing(tmp_path, mark):
     assert eventually(lambda: not processes(mark))
 
 
-def test_killed_warden_leaves_nothing(tmp_path, mark):
+def test_killed_supervisor_leaves_nothing(tmp_path, mark):
     job = start(tmp_path, CHILDREN + "print('ready'); time.sleep(60)", 2)
     with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
         (supervisor,) = map(int, file.read().split())

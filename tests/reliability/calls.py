@@ -6,9 +6,9 @@ import json
 import sys
 
 import click
-from frame import trial
 from rich.console import Console
 from rich.table import Table
+from trials import new_trial
 
 
 @click.command()
@@ -18,10 +18,10 @@ from rich.table import Table
 def calls(count: int, pes: int, seed: int) -> None:
     """Make random bad calls of every routine, each followed by a put and a get that must work."""
     console = Console(highlight=False)
-    with trial() as place, console.status(f"{count} calls on {pes} PEs"):
-        job = place.start(pes, "calls_pe.py", "--calls", count, "--seed", seed)
+    with new_trial() as trial, console.status(f"{count} calls on {pes} PEs"):
+        job = trial.start(pes, "calls_pe.py", "--calls", count, "--seed", seed)
         output = job.communicate()[0]
-        left = place.left()
+        left = trial.left()
     try:
         found = json.loads("".join(line[4:] for line in output.splitlines() if line.startswith("[0] ")))
     except ValueError:

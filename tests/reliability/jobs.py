@@ -7,13 +7,13 @@ import sys
 import time
 
 import click
-from frame import Trial, progress, trial
 from rich.console import Console
+from trials import Trial, new_trial, progress
 
 
-def run(place: Trial, n: int) -> str:
+def run(trial: Trial, n: int) -> str:
     """Run one job; return its output when it is not what it should be."""
-    job = place.start(n, "jobs_pe.py")
+    job = trial.start(n, "jobs_pe.py")
     output: str = job.communicate(timeout=120)[0]
     right = job.returncode == 0 and sorted(output.splitlines()) == [f"[{pe}] well" for pe in range(n)]
     return "" if right else f"status {job.returncode}: {output}"
@@ -25,16 +25,16 @@ def run(place: Trial, n: int) -> str:
 def jobs(count: int, pes: int) -> None:
     """Run short jobs in a row."""
     wrong, times = [], []
-    with trial() as place, progress() as bar:
+    with new_trial() as trial, progress() as bar:
         task = bar.add_task("jobs", total=count, remark="")
         for _ in range(count):
             start = time.monotonic()
-            if problem := run(place, pes):
+            if problem := run(trial, pes):
                 wrong.append(problem)
                 bar.console.print(problem, markup=False, highlight=False)
             times.append(time.monotonic() - start)
             bar.advance(task)
-        left = place.left()
+        left = trial.left()
     seconds = statistics.median(times)
     Console().print(f"{count - len(wrong)} of {count} jobs of {pes} PEs ended right, {seconds:.2f} s each")
     Console().print("left behind: " + ("; ".join(left) or "nothing"))

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import click
-from frame import Trial, progress, trial
 from rich.console import Console
 from rich.table import Table
+from trials import Trial, new_trial, progress
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 NOTICE, END = 2.0, 10.0
@@ -47,14 +47,14 @@ class Outcome:
     where: str = ""
 
 
-def kill_one(place: Trial, n: int, draw: random.Random) -> Outcome | None:
+def kill_one(trial: Trial, n: int, draw: random.Random) -> Outcome | None:
     """Start a job and kill one of its PEs; None when the job was over before."""
     seconds, number, victim = draw.uniform(0, 3), draw.choice(SIGNALS), draw.randrange(n)
-    job = place.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
+    job = trial.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
     outcome = Outcome()
     with _limit(job, outcome):
         output = _wait(job, draw, victim, seconds)
-        while not (pid := _process(place, victim)) and job.poll() is None:
+        while not (pid := _process(trial, victim)) and job.poll() is None:
             time.sleep(0.01)
         killed = time.monotonic()
         with contextlib.suppress(ProcessLookupError):
@@ -69,14 +69,14 @@ def kill_one(place: Trial, n: int, draw: random.Random) -> Outcome | None:
     _judge(outcome, output, victim, number, killed, n)
     if job.returncode != 128 + number:
         outcome.wrong.append(f"the status is {job.returncode}, not {128 + number}")
-    outcome.wrong += [f"left behind: {what}" for what in place.left()]
+    outcome.wrong += [f"left behind: {what}" for what in trial.left()]
     if outcome.wrong:
         outcome.wrong.append(f"PE {victim}, {number.name}; output:\n{output}")
     return outcome
 
 
-def _process(place: Trial, pe: int) -> int | None:
-    found = [pid for pid, env in place.processes().items() if env.get("ISHMEM_PE") == str(pe)]
+def _process(trial: Trial, pe: int) -> int | None:
+    found = [pid for pid, env in trial.processes().items() if env.get("ISHMEM_PE") == str(pe)]
     return min(found, default=None)
 
 
@@ -164,10 +164,10 @@ def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
     seed = random.randrange(1 << 30) if seed is None else seed
     draw, outcomes, early = random.Random(seed), [], 0
     end = time.monotonic() + 60 * minutes
-    with trial() as place, progress() as bar:
+    with new_trial() as trial, progress() as bar:
         task = bar.add_task("kills", total=count, remark=f"seed {seed}")
         while len(outcomes) < count and time.monotonic() < end:
-            outcome = kill_one(place, pes, draw)
+            outcome = kill_one(trial, pes, draw)
             if outcome is None:
                 early += 1
                 continue

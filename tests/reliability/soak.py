@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 import click
-from frame import progress, trial
 from rich.console import Console
 from rich.table import Table
+from trials import new_trial, progress
 
 WARM = 0.1
 """Part of the time after which caches are taken to be full."""
@@ -42,9 +42,9 @@ def soak(minutes: float, pes: int, seed: int | None) -> None:
     """Allocate, free, move, wait, split, lock and launch kernels for long."""
     seed = random.randrange(1 << 30) if seed is None else seed
     samples: dict[int, list[Sample]] = {}
-    with trial() as place, progress() as bar:
+    with new_trial() as trial, progress() as bar:
         task = bar.add_task("soak", total=round(60 * minutes), remark=f"seed {seed}")
-        job = place.start(pes, "soak_pe.py", 60 * minutes, seed)
+        job = trial.start(pes, "soak_pe.py", 60 * minutes, seed)
         assert job.stdout
         for line in job.stdout:
             if '] {"pe"' not in line:
@@ -55,7 +55,7 @@ def soak(minutes: float, pes: int, seed: int | None) -> None:
             bar.update(task, completed=round(sample["seconds"]), remark=f"{sample['turns']} turns")
         status = job.wait()
         job.stdout.close()
-        left = place.left()
+        left = trial.left()
     if samples:
         show(samples, left)
     sys.exit(status or bool(left))

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 import click
-from frame import progress, trial
 from rich.console import Console
 from rich.table import Table
+from trials import new_trial, progress
 
 
 @click.command()
@@ -21,9 +21,9 @@ def threads(minutes: float, pes: int, seed: int | None) -> None:
     """Put, get, count, signal and wait from 8 threads of each PE at once."""
     seed = random.randrange(1 << 30) if seed is None else seed
     last: dict[str, Any] = {"seconds": 0, "done": {}}
-    with trial() as place, progress() as bar:
+    with new_trial() as trial, progress() as bar:
         task = bar.add_task("threads", total=round(60 * minutes), remark=f"seed {seed}")
-        job = place.start(pes, "threads_pe.py", 60 * minutes, seed)
+        job = trial.start(pes, "threads_pe.py", 60 * minutes, seed)
         assert job.stdout
         for line in job.stdout:
             if not line.startswith('[0] {"seconds"'):
@@ -33,7 +33,7 @@ def threads(minutes: float, pes: int, seed: int | None) -> None:
             bar.update(task, completed=round(last["seconds"]))
         status = job.wait()
         job.stdout.close()
-        left = place.left()
+        left = trial.left()
     table = Table("operation", "times, by the threads of PE 0")
     for name, number in sorted(last["done"].items()):
         table.add_row(name, f"{number:,}")

@@ -82,10 +82,10 @@ class Worker:
 
     def element(self) -> None:
         """Put one element and get it."""
-        place, value = int(self.own.integers(LENGTH)), int(self.own.integers(-(2**62), 2**62))
-        ishmem.p(self._row(), value, self.shared.right, place)
-        self.row[place] = value
-        require(ishmem.g(self._row(), self.shared.right, place), value, "p, g")
+        index, value = int(self.own.integers(LENGTH)), int(self.own.integers(-(2**62), 2**62))
+        ishmem.p(self._row(), value, self.shared.right, index)
+        self.row[index] = value
+        require(ishmem.g(self._row(), self.shared.right, index), value, "p, g")
 
     def strided(self) -> None:
         """Put every second or third element of a piece."""
@@ -106,9 +106,9 @@ class Worker:
 
     def count(self) -> None:
         """Add to counters that all threads of all PEs add to, and draw a ticket."""
-        pe, place, more = (int(self.own.integers(most)) for most in (self.shared.n, COUNTERS, 100))
-        ishmem.atomic_add(self.shared.counters, more, pe, place)
-        self.sent[pe, place] += more
+        pe, index, more = (int(self.own.integers(most)) for most in (self.shared.n, COUNTERS, 100))
+        ishmem.atomic_add(self.shared.counters, more, pe, index)
+        self.sent[pe, index] += more
         ticket = ishmem.atomic_fetch_inc(self.shared.tickets, 0)
         self.drawn += 1
         if ticket <= self.last:

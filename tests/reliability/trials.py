@@ -61,13 +61,13 @@ class Trial:
 
 
 @contextlib.contextmanager
-def trial() -> Iterator[Trial]:
+def new_trial() -> Iterator[Trial]:
     """Give a `Trial` for a with-statement."""
-    place = Trial()
+    trial = Trial()
     try:
-        yield place
+        yield trial
     finally:
-        place.close()
+        trial.close()
 
 
 def progress() -> Progress:

@@ -15,7 +15,7 @@ FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNA
 
 # What each case raises, and words of its message.
 EXPECTED = {
-    NO_PE: ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}", "test_check.py"),
+    NO_PE: ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}", "runtime_checks.py"),
     NEGATIVE_PE: ("IndexError", "g in a kernel", "pe is -1"),
     SLICE: ("IndexError", "put in a kernel", "10 elements from element 0 on are not all in the array of 4 elements"),
     LOCAL: ("SymmetryError", "put in a kernel", "is not on the symmetric heap"),

@@ -135,7 +135,7 @@ def test_alone_on_a_device() -> None:
     check(done)
 
 
-def test_words() -> None:
+def test_the_message_names_the_pes_and_remedies() -> None:
     assert device_sharing.describe([0, 2], 2) == device_sharing.describe([3], 1) == ""
     words = device_sharing.describe([0, 2, 3], 2)
     assert words.startswith("PEs 0, 2, 3 share one device, which runs kernels of 2 of them concurrently, so a kernel")
