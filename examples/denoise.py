@@ -3,7 +3,7 @@
     ishmrun -n 4 examples/denoise.py [PHOTOGRAPH]
 
 Each PE owns a block of rows and, above and below it, one more row (a *halo*) into which the kernels of its
-neighbours put their edge rows. The host has no part in that: it launches one kernel per iteration.
+neighbours put their edge rows. The host only launches one kernel per iteration.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tqdm import tqdm
 RATE = np.float32(0.2)  # of the diffusion; stable up to 1/4
 GROUP = 64  # work-items, which share a row
 ABOVE, BELOW = 0, 1  # indices into `arrived`: how many halo rows have come from there
-TOLERANCE = 1e-4  # 1/40 of a grey level; GPUs may round otherwise than numpy (fused multiply-add, division)
+TOLERANCE = 1e-4  # 1/40 of a grey level; GPUs may round differently from numpy (fused multiply-add, division)
 
 
 @dpex.device_func
@@ -40,7 +40,7 @@ def flow(picture, row, column, next_row, next_column, threshold):
 
 @dpex.device_func
 def diffuse_pixel(now, new, row, column, north, south, threshold):
-    """Mix a pixel with its four neighbours; beyond the edge of the picture there is the pixel itself."""
+    """Mix a pixel with its four neighbours; at the edge of the picture a missing neighbour is the pixel itself."""
     west, east = max(column - 1, 0), min(column + 1, now.shape[1] - 1)
     to_north = flow(now, row, column, north, column, threshold)
     to_south = flow(now, row, column, south, column, threshold)
@@ -82,7 +82,7 @@ def diffuse(item: kapi.NdItem, now, new, rows, arrived, iteration, threshold):
         diffuse_pixel(now, new, row, column, north, south, threshold)
 
     # A slow neighbour may still read the halo in its `now`; we put into its `new`. The two change places every
-    # iteration, and no PE gets two iterations ahead of a neighbour, since it waits for the neighbour's rows.
+    # iteration, and no PE gets two iterations ahead of a neighbour, because it waits for the neighbour's rows.
     if has_above:
         send(group, item_id, new[-1], new[row], above, arrived, BELOW, iteration + 1)
     if has_below:
@@ -109,7 +109,7 @@ def denoise(noisy: np.ndarray, iterations: int, kappa: float) -> tuple[np.ndarra
         items = kapi.NdRange((rows * GROUP,), (GROUP,))
         dpex.call_kernel(diffuse, items, now, new, rows, arrived, iteration, np.float32(kappa**2))
 
-    launch(-1)  # compiles the kernel; it waits for nothing, and all it puts are zeros
+    launch(-1)  # compiles the kernel; this call waits for nothing and puts only zeros
     ishmem.barrier_all()
     padded = np.pad(noisy, ((1, size + 1), (0, 0), (0, 0)), mode="edge")
     ishmem.put(blocks[0], padded[me * size : me * size + size + 2], me)
@@ -127,7 +127,7 @@ def denoise(noisy: np.ndarray, iterations: int, kappa: float) -> tuple[np.ndarra
 
 
 def gather(block: Any, height: int) -> np.ndarray:
-    """Return the picture that the blocks of all PEs make."""
+    """Return the picture assembled from the blocks of all PEs."""
     parts = np.empty((ishmem.n_pes(), *block.shape), dtype="f4")
     for pe, part in enumerate(parts):
         ishmem.get(part, block, pe)
@@ -135,7 +135,7 @@ def gather(block: Any, height: int) -> np.ndarray:
 
 
 def report(options: argparse.Namespace, pictures: list[np.ndarray], n: int, seconds: float) -> None:
-    """Print what was reached, check it against numpy, and draw it."""
+    """Print the result, check it against numpy, and draw it."""
     original, noisy, denoised = pictures
     speed = original[..., 0].size * options.iterations / seconds / 1e6
     before, after = photograph.psnr(noisy, original), photograph.psnr(denoised, original)

@@ -2,8 +2,8 @@
 
     ishmrun -n 4 examples/fft2d.py [PHOTOGRAPH] [--size 512]
 
-Each PE owns a block of rows. It transforms them, the PEs turn the matrix (rows become columns), and each
-transforms the rows that it has then. All the communication is in the turn, so that is what is compared.
+Each PE owns a block of rows. It transforms them, the PEs transpose the matrix (the corner turn), and each PE
+transforms its new rows. All communication is in the corner turn, so its five implementations are compared.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def butterflies(item: kapi.Item, x, y, roots, done):
 
 @dpex.kernel
 def turn_by_gets(item: kapi.Item, turned, rows, block):
-    """Fetch one element of the turned matrix from the PE that has it: the transposition costs nothing more."""
+    """Get one element of the transposed matrix from its owner, so that no local transposition is needed."""
     column, row = item.get_id(0), item.get_id(1)
     place = row % block * turned.shape[1] + ishmem.my_pe() * block + column
     turned[column, row] = ishmem.g(rows, row // block, place)
 
 
 class Matrix:
-    """A complex matrix in blocks of rows, with what the turns need.
+    """A complex matrix in blocks of rows, with the buffers of the corner turns.
 
-    There are as many rows as the blocks of all PEs make, and as many columns; those beyond the FFT's size are zero.
+    It is square, with as many rows as the blocks of all PEs together; elements beyond the FFT's size are zero.
     """
 
     def __init__(self, picture: np.ndarray) -> None:
@@ -73,12 +73,12 @@ class Matrix:
             self.rows, self.other = self.other, self.rows
 
     def pack(self) -> None:
-        """Copy to ``packed[j]`` what PE j gets."""
+        """Copy the block for PE j to ``packed[j]``."""
         n = ishmem.n_pes()
         self.packed[...] = self.rows.reshape(self.block, n, self.block).transpose(1, 0, 2)
 
     def unpack(self) -> None:
-        """Turn ``parts[j]``, which came from PE j, into its place."""
+        """Transpose ``parts[j]``, received from PE j, into the matrix."""
         self.other[...] = self.parts.transpose(2, 0, 1).reshape(self.other.shape)
 
 
@@ -88,7 +88,7 @@ def kernel_gets(matrix: Matrix) -> None:
 
 
 def many_gets(matrix: Matrix) -> None:
-    """Get from each PE, row by row, the part that is mine."""
+    """Get this PE's part of every row from each PE."""
     width, mine = matrix.rows.shape[1], ishmem.my_pe() * matrix.block
     for pe in range(ishmem.n_pes()):
         block = matrix.block
@@ -97,7 +97,7 @@ def many_gets(matrix: Matrix) -> None:
 
 
 def gather(matrix: Matrix) -> None:
-    """Gather at each PE in turn what it gets."""
+    """Gather the blocks at each PE in turn as root."""
     matrix.pack()
     for root in range(ishmem.n_pes()):
         ishmem.gather(matrix.parts, matrix.packed[root], root)
@@ -105,14 +105,14 @@ def gather(matrix: Matrix) -> None:
 
 
 def fcollect(matrix: Matrix) -> None:
-    """Give every PE the whole matrix, of which it takes its columns."""
+    """Distribute the whole matrix to every PE, which takes its columns."""
     ishmem.fcollect(matrix.everything, matrix.rows)
     mine = ishmem.my_pe() * matrix.block
     matrix.other[...] = matrix.everything[:, mine : mine + matrix.block].T
 
 
 def alltoall(matrix: Matrix) -> None:
-    """Exchange blocks, each PE with each."""
+    """Exchange one block between each pair of PEs."""
     matrix.pack()
     ishmem.alltoall(matrix.parts, matrix.packed)
     matrix.unpack()
@@ -128,7 +128,7 @@ WAYS = {
 
 
 def fft2d(picture: np.ndarray, way: Callable[[Matrix], None], repeats: int) -> tuple[np.ndarray, float]:
-    """Transform on all PEs; return the spectrum and the median seconds of a turn, on the slowest PE."""
+    """Transform on all PEs; return the spectrum and the median seconds of a corner turn on the slowest PE."""
     matrix = Matrix(picture)
     matrix.transform_rows()
     ishmem.barrier_all()
@@ -161,7 +161,7 @@ def parse() -> argparse.Namespace:
 
 
 def cut(picture: np.ndarray, size: int) -> np.ndarray:
-    """Return the grey middle of a photograph."""
+    """Return the central square of a photograph, in grey."""
     if size < 2 or size & (size - 1) or size > min(picture.shape[:2]):
         raise SystemExit(f"fft2d.py: --size is {size}; it is a power of two from 2 to {min(picture.shape[:2])}")
     top, left = ((length - size) // 2 for length in picture.shape[:2])

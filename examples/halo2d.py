@@ -1,7 +1,7 @@
 """Spreads heat over a plane that the PEs share in blocks: ishmrun -n 4 examples/halo2d.py.
 
-Each PE owns a block and a border of one cell around it, the *halo*, where its neighbours' kernels put their edges:
-rows as they lie in memory, columns with ``ibput``. Two teams of ``split_2d`` say who the neighbours are.
+Each PE owns a block and a border of one cell around it, the *halo*, into which its neighbours' kernels put their
+edges: rows with a contiguous put, columns with ``ibput``. Two teams of ``split_2d`` give the neighbours' numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def spread(item: kapi.Item, cells, new):
 
 
 def serial(plane: np.ndarray) -> np.ndarray:
-    """Do the same with numpy, on the whole plane."""
+    """Compute the same with numpy on the whole plane."""
     for _ in range(STEPS):
         p = np.pad(plane, 1)
         plane = (p[:-2, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, 1:-1]) * np.float32(0.25)
@@ -62,7 +62,7 @@ def main() -> None:
         new = ishmem.zeros_like(cells)
         for _ in range(STEPS):
             dpex.call_kernel(exchange, kapi.Range(1), cells, row_team.handle, column_team.handle)
-            ishmem.barrier_all()  # all halos are there; `new` is not read before the next barrier
+            ishmem.barrier_all()  # all halos have arrived; `new` is not read before the next barrier
             dpex.call_kernel(spread, kapi.Range(ROWS, COLUMNS), cells, new)
             cells, new = new, cells
         block = cells.asnumpy().reshape(ROWS + 2, WIDTH)[1:-1, 1:-1]

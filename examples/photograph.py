@@ -1,4 +1,4 @@
-"""What denoise.py needs besides SHMEM: load a photograph, add noise, denoise it serially, judge, draw."""
+"""Helpers of denoise.py without SHMEM: load a photograph, add noise, denoise serially, measure, draw."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def denoise_serially(picture: np.ndarray, iterations: int, kappa: float, rate: n
 
 
 def _flow(picture: np.ndarray, axis: int, threshold: np.float32) -> np.ndarray:
-    """Return what flows between each pixel and the one before it along an axis; nothing at the ends."""
+    """Return the flow between each pixel and the previous one along an axis; zero at the ends."""
     difference, total = np.diff(picture, axis=axis), threshold
     for channel in range(picture.shape[2]):
         total = total + difference[..., channel] * difference[..., channel]
@@ -62,7 +62,7 @@ def _flow(picture: np.ndarray, axis: int, threshold: np.float32) -> np.ndarray:
 
 
 def draw(path: Path, original: np.ndarray, noisy: np.ndarray, denoised: np.ndarray, block: int) -> None:
-    """Draw the pictures side by side, the denoised one with marks where blocks of so many rows meet."""
+    """Draw the pictures side by side, the denoised one with the boundaries of the PEs' blocks marked."""
     height, width = original.shape[:2]
     figure = Figure(figsize=(15, 5 * height / width + 0.5), dpi=120, layout="constrained")
     left, middle, right = figure.subplots(1, 3)

@@ -1,10 +1,11 @@
-"""Evaluates a polynomial at a stream of points, one coefficient per PE, which pass blocks on as in a production line.
+"""Evaluates a polynomial at a stream of points in a pipeline of PEs, with one coefficient per PE.
 
     ishmrun -n 4 examples/producer_consumer.py [BLOCKS]
 
-Each PE consumes what the one before it produces, in a ring of blocks of its own memory. ``put_signal`` brings a
-block and then counts it; a second signal tells the producer how many blocks are done with, so that it overwrites
-none too early. PE 0 reads the points and the last PE has the results; only the kernels take part.
+Each PE consumes what the previous one produces, through a ring buffer of blocks in its own memory. ``put_signal``
+delivers a block and then increments a counter; a second counter tells the producer how many blocks have been
+consumed, so that it overwrites none too early. PE 0 reads the points and the last PE stores the results; the hosts
+do not take part.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ POINT, VALUE = 0, 1  # the rows of a block
 
 @dpex.kernel
 def work(item: kapi.NdItem, ring, block, stream, arrived, done, coefficient):
-    """Take each block, carry Horner's scheme on by one step, and pass the block on."""
+    """Consume each block, do one step of Horner's scheme, and put the block to the next PE."""
     group, rank = item.get_group(), item.get_local_id(0)
     me, last = ishmem.my_pe(), ishmem.n_pes() - 1
     for number in range(stream.shape[0]):
@@ -49,7 +50,7 @@ def work(item: kapi.NdItem, ring, block, stream, arrived, done, coefficient):
 
 
 def main() -> None:
-    """Run the line, and compare what comes out with numpy's result."""
+    """Run the pipeline and compare its output with numpy's result."""
     blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     with ishmem.init():
         me, n = ishmem.my_pe(), ishmem.n_pes()

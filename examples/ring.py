@@ -19,7 +19,7 @@ LAPS = 10
 
 @dpex.kernel
 def pass_on(item: kapi.Item, token, arrived, laps):
-    """Play this PE's part in all laps; PE 0 begins each, and ends it when the token is back."""
+    """Pass the token on in every lap; PE 0 starts each lap and ends it when the token is back."""
     me = ishmem.my_pe()
     following = (me + 1) % ishmem.n_pes()
     for lap in range(1, laps + 1):
@@ -27,7 +27,7 @@ def pass_on(item: kapi.Item, token, arrived, laps):
             ishmem.wait_until(arrived, ishmem.CMP_EQ, lap)
         token[me] += 1
         ishmem.put(token, token, following)
-        ishmem.fence()  # the token arrives before the number that announces it
+        ishmem.fence()  # the token is delivered before the flag
         ishmem.p(arrived, lap, following)
         if me == 0:
             ishmem.wait_until(arrived, ishmem.CMP_EQ, lap)
@@ -38,7 +38,7 @@ def main() -> None:
     with ishmem.init():
         me, n = ishmem.my_pe(), ishmem.n_pes()
         token, arrived = ishmem.zeros(n, dtype="i8"), ishmem.zeros(1, dtype="i8")
-        dpex.call_kernel(pass_on, kapi.Range(1), token, arrived, 0)  # compiles it, and does nothing
+        dpex.call_kernel(pass_on, kapi.Range(1), token, arrived, 0)  # compiles the kernel; no laps
         ishmem.barrier_all()
         start = time.perf_counter()
         dpex.call_kernel(pass_on, kapi.Range(1), token, arrived, LAPS)

@@ -1,7 +1,7 @@
-"""Shares out uneven work: a PE that has none left takes some of another's: ishmrun -n 4 examples/work_stealing.py.
+"""Balances uneven work: a PE that has none left steals some of another PE's: ishmrun -n 4 examples/work_stealing.py.
 
-All tasks start on PE 0. Each PE has a range of tasks, from `first` up to `last`, behind a lock of its own; it takes
-one at a time from the front of its range, and steals the back half of another's.
+All tasks start on PE 0. Each PE has a half-open range of tasks, `first` to `last`, protected by a lock of its own; it
+takes one task at a time from the front of its range, and steals the back half of another PE's range.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FIRST, LAST = 0, 1
 
 
 def collatz(number: int) -> int:
-    """Return the number of steps from ``number`` down to 1: tasks differ much in length."""
+    """Return the number of steps from ``number`` down to 1: the tasks differ widely in length."""
     steps = 0
     while number != 1:
         number = number // 2 if number % 2 == 0 else 3 * number + 1
@@ -35,7 +35,7 @@ def take(tasks, locks, pe: int, share: int) -> range:
 
 
 def steal(tasks, locks) -> bool:
-    """Make tasks of another PE this PE's own; return whether any PE had some."""
+    """Move tasks of another PE to this PE's range; return whether any PE had tasks."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for distance in range(1, n):
         loot = take(tasks, locks, (me + distance) % n, share=2)
@@ -59,7 +59,7 @@ def main() -> None:
         while ishmem.atomic_fetch(done, 0) < TASKS:
             for task in take(tasks, locks, me, share=1):
                 ishmem.p(results, collatz(9**task + 1), 0, task)
-                ishmem.quiet()  # the result is there before it counts
+                ishmem.quiet()  # the result is stored before it is counted
                 ishmem.atomic_inc(done, 0)
                 ishmem.atomic_inc(done, 0, 1 + me)
             if ishmem.g(tasks, me, FIRST) == ishmem.g(tasks, me, LAST):

@@ -1,4 +1,4 @@
-"""What every collective routine should do, in numpy, and a call of one that is compared with it."""
+"""A numpy model of every collective routine, and calls that are compared with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def counts_of(n: int, count: int) -> np.ndarray:
 
 
 def places_of(counts: np.ndarray) -> np.ndarray:
-    """Return where blocks of these sizes begin when they lie one after the other, one element apart."""
+    """Return the displacements of consecutive blocks of these sizes, with gaps of one element."""
     return np.concatenate([[0], np.cumsum(counts + 1)[:-1]])
 
 
@@ -156,6 +156,6 @@ def compare(
 
 
 def arrays(routine: str, dtype: str, n: int, count: int, guard: int = 3) -> tuple[Any, Any]:
-    """Return dest and source of a sufficient size, with some elements more; collective over the world."""
+    """Allocate dest and source, larger than needed by some elements; collective over the world."""
     to, origin = sizes_of(routine, n, count)
     return ishmem.zeros(to + guard, dtype=dtype), ishmem.zeros(origin + guard, dtype=dtype)

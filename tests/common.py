@@ -1,7 +1,7 @@
-"""What the tests of the operations share: the SYCL stack, patterns of data, comparisons.
+"""Shared by the tests of the operations: the SYCL stack, data patterns, comparisons.
 
-Import dpnp, numba_dpex and their parts from here: in the test session itself they load only after ishmem,
-and what loading them writes into the environment is not for the processes that tests start.
+Import dpnp, numba_dpex and their parts from here. This module imports ishmem first, as the stack requires, and
+restores the environment, so that processes started by tests do not inherit variables that the stack has set.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ os.environ.clear()
 os.environ.update(_environment)
 
 WIDTH = 64
-"""Elements from the start of one case to that of the next."""
+"""Distance between the starts of two cases, in elements."""
 
-# Size, offset of the source, offset of the destination: pairs that 16-byte units fit, and that they do not.
+# Size, source offset, destination offset: with equal and with different alignments modulo 16.
 GRID = [
     (size, source, dest)
     for size in (0, 1, 3, 5, 7, 16, 33)
@@ -47,7 +47,7 @@ def pattern(dtype: Any, count: int, *seed: int) -> np.ndarray:
 
 
 def same(seen: Any, wanted: np.ndarray) -> None:
-    """Require equal elements, and show where they are not."""
+    """Assert that all elements are equal."""
     array = seen if isinstance(seen, np.ndarray) else seen.asnumpy()
     np.testing.assert_array_equal(array, wanted, strict=True)
 
@@ -58,7 +58,7 @@ def symmetric(values: np.ndarray) -> Any:
 
 
 def edges(dtype: Any) -> list[int]:
-    """Return the values of an integer dtype that comparisons and sums go wrong at."""
+    """Return boundary values of an integer dtype, at which comparisons and sums may go wrong."""
     limits = np.iinfo(dtype)
     low, high = int(limits.min), int(limits.max)
     candidates = {low, low + 1, -1, 0, 1, high // 2, high // 2 + 1, high - 1, high}

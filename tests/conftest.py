@@ -6,7 +6,7 @@
     def test_put(pes):
         pes.run(check_put, "f4")
 
-A test that wants other numbers of PEs says so: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
+A test that needs other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import trials
 
-# The same examples in every run, however long one takes on a machine that does more.
+# The same examples in every run, and no deadline for one on a busy machine.
 settings.register_profile("ishmem", deadline=None, derandomize=True)
 settings.load_profile("ishmem")
 
-# Tests want the same devices everywhere; ISHMEM_DEVICE=gpu runs them on real ones.
+# The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
 ALL = (1, 2, 3, 4)

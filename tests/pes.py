@@ -22,17 +22,17 @@ WORKER = Path(__file__).with_name("worker.py")
 ADDRESS = "PES_ADDRESS"
 START = 120.0
 AFTER_ERROR = 3.0
-"""Seconds that the other PEs have, once one has failed: they may wait for it in vain."""
+"""Seconds that the other PEs have to answer once one has failed: they may be waiting for it."""
 
 
 class PesError(Exception):
-    """A function failed on at least one PE; the text says how on each, and what all printed."""
+    """A function failed on at least one PE; the text has the error of each PE and the output of all."""
 
 
 class Pool:
     """N PEs that run functions of test modules.
 
-    Broken by any failure: it is then ended, and started anew by the next `run`.
+    Any failure ends the PEs; the next `run` starts new ones.
     """
 
     def __init__(self, n: int, env: dict[str, str] | None = None) -> None:
@@ -52,7 +52,7 @@ class Pool:
             self._start()
             mark = self._log.tell()
             results = self._ask((function.__module__, function.__qualname__, args, timeout), timeout, mark)
-            # What the function left on the symmetric heap is freed, once all have succeeded.
+            # Free what the function has left on the symmetric heap, once it has succeeded on all PEs.
             self._ask(None, timeout, mark)
         except BaseException:
             self.stop()
@@ -132,7 +132,7 @@ class Pool:
 
     def _output(self, mark: int) -> str:
         if self._process and len(self._connections) == self.n:
-            # A dying PE's last words and the launcher's line about it may still be on their way.
+            # Lets the last output of a dying PE and the launcher's line about it arrive.
             time.sleep(0.3)
         self._log.seek(mark)
         output: bytes = self._log.read()
@@ -172,8 +172,8 @@ def run_program(
         source: Path of the program (a `Path`), or its text (a string).
         n: Number of PEs.
         args: Arguments of the program.
-        env: Variables beside those of this process.
-        timeout: Seconds that it may take; everything is ended then.
+        env: Environment variables in addition to those of this process.
+        timeout: Seconds after which all processes are ended.
         sim: Number of simulated devices.
         options: More options of ishmrun.
 

@@ -32,13 +32,13 @@ def serve(connection: Connection) -> None:
 
 
 def answer(request: Any) -> tuple[bool, Any]:
-    """Do what is asked: ``(module, function, arguments, seconds)``, or None to free what is left."""
+    """Execute a request: ``(module, function, arguments, seconds)``, or None to free the symmetric heap."""
     try:
         if request is None:
             ishmem.free_all()
             return True, None
         module, name, arguments, seconds = request
-        # Shows where a function hangs, before the session loses its patience.
+        # Prints where a function hangs before the session's timeout.
         faulthandler.dump_traceback_later(0.9 * seconds)
         function = operator.attrgetter(name)(importlib.import_module(module))
         return True, function(*arguments)

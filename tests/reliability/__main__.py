@@ -1,4 +1,4 @@
-"""How ishmem stands faults, as figures: ``python tests/reliability COMMAND``; see docs/reliability.md.
+"""Measures ishmem's reliability: ``python tests/reliability COMMAND``; see docs/reliability.md.
 
 Each command is a module of its own and works on jobs that it starts with ishmrun.
 """
@@ -13,7 +13,7 @@ from threads import threads
 
 @click.group()
 def main() -> None:
-    """Kill, soak and repeat jobs of ishmem, make bad calls, and calls of many threads, and tell what came of it."""
+    """Kill PEs, run long jobs and many short ones, make bad calls and calls of many threads; report the results."""
 
 
 for command in (kills, soak, jobs, calls, threads):

@@ -1,4 +1,4 @@
-"""Makes random bad calls of every routine, and counts what comes of them."""
+"""Makes random bad calls of every routine, and counts the outcomes."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     ishmrun -n 2 tests/reliability/calls_pe.py --calls 10000 --seed 1
 
-What a call raises must be an exception that the documentation names; after each call a put and a get must work. On
-routines that are collective the PEs pass the same bad arguments, or each its own: then all must raise, or none.
+A call may only raise the exceptions that the documentation names; after each call a put and a get must work. To a
+collective routine the PEs pass the same bad arguments or each its own; all must raise, or none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ DTYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "int8", "c
 
 
 class Pool:
-    """What arguments are drawn from; the same number of things in the same order on every PE."""
+    """The values that arguments are drawn from: as many, and in the same order, on every PE."""
 
     def __init__(self) -> None:
         self.symmetric = {name: ishmem.zeros(64, dtype=name) for name in DTYPES}
@@ -116,7 +116,7 @@ def _scalars() -> list[Any]:
 
 
 class NoInteger:
-    """An object that claims to be an integer and is none."""
+    """An object that claims to be an integer but is not."""
 
     def __index__(self) -> int:
         raise TypeError("no integer after all")
@@ -126,7 +126,7 @@ class NoInteger:
 
 
 class NoArray:
-    """An object that claims to be an array and is none."""
+    """An object that claims to be an array but is not."""
 
     _array_obj = "nothing"
     shape = ("x",)
@@ -142,7 +142,7 @@ def _objects() -> list[Any]:
 
 
 class Caller:
-    """Makes the calls of one PE. ``shared`` gives the same numbers on every PE, ``own`` does not."""
+    """Makes the calls of one PE; ``shared`` draws the same random numbers on every PE, ``own`` this PE's."""
 
     def __init__(self, seed: int) -> None:
         self.me, self.n = ishmem.my_pe(), ishmem.n_pes()
@@ -156,7 +156,7 @@ class Caller:
         self.number, self.doing, self.since = 0, "", time.monotonic()
 
     def run(self, calls: int) -> None:
-        """Make so many calls, each followed by a put, a get and a comparison."""
+        """Make calls, each followed by a put, a get and a comparison."""
         for self.number in range(calls):
             name = self._choice(self.shared)
             self.since = time.monotonic()
@@ -227,7 +227,7 @@ class Caller:
         return result
 
     def _settle(self) -> None:
-        """Raise what the on-queue calls before have met."""
+        """Raise the errors of earlier on-queue calls."""
         for queue in self.pool.queues:
             ishmem.quiet_on_queue(queue).wait()
 

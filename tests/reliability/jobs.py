@@ -1,4 +1,4 @@
-"""Runs short jobs, one after the other, and looks what they leave behind."""
+"""Runs short jobs, one after the other, and checks what they leave behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trials import Trial, new_trial, progress
 
 
 def run(trial: Trial, n: int) -> str:
-    """Run one job; return its output when it is not what it should be."""
+    """Run one job; return its output if it is wrong."""
     job = trial.start(n, "jobs_pe.py")
     output: str = job.communicate(timeout=120)[0]
     right = job.returncode == 0 and sorted(output.splitlines()) == [f"[{pe}] well" for pe in range(n)]

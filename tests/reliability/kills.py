@@ -1,4 +1,4 @@
-"""Kills PEs at random moments, and looks how the other PEs and the job end."""
+"""Kills PEs at random moments, and checks how the other PEs and the job end."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WHILE_STARTING = 0.15
 
 @dataclass
 class Outcome:
-    """What came of one kill.
+    """The outcome of one kill.
 
     Attributes:
-        wrong: What was not as it should be.
+        wrong: Deviations from the expected outcome.
         delays: Seconds from the kill, or from the call of ``init`` after it, to the error, of each PE that raised it.
-        stuck: PEs that ishmrun had to end: they were in a kernel, or had not come to ``init`` yet.
+        stuck: PEs that ishmrun had to end: they were in a kernel, or had not called ``init`` yet.
         seconds: From the kill to the end of the job.
-        where: What the killed PE was doing, as ishmrun says.
+        where: What the killed PE was doing, as reported by ishmrun.
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def kill_one(trial: Trial, n: int, draw: random.Random) -> Outcome | None:
-    """Start a job and kill one of its PEs; None when the job was over before."""
+    """Start a job and kill one of its PEs; return None if the job ended first."""
     seconds, number, victim = draw.uniform(0, 3), draw.choice(SIGNALS), draw.randrange(n)
     job = trial.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
     outcome = Outcome()
@@ -96,7 +96,7 @@ def _wait(job: subprocess.Popen[str], draw: random.Random, victim: int, seconds:
 
 @contextlib.contextmanager
 def _limit(job: subprocess.Popen[str], outcome: Outcome) -> Iterator[None]:
-    """End a job that does not end."""
+    """End a job that does not end by itself."""
 
     def end() -> None:
         outcome.wrong.append("the job did not end")

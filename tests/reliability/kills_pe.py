@@ -1,4 +1,4 @@
-"""A PE of ``reliability kills``: does one thing after the other until its time is over, and tells how it ended."""
+"""A PE of ``reliability kills``: runs operations until its time is over, and prints how it ended."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ PE = int(os.environ.get("ISHMEM_PE", -1))
 
 
 def tell(**what: object) -> None:
-    """Print what happened here, and when, by a clock that all processes share."""
+    """Print what happened, with the time of the clock that all processes share."""
     print(json.dumps({"pe": PE, "at": time.monotonic(), **what}), flush=True)
 
 
 def work(seconds: float, seed: int) -> None:
-    """Do random things, which all PEs draw alike, for about so many seconds."""
+    """Run random operations, the same on all PEs, for about this many seconds."""
     tell(called=time.monotonic())
     ishmem.init(heap_size="64M")
     me, n, draw = ishmem.my_pe(), ishmem.n_pes(), random.Random(seed)

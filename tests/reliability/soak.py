@@ -1,4 +1,4 @@
-"""Runs operations for long, and looks whether memory, file descriptors and threads stay as they are."""
+"""Runs operations for a long time, and checks that memory, file descriptors and threads do not grow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Sample = dict[str, Any]
 
 
 def show(samples: dict[int, list[Sample]], left: list[str]) -> None:
-    """Print the table: what each PE used once it was warm, and at the end."""
+    """Print the table of each PE's resources after warm-up and at the end."""
     table = Table("PE", "turns", "private memory, MiB", "a turn", "shared, MiB", "fds", "threads")
     for pe, taken in sorted(samples.items()):
         warm = next(sample for sample in taken if sample["seconds"] >= WARM * taken[-1]["seconds"])
@@ -39,7 +39,7 @@ UNITS = {"private": 1 << 20, "shared": 1 << 20, "fds": 1, "threads": 1}
 @click.option("--pes", default=4, show_default=True, help="PEs.")
 @click.option("--seed", type=int, help="For the same operations again.")
 def soak(minutes: float, pes: int, seed: int | None) -> None:
-    """Allocate, free, move, wait, split, lock and launch kernels for long."""
+    """Allocate, free, move, wait, split, lock and launch kernels for a long time."""
     seed = random.randrange(1 << 30) if seed is None else seed
     samples: dict[int, list[Sample]] = {}
     with new_trial() as trial, progress() as bar:

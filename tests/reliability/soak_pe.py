@@ -1,7 +1,7 @@
-"""A PE of ``reliability soak``: does random operations until its time is over, and tells what it uses meanwhile.
+"""A PE of ``reliability soak``: runs random operations until its time is over, and reports its resources.
 
-All PEs draw the same random numbers, so that they call collective operations together. What an operation left is
-compared with what it should have left.
+All PEs draw the same random numbers, so that they call collective operations together. The result of every operation
+is compared with the expected one.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def count(draw: random.Random, _me: int, n: int) -> None:
 
 
 def wait(draw: random.Random, me: int, n: int) -> None:
-    """Send a signal with data round the ring."""
+    """Send a signal with data around the ring."""
     size, salt = draw.choice([1, 100, 5000]), draw.randrange(1 << 20)
     source, dest, signal = array_of(size, salt), array_of(size, 0), ishmem.zeros(1, dtype="u8")
     ishmem.put_signal(dest, source, signal, salt + 1, ishmem.SIGNAL_SET, (me + 1) % n)
@@ -102,7 +102,7 @@ def wait(draw: random.Random, me: int, n: int) -> None:
 
 
 def teams(draw: random.Random, me: int, n: int) -> None:
-    """Split the world, meet in the team and in a context of it."""
+    """Split the world; synchronise in the team and in a context of it."""
     size = draw.randint(1, n)
     team = ishmem.TEAM_WORLD.split_strided(0, 1, size)
     if team:
@@ -156,7 +156,7 @@ OPERATIONS: list[Operation] = [allocate, move, count, wait, teams, kernel, on_qu
 
 
 def usage(turns: int, start: float) -> str:
-    """Return what this process uses, as a line of JSON; what is free in the heap of C does not count."""
+    """Return this process's resources as a line of JSON; free memory of malloc is not counted."""
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/status") as file:
         sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in file if line.endswith("kB\n")}

@@ -2,9 +2,9 @@
 
     ishmrun -n 2 tests/reliability/threads_pe.py 60 1     (seconds, seed)
 
-Thread t of a PE writes row t of its right neighbour and knows what is in it. The threads of one number do the same
-kinds of operations on all PEs, so that they can wait for each other; where and how many bytes is each thread's own
-matter. What all threads count together is compared at the end of each round, when they have stopped.
+Thread t of a PE writes row t of its right neighbour and knows its contents. Threads of the same number run the same
+kinds of operations on all PEs, so that they can wait for each other; each thread draws offsets and sizes by itself.
+Counters that all threads add to are compared at the end of each round, when the threads have stopped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Arrays:
 
 
 class Worker:
-    """One thread's operations, and what it knows of the things that only it writes."""
+    """One thread's operations, and the expected contents of what only it writes."""
 
     def __init__(self, shared: Arrays, number: int, seed: int) -> None:
         self.shared, self.number = shared, number
@@ -58,7 +58,7 @@ class Worker:
         self.done: Counter[str] = Counter()
 
     def run(self) -> None:
-        """Do the operations of a round; the job ends when one of them is wrong."""
+        """Run the operations of a round; a wrong result ends the job."""
         try:
             for _ in range(TURNS):
                 operation = self.common.choice(self.OPERATIONS)
@@ -97,7 +97,7 @@ class Worker:
         self.row[start : start + count * step : step] = values
 
     def atomic(self) -> None:
-        """Change a word on the heap that is this thread's, by each atomic operation."""
+        """Change a word of this thread on the heap by each atomic operation."""
         self.word = self._change(self.shared.words, self.word)
 
     def atomic_static(self) -> None:
@@ -124,7 +124,7 @@ class Worker:
         ishmem.signal_wait_until(signals, ishmem.CMP_GE, self.signal, self.number, timeout=PATIENCE)
 
     def meet(self) -> None:
-        """Tell the right neighbour's thread, and wait for the left one's."""
+        """Signal the right neighbour's thread, and wait for the left one's."""
         self.meetings += 1
         ishmem.p(self.shared.flags, self.meetings, self.shared.right, self.number)
         ishmem.wait_until(self.shared.flags, ishmem.CMP_GE, self.meetings, self.number, timeout=PATIENCE)

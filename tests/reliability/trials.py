@@ -1,4 +1,4 @@
-"""What the commands share: jobs whose processes can be found again, and what jobs leave behind."""
+"""Starts jobs whose processes can be identified, and finds what they leave behind."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SOCKETS = "@ishmem-"
 
 
 class Trial:
-    """A place for jobs: what carries its mark, or lies in its folder, was left behind by them."""
+    """Starts jobs with a mark in their environment and a temporary folder, by which leftovers are found."""
 
     def __init__(self) -> None:
-        """Note what is there before the jobs."""
+        """Record what exists before the jobs start."""
         self.mark, self.folder = uuid.uuid4().hex, tempfile.mkdtemp(prefix="reliability-")
         self._shared, self._open = _names("/dev/shm"), len(_names("/proc/self/fd"))
 
@@ -41,7 +41,7 @@ class Trial:
         return {pid: env for pid, env in found.items() if env.get(MARK) == self.mark}
 
     def left(self, patience: float = 3.0) -> list[str]:
-        """Say what the jobs have left behind, once it had time to go."""
+        """Return what the jobs have left behind, after up to ``patience`` seconds to disappear."""
         deadline = time.monotonic() + patience
         while (found := self._left()) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -62,7 +62,7 @@ class Trial:
 
 @contextlib.contextmanager
 def new_trial() -> Iterator[Trial]:
-    """Give a `Trial` for a with-statement."""
+    """Yield a `Trial` and remove its folder at the end."""
     trial = Trial()
     try:
         yield trial
@@ -90,7 +90,7 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def _ownerless_sockets() -> list[str]:
-    """Return sockets of jobs that belong to no process that can be seen."""
+    """Return the sockets of jobs that no visible process owns."""
     lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines() if SOCKETS in line]
     if not lines:
         return []

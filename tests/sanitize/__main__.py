@@ -1,7 +1,7 @@
 """Builds the C++ parts with sanitizers and runs tests on them: ``make sanitize``, or ``python tests/sanitize``.
 
 Both builds are installed into folders of their own, beside the editable installation. Python, SYCL and the OpenCL
-runtime are as they are; the sanitizer's library is loaded before them. Any report, and any failed test, is a failure.
+runtime are not instrumented; the sanitizer's library is preloaded. Any report and any failed test is a failure.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ READERS = ["test_fuzz.py::test_damaged_modules_in_the_simulator"]
 
 @dataclass
 class Sanitizer:
-    """A build, what runs on it, and how."""
+    """A sanitizer: the flags of its build, the tests that run on it, and their environment."""
 
     name: str
     kinds: str
@@ -52,7 +52,7 @@ ADDRESS = Sanitizer(
     "address",
     "address,undefined",
     "libasan.so",
-    # The interpreter keeps memory to its end. SYCL's kernels and the OpenCL runtime mix malloc and delete.
+    # The interpreter does not free all memory at exit. SYCL's kernels and the OpenCL runtime mix malloc and delete.
     "detect_leaks=0:alloc_dealloc_mismatch=0:detect_stack_use_after_return=1",
     [*IPC, *ATOMICS, *READERS],
 )
@@ -66,7 +66,7 @@ def main() -> int:
 
 
 def check(sanitizer: Sanitizer) -> int:
-    """Build, run and tell."""
+    """Build, run the tests and report."""
     problem = missing(sanitizer)
     if problem:
         print(f"SKIPPED: the {sanitizer.name} sanitizer: {problem}\n", end="", flush=True)
@@ -86,7 +86,7 @@ def check(sanitizer: Sanitizer) -> int:
 
 
 def missing(sanitizer: Sanitizer) -> str:
-    """Say why a sanitizer cannot be had here; nothing where it can."""
+    """Return why a sanitizer is not available here, or nothing."""
     path = runtime(sanitizer)
     if not os.path.isabs(path):
         return f"{COMPILER} has no {sanitizer.library}"
