@@ -21,7 +21,7 @@ operations = st.lists(
 
 
 def fits(live: list[tuple[int, int]], size: int, alignment: int) -> int | None:
-    """Return the first offset where a piece fits between the live ones, by trying every place."""
+    """Return the first offset at which a block fits between the live ones, by trying every offset."""
     for offset in range(START, END - size + 1, ALIGNMENT):
         if offset % alignment == 0 and all(offset + size <= first or offset >= last for first, last in live):
             return offset

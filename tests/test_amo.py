@@ -19,7 +19,7 @@ CELLS = 5
 
 
 def model(atomic: Atomic, dtype: str, old: Any, *operands: Any) -> Any:
-    """Return what an operation leaves in memory, by numpy, which wraps around too."""
+    """Return what an operation leaves in memory, by numpy, whose integers wrap around as well."""
     old, *given = (np.array([value], dtype) for value in (old, *operands))
     one = np.ones(1, dtype)
     new = {
@@ -49,7 +49,7 @@ def operands_of(atomic: Atomic, dtype: str, old: Any) -> list[tuple[Any, ...]]:
 
 
 def check_host(dtype: str) -> None:
-    """Each routine of the dtype, old values and operands at the limits, on every PE; neighbours stay."""
+    """Each routine of the dtype, with values and operands at the limits, on every PE; neighbours are unchanged."""
     me = ishmem.my_pe()
     guard = pattern(dtype, ishmem.n_pes() * CELLS, 99)
     dest, fetch = symmetric(guard), symmetric(pattern(dtype, 3, 98))
@@ -278,7 +278,7 @@ def test_contention(pes: Pool, who: Callable[[], Any]) -> None:
 
 
 def check_tickets(results: list[tuple[int, list[int]]]) -> None:
-    """What all the ``fetch_inc`` of one element returned is every number once."""
+    """All ``fetch_inc`` of one element together return every number once."""
     tickets = [ticket for _, seen in results for ticket in seen]
     assert sorted(tickets) == list(range(results[0][0]))
 
@@ -353,7 +353,7 @@ def check_route(by_kernel: bool) -> None:
 
 
 def check_every_routine(dtype: str) -> None:
-    """Each routine with one set of operands, since each compiles a kernel."""
+    """Each routine with one set of operands, because each compiles a kernel."""
     dest, fetch = ishmem.zeros(CELLS, dtype=dtype), ishmem.zeros(1, dtype=dtype)
     ishmem.barrier_all()
     if ishmem.my_pe() == 0:
@@ -395,7 +395,7 @@ def refused(call: Callable[[], Any], kind: type[BaseException], *words: str) -> 
 
 
 def check_types() -> None:
-    """Every routine refuses every dtype that is not in its table, and says which are."""
+    """Every routine refuses each dtype that is not in its table, and names the allowed ones."""
     for name, atomic in ATOMICS.items():
         allowed = ", ".join(atomic.types)
         for dtype in sorted(set(RMA_TYPES) - set(atomic.types)):

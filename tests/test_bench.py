@@ -36,7 +36,7 @@ CASES = suite.load()
 
 
 def points(n: int, *sides: str, ops: tuple[str, ...] = ()) -> list[tuple[str, dict[str, Any]]]:
-    """Each case at its smallest size, and at one that is not, with all values of the other axes."""
+    """Each case at its two smallest sizes, with all values of the other axes."""
     found = []
     for one in suite.select(ops, sides):
         sizes = one.axes.get("size") or (8, 4096)
@@ -86,7 +86,7 @@ def check_cases(cases: list[tuple[str, dict[str, Any]]], limits: bool) -> None:
 
 
 def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
-    """Let the operation do nothing; say for each case whether this PE's check notices."""
+    """Make the operations do nothing; return for each case whether this PE's check notices."""
     suite.load()
     worker, noticed = Worker(Ishmem(joined=True)), []
     for key, point in cases:
@@ -104,7 +104,7 @@ def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
     return noticed
 
 
-@pytest.mark.pes(1, 3)  # 2: `measured`
+@pytest.mark.pes(1, 3)  # `measured` runs them on 2
 def test_every_case_of_the_host_runs(pes: Pool) -> None:
     cases = [each for each in points(pes.n, "host", "queue") if pes.n > 1 or "ping_pong" not in each[0]]
     pes.run(check_cases, cases, True)
@@ -136,7 +136,7 @@ def test_collectives_in_kernels_run(pes: Pool) -> None:
 
 @pytest.mark.pes(2)
 def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
-    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0 as before.
+    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
     unseen = (("sync_all/host", {}), ("and_reduce/host", {"size": 8}))
     cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]
     noticed = pes.run(check_faults, cases)

@@ -20,7 +20,7 @@ WORLD = ishmem.TEAM_WORLD
 
 
 def host_rounds(rounds: int, routine: str) -> None:
-    """Every PE tells all others its round; nobody is ever seen to be behind, or more than one ahead."""
+    """Every PE puts its round to all others; no PE is ever behind, or more than one round ahead."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     slots, seen = ishmem.zeros(n, dtype="int64"), np.empty(n, "int64")
     wait = getattr(ishmem, routine)
@@ -40,7 +40,7 @@ def test_host(pes: Pool, routine: str) -> None:
 
 
 def check_completes() -> None:
-    """barrier_all completes what is outstanding: copies of off-heap arrays by the copy engine."""
+    """barrier_all completes outstanding copies of off-heap arrays by the copy engine."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     slots = ishmem.zeros(1001 * n, dtype="int64")
     for r in range(20):
@@ -73,7 +73,7 @@ def rounds_in_kernel(item: kapi.Item, slots, wrong, first, rounds):  # type: ign
 
 
 def check_kernel(rounds: int) -> None:
-    """Barriers of several kernels, one after the other, and of the host in between."""
+    """Barriers of consecutive kernels, with barriers of the host in between."""
     n = ishmem.n_pes()
     slots, wrong = ishmem.zeros(n, dtype="int64"), dpnp.zeros(1, dtype="int64")
     dpex.call_kernel(rounds_in_kernel, kapi.Range(1), slots, wrong, 1, 0)
@@ -113,7 +113,7 @@ def rounds_by_group(item: kapi.NdItem, slots, rank, wrong, first, rounds):  # ty
 
 
 def check_group(shape: tuple[int, ...], rounds: int) -> None:
-    """What any work-item of any PE wrote before is there for every work-item after."""
+    """Stores of any work-item before the barrier are visible to every work-item after it."""
     n, size = ishmem.n_pes(), int(np.prod(shape))
     slots, wrong = ishmem.zeros(n * size, dtype="int64"), dpnp.zeros(size, dtype="int64")
     rank, space = dpnp.zeros(size, dtype="int64"), kapi.NdRange(shape, shape)
@@ -175,7 +175,7 @@ def test_movement_past_caches(pes: Pool, routine: str) -> None:
 
 
 def check_dtypes(routines: list[str]) -> None:
-    """Every dtype of the table, at offsets that nothing is aligned to."""
+    """Every dtype of the table, at unaligned offsets."""
     n = ishmem.n_pes()
     for routine in routines:
         for dtype in COLLECTIVES[routine]:
@@ -342,7 +342,7 @@ def test_statics(pes: Pool) -> None:
 
 
 def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> None:
-    """Calls on the same buffers without barriers, where now one PE is late, now another."""
+    """Calls on the same buffers without barriers, with a different PE late each time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, source = model.arrays(routine, "int64", n, count)
     model.force(algorithm)
@@ -427,7 +427,7 @@ def wrong_calls() -> list[tuple[str, tuple, dict, type[Exception], str]]:
 
 
 def check_refused() -> None:
-    """A wrong call raises on the PE that makes it, whether others make it too or not, and the others hear why."""
+    """A wrong call raises on every PE that makes it, and the other PEs raise an error with the reason."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, source = model.arrays("fcollect", "int64", n, 3)
     for seed, (routine, arguments, keywords, error, words) in enumerate(wrong_calls()):
@@ -449,7 +449,7 @@ def test_refused(pes: Pool) -> None:
 
 
 def check_disagreement() -> None:
-    """PEs that ask for different things: every PE says who asked for what, and the team works afterwards."""
+    """PEs call with different arguments: every PE raises and names them, and the team works afterwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     last = me == n - 1
     a, b, small = ishmem.zeros(8 * n), ishmem.zeros(8 * n), ishmem.zeros(8 * n, dtype="float32")
@@ -483,7 +483,7 @@ def test_disagreement(pes: Pool) -> None:
 
 
 def check_members() -> None:
-    """Only members may call; the others are told at once."""
+    """Only members may call; other PEs raise at once."""
     n = ishmem.n_pes()
     a, b = ishmem.zeros(n), ishmem.zeros(n)
     team = WORLD.split_strided(0, 1, max(n - 1, 1))
@@ -524,5 +524,5 @@ with ishmem.init():
 @pytest.mark.parametrize("how", ["die", "finalize"])
 def test_lost(how: str) -> None:
     done = run_program(LOST, 3, how)
-    # ishmrun ends the others when one fails, so that not all may come to say it.
+    # ishmrun ends the others when one fails, possibly before they have printed it.
     assert "told" in done.stdout and "DID NOT RAISE" not in done.stderr, done.stdout + done.stderr

@@ -91,7 +91,7 @@ def engine_pes() -> Iterator[Pool]:
 
 
 def check_own_engine() -> None:
-    """The quiet of one context leaves alone what others have started."""
+    """The quiet of one context does not complete the operations of another."""
     from ishmem.runtime import job
 
     this, pe = job.current(), ishmem.n_pes() - 1

@@ -1,4 +1,4 @@
-"""PEs that share a GPU which runs kernels of one of them at a time: no kernel waits for another PE."""
+"""PEs that share a GPU that runs the kernels of one PE at a time: waits in kernels are refused."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_every_wait_is_refused_and_all_else_works() -> None:
 
 
 def test_a_kept_kernel_is_refused_too(tmp_path: Any) -> None:
-    """The kernel cache has it from a job whose devices run more kernels; and that job is not refused afterwards."""
+    """A cached kernel of a job without sharing is refused here, and is still accepted there afterwards."""
     cache = {"ISHMEM_KERNEL_CACHE": str(tmp_path)}
     check(run(WAITING, ISHMEM_SIM_ENGINES="2", **cache))
     done = run(WAITING, **cache)

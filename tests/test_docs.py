@@ -1,4 +1,4 @@
-"""The documents say what the code does: programs in them run, and generated pages are up to date."""
+"""The documentation agrees with the code: its programs run, and generated pages are up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections among PEs: real processes, deaths, strangers, damaged messages."""
+"""The connections among PEs: real processes, deaths, foreign processes, damaged messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _child(out, target, job, pe, n_pes, args):
 
 
 class Job:
-    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports what it returned."""
+    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports the result."""
 
     def __init__(self, target, name, n_pes, *args, absent=()):
         self.ends, self.processes = {}, {}
@@ -353,7 +353,7 @@ def test_leave_does_not_wait_for_the_dead(job):
 
 
 class Launcher:
-    """Knows that PE 2 was the first to end, once it has."""
+    """Reports PE 2 as the first that ended, once it has ended."""
 
     ended = False
 

@@ -1,4 +1,4 @@
-"""PEs that die, hang, or lack something: who is told what, where ishmrun says that the PEs were, and what is left."""
+"""PEs that die, hang or lack resources: errors on the other PEs, ishmrun's report, and leftovers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def status(how: str) -> int:
     + [("while mapping", "7"), ("in a wait", "SIGSEGV")],
 )  # fmt: skip
 def test_death(trial: trials.Trial, moment: str, how: str) -> None:
-    """The others are told who died and how, the job has that status, and nothing stays."""
+    """The other PEs raise who died and how, the job has that exit status, and nothing is left behind."""
     done = run_program(by_pe(*MOMENTS[moment]), 3, how, env=SMALL)
     told = sorted(line for line in done.stdout.splitlines() if "told" in line)
     assert [line[:10] for line in told] == ["[0] told 1", "[2] told 1"], done
@@ -153,7 +153,7 @@ def line_of(source: str, mark: str) -> int:
 
 
 def test_where_the_pes_were(trial: trials.Trial) -> None:
-    """ishmrun says it for each, also for one that is not in ishmem and does not end by itself."""
+    """ishmrun reports the call of each PE, also of one that is not in ishmem and does not end by itself."""
     done = run_program(WHERE, 4, "SIGKILL", env=SMALL)
     lines = [line for line in done.stderr.splitlines() if line.startswith("ishmrun:")]
     assert lines[0] == "ishmrun: PE 1 was ended by SIGKILL; ending the other PEs", done
@@ -204,7 +204,7 @@ def test_death_in_a_kernel(trial: trials.Trial) -> None:
 
 
 def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
-    """It cannot raise; ishmrun says where it is and ends it."""
+    """The kernel cannot raise; ishmrun reports where the PE is and ends it."""
     done = run_program(IN_VAIN, 3, "SIGKILL", env=SMALL)
     assert [line[:10] for line in done.stdout.splitlines()] == ["[2] told 1"], done
     assert done.returncode == 128 + signal.SIGKILL, done
@@ -236,7 +236,7 @@ else:
 
 
 def test_hang(trial: trials.Trial) -> None:
-    """Every wait raises, with the places of all PEs."""
+    """Every wait raises, with the call sites of all PEs."""
     done = run_program(HANG, 3, env={**SMALL, "ISHMEM_TIMEOUT": "1.5"})
     assert done.returncode == 5, done
     lines = sorted(done.stdout.splitlines())
@@ -251,7 +251,7 @@ def test_hang(trial: trials.Trial) -> None:
 
 
 def test_no_hang(trial: trials.Trial) -> None:
-    """Waits that are shorter, and time that is spent elsewhere."""
+    """Shorter waits and time outside ishmem raise nothing."""
     body = INIT + "time.sleep(1.5 * (me == 1)); ishmem.barrier_all(); ishmem.free_all(); ishmem.finalize()"
     done = run_program(HEAD + body, 2, env={**SMALL, "ISHMEM_TIMEOUT": "30"})
     assert (done.returncode, done.stderr) == (0, ""), done
@@ -266,7 +266,7 @@ dpex.call_kernel(wait, kapi.Range(1), a, 9)  # kernel
 
 
 def test_hang_in_kernels(trial: trials.Trial) -> None:
-    """No PE can notice; ishmrun does."""
+    """No PE can detect the hang; ishmrun does."""
     done = run_program(HANG_IN_KERNELS, 2, env={**SMALL, "ISHMEM_TIMEOUT": "6"})
     assert done.returncode == 124, done
     assert "ishmrun: ISHMEM_TIMEOUT, 6 s, is over" in done.stderr, done
@@ -284,7 +284,7 @@ ishmem.wait_until(a, ishmem.CMP_EQ, 1)
 
 
 def test_hang_without_ishmrun(trial: trials.Trial) -> None:
-    """The PEs share the board that PE 0 has made."""
+    """The PEs share the status board that PE 0 has created."""
     command = [sys.executable, "-c", HANG_ALONE, get_uniqueid()]
     env = {**trials.os.environ, **SMALL, "ISHMEM_TIMEOUT": "1"}
     started = [
@@ -354,7 +354,7 @@ FINE = HEAD + INIT + "ishmem.free_all(); ishmem.finalize(); print('fine')\n"
 
 
 def test_few_file_descriptors(trial: trials.Trial, tmp_path: Path) -> None:
-    """The soft limit is raised; the hard one is named."""
+    """init raises the soft limit; an error names the hard limit."""
     assert limited("ulimit -Sn 15", 2, FINE, tmp_path).stdout.count("fine") == 2
     for limit in (8, 13):
         done = limited(f"ulimit -n {limit}", 4, FINE, tmp_path)

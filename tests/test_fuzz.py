@@ -128,7 +128,7 @@ print(count.value)
 @example([str(2**32 - 1)] * len(settings.SIMULATOR))
 @example(["\t-1"] * len(settings.SIMULATOR))
 def test_any_text_in_a_setting_of_the_simulator(texts: list[str]) -> None:
-    """A value that is none is told on stderr, and the default is used."""
+    """An invalid value is reported on stderr, and the default is used."""
     names = [f"ISHMEM_{name}" for name in settings.SIMULATOR if name not in ("SIM_TRACE", "SIM_LOADER")]
     environment = {**os.environ, **dict(zip(names, texts))}
     done = subprocess.run([sys.executable, "-c", SIMULATED], env=environment, capture_output=True, timeout=60)
@@ -175,7 +175,7 @@ def damaged(draw: st.DrawFn, code: bytes) -> bytes:
 
 
 def instructions(code: bytes) -> list[int]:
-    """Return the places of a module's instructions, in words."""
+    """Return the offsets of a module's instructions, in words."""
     starts, at = [], 5
     while WORD * at < len(code):
         starts.append(at)

@@ -1,4 +1,4 @@
-"""Faults that the simulator injects: what is raised where, on the PE that has them and on the other, and what stays."""
+"""Faults injected by the simulator: errors on the PE that has them and on the other PE, and leftovers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(victim: str, other: str, head: str = INIT, **env: str) -> subprocess.Com
 
 
 def check(done: subprocess.CompletedProcess[str], victim: str, other: str) -> None:
-    """Both PEs were told these patterns; the job has the status of one of them, and no traceback is left."""
+    """Assert that both PEs raised errors with these patterns, and that the job has the status of one of them."""
     lines = sorted(line for line in done.stdout.splitlines() if "told" in line)
     assert len(lines) == 2, done
     for pe, (line, pattern) in enumerate(zip(lines, (other, victim))):
@@ -73,7 +73,7 @@ BOTH_IN_INIT = {
 
 @pytest.mark.parametrize("fault", BOTH_IN_INIT)
 def test_init(trial: trials.Trial, fault: str) -> None:
-    """The PE raises what it is, the other one that it was that PE, in the same words."""
+    """The PE raises the fault; the other PE names that PE and the same fault."""
     words = BOTH_IN_INIT[fault]
     done = run("told(ishmem.init)", "told(ishmem.init)", head="", ISHMEM_SIM_FAIL=f"{fault}:1@1")
     name, rest = words.split()[1], " ".join(words.split()[2:])
@@ -81,7 +81,7 @@ def test_init(trial: trials.Trial, fault: str) -> None:
 
 
 def test_allocation_by_the_user(trial: trials.Trial) -> None:
-    """SYCL's own exception where it is asked for memory; ishmem and the other PE go on."""
+    """A failed allocation by the user raises SYCL's exception; ishmem and the other PE continue."""
     program = """
 import dpctl.memory
 kept, raised = [], ""
@@ -119,7 +119,7 @@ def launch():
 
 
 def test_launch(trial: trials.Trial) -> None:
-    """A kernel that fails looks like one that did nothing; each of these calls raises."""
+    """A failed kernel is silent; each of these calls raises its error afterwards."""
     twice = """
 for call in (ishmem.quiet, ishmem.barrier_all):
     try:
@@ -137,7 +137,7 @@ for call in (ishmem.quiet, ishmem.barrier_all):
 
 
 def test_launch_of_ishmems_own_kernels(trial: trials.Trial) -> None:
-    """The result of an atomic that the host does by a kernel is never made up."""
+    """An atomic of the host that fails in its kernel raises and returns no value."""
     call = "told(lambda: ishmem.atomic_fetch_add(n, 1, 0), 20)"
     done = run(call, "told(ishmem.barrier_all)", ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_HOST_ATOMICS="kernel")
     check(done, LOSS, PEER_LOST)
@@ -157,7 +157,7 @@ COPIES = {
 
 @pytest.mark.parametrize("call", COPIES)
 def test_copy(trial: trials.Trial, call: str) -> None:
-    """The operation whose copy fails raises, and what waits for the PE."""
+    """The operation whose copy fails raises, and so do the waits of other PEs for this one."""
     n = 4 if "finalize" in call else 20
     done = run(COPIES[call], WAIT, ISHMEM_SIM_FAIL=f"copy:{n}@1", ISHMEM_COPY_CUTOVER="1", ISHMEM_LEAKS="ignore")
     check(done, LOSS, PEER_LOST)
@@ -172,7 +172,7 @@ ALLOCATIONS = {
 
 @pytest.mark.parametrize("call", ALLOCATIONS)
 def test_collective_allocation(trial: trials.Trial, call: str) -> None:
-    """What is to be written into new memory is, or both PEs raise."""
+    """New memory is initialised, or both PEs raise."""
     step = f"told(lambda: {ALLOCATIONS[call]}, 50)"
     done = run(step, step, ISHMEM_SIM_FAIL="copy:20@1,launch:20@1")
     why = rf"the PEs disagree; .* PE 1: {call} refused: LevelZeroError: .*{LOST}"

@@ -1,4 +1,4 @@
-"""Memory of one process in another: export, import, both copies, the host's view, no leaks."""
+"""Memory of one process in another: export, import, copies both ways, the host's mapping, no leaks."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_map_host(size, offset):
 
 @pytest.mark.parametrize(("size", "offset"), [(20480, 0), (100, 8190), (4100, 4097), (8192, 12288), (1, 20479)])
 def test_map_host_of_several_parts(size, offset):
-    """The parts follow one another: 8192, 8192 and 4096 bytes here."""
+    """The parts are mapped contiguously: 8192, 8192 and 4096 bytes here."""
     fds, content = [memfd(8192), memfd(8192), memfd(4096)], os.urandom(20480)
     for fd, start in zip(fds, (0, 8192, 16384)):
         os.pwrite(fd, content[start : start + os.fstat(fd).st_size], 0)

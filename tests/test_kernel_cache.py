@@ -336,7 +336,7 @@ def launched(kernel: Callable[..., Any]) -> int:
 
 
 def check_stale(folder: str) -> None:
-    """Kernels that differ by what they refer to are never taken for each other, in memory or on disk."""
+    """Kernels that differ only in what they refer to have different keys, in memory and on disk."""
     global NUMBER
     store = cache._store
     try:
@@ -364,7 +364,7 @@ def test_stale(pes: Pool, tmp_path: Path) -> None:
 
 
 def check_shared() -> int:
-    """A kernel that was compiled by one PE has the addresses and the number of the one that loads it."""
+    """A kernel compiled by one PE uses the addresses and the PE number of the process that loads it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.zeros(2, dtype="i8")
     ishmem.barrier_all()

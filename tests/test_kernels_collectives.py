@@ -1,4 +1,4 @@
-"""Collective routines in kernels that move data: every routine, root, size and team, and what is around it."""
+"""Data movement collectives in kernels: every routine, root, size and team; memory around dest is unchanged."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_counted_on_other_numbers_of_pes(pes: Pool) -> None:
 
 
 def check_unequal() -> None:
-    """What is sent and what is expected differ between two PEs: nothing goes from one to the other."""
+    """Two PEs disagree on the count of a block: nothing is copied between them."""
     me, zeros = ishmem.my_pe(), np.zeros(2, "i8")
     source, dests = ishmem.full(8, me + 1, dtype="int32"), [ishmem.zeros(8, dtype="int32") for _ in 2 * COUNTED]
     to, of = ([2, 2], [2, 3 - me])  # PE 0 sends three elements to PE 1, which expects two

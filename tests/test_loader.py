@@ -108,7 +108,7 @@ def test_the_binding_and_ipc(under_loader, intercept):
 
 
 def test_the_layer_is_on(under_loader):
-    """What the simulator lets pass and the layer does not."""
+    """The layer refuses a call that the simulator accepts."""
     code = """
 import ishmem
 from ishmem.common.errors import LevelZeroError

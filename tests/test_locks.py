@@ -16,7 +16,7 @@ from ishmem.locks import NEXT, SERVING, TICKETS, find
 
 
 def increment(counts, index: int) -> None:
-    """Read and write in two operations, which only a lock makes one."""
+    """Read, then write: atomic only under a lock."""
     ishmem.p(counts, ishmem.g(counts, 0, index) + 1, 0, index)
 
 
@@ -83,7 +83,7 @@ def test_try(pes: Pool) -> None:
 
 
 def check_order() -> None:
-    """PEs that come one after the other get it in that order."""
+    """PEs get the lock in the order of their requests."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks, order, turn = ishmem.zeros(1, dtype="i8"), ishmem.zeros(n, dtype="i8"), ishmem.zeros(1, dtype="i8")
     if me == 0:
@@ -111,7 +111,7 @@ def test_order(pes: Pool) -> None:
 
 
 def check_completes() -> None:
-    """What the holder has put is there for the next one."""
+    """Puts of the holder are complete when the next PE gets the lock."""
     n, size = ishmem.n_pes(), 1000
     locks, data = ishmem.zeros(n, dtype="i8"), ishmem.zeros(size, dtype="i8")
     for _ in range(100):

@@ -122,7 +122,7 @@ def test_array_and_arange(pes: Pool) -> None:
 
 
 def check_is_ordinary() -> None:
-    """A symmetric array is a dpnp array; what is computed from it is on no heap."""
+    """A symmetric array is a dpnp array; results computed from it are not symmetric."""
     a = ishmem.arange(12, dtype="float64").reshape(3, 4)
     assert ishmem.is_symmetric(a)
     assert ishmem.is_symmetric(a[1:, ::-2])
@@ -173,7 +173,7 @@ def test_raw(pes: Pool) -> None:
 
 
 def check_reuse() -> list[int]:
-    """What is freed is used again, and neighbours become one piece; garbage collection frees nothing."""
+    """Freed memory is reused, free neighbours are merged, and garbage collection frees nothing."""
     whole = free_bytes()
     a, b, c = (ishmem.zeros(1000, dtype="uint8") for _ in range(3))
     places = [offset_of(one) for one in (a, b, c)]
@@ -205,7 +205,7 @@ def test_reuse(pes: Pool) -> None:
 
 
 def check_disagreement(odd: int) -> None:
-    """One PE asks for something else: every PE raises, and names it."""
+    """One PE passes other arguments: every PE raises, and names that PE."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     mine = me == odd
     a, b = ishmem.zeros(8), ishmem.zeros(8)
@@ -264,7 +264,7 @@ BAD: dict[str, tuple[type[BaseException], str, Callable[[], Any]]] = {
 
 
 def check_bad(name: str, alone: bool) -> None:
-    """A bad argument on one PE is an error on every PE, and nothing stays behind."""
+    """A bad argument on one PE raises on every PE, and nothing stays allocated."""
     kind, words, call = BAD[name]
     last = ishmem.n_pes() - 1
     if ishmem.my_pe() == last or not alone:
@@ -319,7 +319,7 @@ def test_free(pes: Pool) -> None:
 
 
 def check_stale_addresses() -> None:
-    """What the core remembers of where arrays were found holds no longer than the allocation."""
+    """The core's cache of array addresses ends with the allocation."""
     me = ishmem.my_pe()
     old = ishmem.zeros(64, dtype="int64")
     views = [old[k : k + 8] for k in range(0, 64, 8)]
@@ -347,7 +347,7 @@ def test_stale_addresses(pes: Pool) -> None:
 
 
 def check_wrappers() -> None:
-    """A dpnp array is read anew in every call: what it wraps may be another array by then."""
+    """The address of a dpnp array is read in every call: it may wrap another array by then."""
     me, pair = ishmem.my_pe(), [ishmem.full(4, k, dtype="int64") for k in range(2)]
     wrapper = pair[0][:]
     for k in (0, 1, 0):

@@ -94,7 +94,7 @@ def test_copies_on_other_numbers_of_pes(pes: Pool) -> None:
 
 
 def check_large() -> None:
-    """Megabytes, to all PEs at once, from several queues, with a source that nobody else refers to."""
+    """Megabytes, to all PEs at once, from several queues; the call holds the only reference to the source."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = 1 << 20
     dest = ishmem.zeros((n, count), dtype="i4")
@@ -216,7 +216,7 @@ def test_kernels_and_signals_follow_each_other(pes: Pool) -> None:
 
 
 def check_random(seed: int) -> None:
-    """Operations on several queues whose only order is that of their dependences, given in any order."""
+    """Operations on several queues, ordered only by their dependences, submitted in any order."""
     me, right, _left = ring()
     generator = random.Random(seed)
     steps = 40
@@ -254,7 +254,7 @@ def test_dependences_in_any_order(pes: Pool) -> None:
 
 
 def check_not_before() -> None:
-    """Nothing starts before its dependences: they hang on a flag that is set last."""
+    """No operation starts before its dependences, which wait for a flag that is set last."""
     me, right, left = ring()
     flag, a = ishmem.zeros(1, dtype="i8"), ishmem.zeros(4, dtype="i8")
     source, queue = dpnp.full(4, 5 + me, dtype="i8"), new_queue(a)
@@ -323,7 +323,7 @@ def test_default_queue_stays_free(pes: Pool) -> None:
 
 
 def check_after_kernel() -> None:
-    """A wait on a queue leaves the device to a kernel that waits as well, and to the one that they wait for."""
+    """A wait on a queue does not occupy the device: a waiting kernel and the one it waits for can run."""
     me, right, left = ring()
     flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
     ishmem.barrier_all()
@@ -382,7 +382,7 @@ def check_waits(dtype: str) -> None:
 
 
 def check_kept() -> None:
-    """What is passed is kept alive: arrays of a result that the caller has dropped."""
+    """An operation keeps its arrays alive after the caller has dropped them."""
     me = ishmem.my_pe()
     signal = ishmem.zeros(1, dtype="u8")
     kept, events = [], []

@@ -122,7 +122,7 @@ def test_kernels_before_and_after(pes: Pool) -> None:
 
 
 def check_order(rounds: int) -> None:
-    """Calls on three queues and, meanwhile, of the host on the same team: none meets another's."""
+    """Calls on three queues and by the host on the same team at once: no call is matched with a wrong one."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sources = [symmetric(np.full(9, 10 * me + k)) for k in range(rounds)]
     dests = [ishmem.zeros(9 * n, dtype="i8") for _ in range(rounds)]
@@ -179,7 +179,7 @@ def test_errors(pes: Pool) -> None:
 
 
 def check_refusal(refusing: int) -> None:
-    """One PE refuses its own arguments: nobody waits for it in vain, and the others hear why."""
+    """One PE refuses its own arguments: no PE waits for it, and the others raise the reason."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, b, local = ishmem.zeros(4 * n, dtype="i4"), ishmem.full(4, me, dtype="i4"), dpnp.zeros(4, dtype="i4")
     queue, world = new_queue(a), ishmem.TEAM_WORLD

@@ -1,4 +1,4 @@
-"""fence and quiet: what comes before a flag has arrived when the flag has."""
+"""fence and quiet: when a flag has arrived, the payload before it has arrived."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = 5
 
 
 def send_from_host(slots: Any, flag: Any, sources: list[Any], pe: int, rounds: int) -> None:
-    """Put each payload into a slot of its own, in every way there is, and then the number of slots."""
+    """Put each payload into a slot of its own, by every kind of operation, then the number of slots."""
     for r in range(rounds):
         slot = slice(r * WORDS, (r + 1) * WORDS)
         if r % 7 == 0:

@@ -37,7 +37,7 @@ def test_large_reduction(pes: Pool, routine: str) -> None:
 
 
 def check_dtypes() -> None:
-    """Every dtype with every algorithm, at offsets that nothing is aligned to."""
+    """Every dtype with every algorithm, at unaligned offsets."""
     n = ishmem.n_pes()
     for routine, dtypes in REDUCTIONS.items():
         for dtype in dtypes:

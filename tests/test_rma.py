@@ -20,7 +20,7 @@ KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
 
 
 class Cases:
-    """Every PE moves every case to and from every PE, each to a place of its own within a guard."""
+    """Every PE moves every case to and from every PE, each to a slot of its own with guard elements around it."""
 
     def __init__(self, dtype: str, cases: list[tuple[int, int, int]]) -> None:
         self.dtype, self.cases = dtype, cases
@@ -41,7 +41,7 @@ class Cases:
             yield size, source, (pe * len(self.cases) + number) * WIDTH + dest
 
     def expected(self) -> np.ndarray:
-        """Give what arrives on this PE: from PE j, for a put as for a get, its source at place j."""
+        """Return what arrives on this PE, for put and get alike: in slot j, the source of PE j."""
         result = self.guard()
         for pe in range(self.n):
             for size, source, place in self.places(pe):

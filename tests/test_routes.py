@@ -1,6 +1,6 @@
 """Jobs whose devices do not reach each other, or not by atomics: the same operations with the same results.
 
-The simulator takes the part of such machines. What is checked is what the tests of the operations check.
+The simulator imitates such machines. The checks are those of the tests of the operations.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ with ishmem.init(heap_size="1M"):
 
 
 def test_a_device_that_is_hidden() -> None:
-    """Nothing tells of its atomics: the safe route."""
+    """Whether atomics work on a hidden device is unknown, so they take the safe route."""
     for coherent in ("1", "0"):
         done = run_program(HIDDEN, 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent})
         assert sorted(done.stdout.splitlines()) == ["[0] STORES [12, 2, 2, 2]", "[1] STORES [11, 1, 1, 1]"], done.stderr

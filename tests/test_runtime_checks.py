@@ -1,4 +1,4 @@
-"""``ISHMEM_CHECK``: bad calls in kernels are left out and raised on the host; and a lost device is an error."""
+"""``ISHMEM_CHECK``: bad calls in kernels are skipped and raised on the host; a lost device is an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import ishmem
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, SET, LOCK = range(13)
 
-# What each case raises, and words of its message.
+# The error of each case, and words of its message.
 EXPECTED = {
     NO_PE: ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}", "runtime_checks.py"),
     NEGATIVE_PE: ("IndexError", "g in a kernel", "pe is -1"),

@@ -1,4 +1,4 @@
-"""``ISHMEM_CHECK`` and collectives in kernels: what does not match is raised on every PE, and nobody hangs."""
+"""``ISHMEM_CHECK`` and collectives in kernels: a mismatch among the PEs is raised on every PE, and no PE hangs."""
 
 from __future__ import annotations
 

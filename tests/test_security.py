@@ -1,4 +1,4 @@
-"""Who may attach to a job: not another user, not a process without the job's name, not a message out of its place."""
+"""A job refuses other users, processes that do not know its name, and invalid messages."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_the_name_of_a_job_is_not_told(job: str) -> None:
 
 
 def test_a_replayed_hello_is_refused(job: str) -> None:
-    """What PE 1 has said does not admit another one in its place, nor after it was lost."""
+    """A copy of PE 1's HELLO admits no second process, not even after PE 1 was lost."""
     found: dict[int, Any] = {}
 
     def connect(pe: int) -> None:
@@ -368,7 +368,7 @@ def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
 
 
 def test_no_descriptor_is_inherited_by_accident() -> None:
-    """What a PE opens is not there in a program that it starts."""
+    """A program started by a PE inherits no descriptor of the PE."""
     program = textwrap.dedent("""
         import os, subprocess, sys
         import ishmem

@@ -116,7 +116,7 @@ def test_heap_size(size: str) -> None:
 
 
 def test_heap_too_large() -> None:
-    """On one PE only: every PE raises, and can go on."""
+    """The heap is too large on one PE only: every PE raises, and may call init again."""
     body = """
         try:
             ishmem.init(heap_size="100T" if os.environ["ISHMEM_PE"] == "1" else None)
@@ -132,7 +132,7 @@ def test_heap_too_large() -> None:
 
 
 def test_context_manager() -> None:
-    """An error in the block of one PE: the others hear of it at once, and the job has the status."""
+    """An error in the block of one PE ends the job with its status; the others raise at once."""
     body = """
         try:
             with ishmem.init():
@@ -182,7 +182,7 @@ def test_exit_without_finalize() -> None:
 
 @pytest.mark.parametrize("how", ["raise SystemError('mine')", "sys.exit(7)", "os._exit(7)", "os.kill(os.getpid(), 9)"])
 def test_failure(how: str) -> None:
-    """One PE fails: the others are told within 2 s, and the job has its status."""
+    """One PE fails: the others raise within 2 s, and the job has its status."""
     body = f"""
         import signal
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # so that they live to tell
@@ -220,7 +220,7 @@ with ishmem.init(heap_size="1M", uid=uid, rank=rank, nranks=nranks):
 
 
 def test_uid() -> None:
-    """Processes that nobody but the caller started."""
+    """Processes that were started without ishmrun join by a unique id."""
     uids = {ishmem.get_uniqueid() for _ in range(3)}
     assert len(uids) == 3
     command = [sys.executable, "-c", UID, uids.pop()]
@@ -234,7 +234,7 @@ def test_uid() -> None:
 
 
 def test_missing_pe() -> None:
-    """A PE that never comes is named, when the time is over."""
+    """A PE that never calls init is named after the timeout."""
     command = [sys.executable, "-c", UID, ishmem.get_uniqueid(), "0", "3"]
     start = time.monotonic()
     result = run_command(command, env={"ISHMEM_INIT_TIMEOUT": "1"})

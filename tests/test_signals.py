@@ -105,7 +105,7 @@ def test_routes(pes: Pool) -> None:
 
 
 def check_ordering(rounds: int, count: int) -> None:
-    """A payload and a flag, thousands of times: the payload is never older than the flag."""
+    """Thousands of payloads and signals: the payload is never older than the signal."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
     dest, signals = ishmem.zeros(count, dtype="int64"), ishmem.zeros(2, dtype="uint64")
@@ -188,7 +188,7 @@ def test_errors(pes: Pool) -> None:
 
 @dpex.kernel
 def exchange(item: kapi.Item, dest, source, signals, seen, rounds):  # type: ignore
-    """Put to the next PE, wait for the one before and check each payload, then let it go on."""
+    """Put to the next PE, wait for the previous one, check each payload, then acknowledge it."""
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), source.size
     right, left = (me + 1) % n, (me + n - 1) % n
     for r in range(1, rounds + 1):

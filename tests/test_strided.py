@@ -25,12 +25,12 @@ CASES = [
 
 
 def chosen(first: int, step: int, size: int, count: int) -> list[int]:
-    """Give the places of the elements of blocks."""
+    """Return the indices of the elements of blocks."""
     return [first + block * step + k for block in range(count) for k in range(size)]
 
 
 class Cases:
-    """Every PE moves every case to and from every PE, each to a place of its own within a guard."""
+    """Every PE moves every case to and from every PE, each to a slot of its own with guard elements around it."""
 
     def __init__(self, dtype: str) -> None:
         self.dtype, self.me, self.n = dtype, ishmem.my_pe(), ishmem.n_pes()

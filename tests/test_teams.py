@@ -121,7 +121,7 @@ def check_predefined() -> None:
 
 
 def check_refused() -> None:
-    """What is wrong is an error on every PE, whether on one or on all; and the next split works."""
+    """Wrong arguments on one PE or on all raise on every PE, and the next split works."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
         ((0, 1, n + 1), ValueError, f"reaches PE {n}"),
@@ -240,7 +240,7 @@ def test_setting() -> None:
 
 
 def check_sync(rounds: int) -> None:
-    """Nobody leaves a sync before all of the team have come, in teams that share PEs and in used handles."""
+    """No PE leaves a sync before all of the team have entered it; with overlapping teams and reused handles."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = ishmem.zeros(1, dtype="i8")
     for number in range(rounds):

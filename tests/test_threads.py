@@ -403,5 +403,5 @@ def test_mpi_communicator(n: int) -> None:
     if not mpiexec.exists():
         pytest.skip("mpi4py and mpich are not installed")
     done = run_command([str(mpiexec), "-n", str(n), sys.executable, "-c", MPI])
-    # mpiexec puts the lines of PEs together anyhow.
+    # mpiexec interleaves the lines of PEs arbitrarily.
     assert done.returncode == 0 and done.stdout.count("good") == n, done.stderr

@@ -1,4 +1,4 @@
-"""What the compilation of a kernel refuses, in the words of the host."""
+"""Calls that the compilation of a kernel refuses, with the host's error messages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_same_words(pes: Pool) -> None:
 
 
 def check_only_kernels() -> None:
-    """What only a kernel refuses, since the host can do it, or does not have it."""
+    """Calls that only a kernel refuses: the host supports them, or has no such form."""
     a = ishmem.zeros((4, 6), dtype="int64")
     for text, words in (
         ("ishmem.put(a[:, 1], b[:, 0], 0)", "put: dest is not contiguous"),
@@ -97,7 +97,7 @@ def test_only_kernels(pes: Pool) -> None:
 
 
 def check_only_host() -> None:
-    """The forms of a work-group are for kernels, and say so."""
+    """The work-group forms raise an error on the host."""
     a = ishmem.zeros(4)
     for name in ("put", "get", "put_nbi", "get_nbi"):
         with pytest.raises(TypeError, match=f"{name}_work_group is called inside numba_dpex kernels only"):

@@ -88,7 +88,7 @@ def check_empty() -> None:
 
 
 def check_fair() -> None:
-    """Whatever the pattern of calls, every variable that holds is found at some time."""
+    """Every variable that satisfies the condition is found eventually, whatever the pattern of calls."""
     ivars, status = ishmem.ones(8, dtype="int64"), np.array([0, 0, 1, 0, 0, 0, 1, 0])
     found = {name: set() for name in ("test_any", "wait_until_any")}
     for _ in range(300):
@@ -110,7 +110,7 @@ def test_host_few(pes: Pool) -> None:
 
 
 def gather(rounds: int) -> None:
-    """Every PE tells every other; each routine gathers what all said, and the data came before the flag."""
+    """Every PE sends data and a flag to every other; each routine collects all flags, and finds the data complete."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     flags, data = ishmem.zeros(n, dtype="uint32"), ishmem.zeros(n, dtype="int64")
     indices = np.zeros(n, "int64")
