@@ -34,7 +34,7 @@ WORTH = 0.95
 @click.option("--op", default="", help="Routines; all by default.")
 @click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
 @click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default the one init reads."
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default what init reads."
 )
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default next to the profile."

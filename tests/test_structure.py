@@ -40,24 +40,19 @@ ALSO_ALLOWED = {
     ("ishmem.runtime.kernel_loading", "ishmem.kernels.cache"),
 }
 """Imports of one module by another that `MAY_IMPORT` excludes."""
-TO_REMOVE = {
-    ("ishmem.collective.calls", "ishmem.teams"),
-    ("ishmem.collective.fallback", "ishmem.teams"),
-    ("ishmem.runtime.host_atomics", "ishmem.amo"),
-    ("ishmem.teams", "ishmem.contexts"),
-}
-"""Imports against the order or in a circle that are still there. Only ever remove entries."""
 
 
 def exported() -> dict[str, str]:
     """Return the public names in the stub, each with the module that the stub imports it from."""
-    found = {}
-    for node in ast.parse(STUB.read_text()).body:
-        assert isinstance(node, ast.ImportFrom), "the stub holds imports only"
-        assert node.level == 1
-        for alias in node.names:
-            assert alias.asname == alias.name, f"{alias.name}: write `{alias.name} as {alias.name}`"
-            found[alias.name] = f"ishmem.{node.module}"
+    found, signatures = {}, set()
+    for node in ast.walk(ast.parse(STUB.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            signatures.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and node.level == 1:
+            for alias in node.names:
+                assert alias.asname == alias.name, f"{alias.name}: write `{alias.name} as {alias.name}`"
+                found[alias.name] = f"ishmem.{node.module}"
+    assert signatures <= set(found), "a function of the stub is imported from no module"
     return found
 
 
@@ -164,17 +159,14 @@ def test_every_package_has_a_place_in_the_order() -> None:
 
 
 def test_imports_follow_the_order_of_the_packages() -> None:
-    assert sorted(against_the_order() - ALSO_ALLOWED - TO_REMOVE) == []
+    assert sorted(against_the_order() - ALSO_ALLOWED) == []
 
 
 def test_no_modules_import_one_another() -> None:
-    graph = {name: {other for other in others if (name, other) not in TO_REMOVE} for name, others in IMPORTS.items()}
-    assert [sorted(circle) for circle in circles(graph)] == []
+    assert [sorted(circle) for circle in circles(IMPORTS)] == []
 
 
 def test_exceptions_are_still_needed() -> None:
-    in_circles = {(name, other) for circle in circles(IMPORTS) for name in circle for other in IMPORTS[name] & circle}
-    assert sorted(TO_REMOVE - against_the_order() - in_circles) == [], "remove these from TO_REMOVE"
     assert sorted(ALSO_ALLOWED - against_the_order()) == [], "remove these from ALSO_ALLOWED"
 
 
