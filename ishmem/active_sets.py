@@ -1,9 +1,9 @@
-"""Active sets of OpenSHMEM 1.0, every ``stride``-th PE from ``start`` on: a team, made at the first call and kept.
+"""Active sets of OpenSHMEM 1.0, every ``stride``-th PE from ``start`` on: a team, created at the first call and kept.
 
-Only the members call, so there is no parent to agree over. Each writes what it asks for into a line on every other
-member, and waits for theirs. The lines of two PEs count the calls of sets that both are in, which they make in the
-same order: so lines of the same number are of the same set, or the program is wrong and both see it. There are two,
-used in turn: a PE that has met another twice has been read once.
+Only the members call, so there is no parent team to synchronise. Each member writes its request into a cache line on
+every other member and waits for theirs. Each pair of PEs numbers the calls of sets that both are in. As both make these
+calls in the same order, requests of the same number are for the same set; otherwise both PEs raise an error. Each pair
+uses two lines in turn: when a PE has read request ``n + 1`` of another, that PE has read request ``n`` of this one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FORMAT = "<3qQ2q"
 
 
 class _Line(NamedTuple):
-    """What a PE tells another, after the number of the call, which is written last.
+    """The request of a PE to another; the number of the call precedes it and is written last.
 
     Attributes:
         start, stride, size: The set.
         free: Bit mask of the handles that are free.
-        sequence: Above all that the barriers of former teams have counted.
-        culprit: 0, or 1 plus the PE for which it gave up: itself, when that was in an earlier call.
+        sequence: At least the highest barrier count of any earlier team.
+        culprit: 0, or 1 plus the PE whose request did not match; this PE itself after an earlier failed call.
     """
 
     start: int
@@ -65,8 +65,8 @@ class ActiveSets:
         return self._teams[shape]
 
     def _meet(self, shape: Shape) -> dict[int, _Line]:
-        """Tell the other members what this PE asks for; return what all do, which is the same set."""
-        if self._broken:  # and says so in what it has written; more would go over what others still have to read
+        """Send this PE's request to the other members and return the requests of all, which name the same set."""
+        if self._broken:  # as its lines say; writing again would overwrite lines that others have not read
             raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
         this = job.current()
         mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, 0)
@@ -77,7 +77,7 @@ class ActiveSets:
         try:
             return {**self._await(shape, numbers), this.pe: mine}
         except BaseException as error:
-            # The calls are not counted alike any more: members that still wait for others learn it from this PE.
+            # The call numbers no longer match: members that still wait learn of the failure from this PE.
             self._broken = True
             culprit = getattr(error, "culprit", this.pe) + 1
             for pe, number in numbers.items():
@@ -110,7 +110,7 @@ class ActiveSets:
 
 
 class _Disagreement(SymmetryError):
-    """As ``SymmetryError``; with the PE that asked for another set."""
+    """A ``SymmetryError`` with the PE that requested another set."""
 
     def __init__(self, message: str, culprit: int) -> None:
         super().__init__(message)
@@ -135,7 +135,7 @@ def _compare(shape: Shape, pe: int, line: _Line) -> None:
 
 
 def _gave_up(pe: int) -> bool:
-    """Whether a PE writes no more lines than it has."""
+    """Return whether a PE has stopped sending requests."""
     return _core.read(pe, job.current().heap.layout.gave_up, 8) != bytes(8)
 
 
@@ -153,7 +153,7 @@ def _write(pe: int, number: int, line: _Line) -> None:
 
 
 def _read(pe: int, number: int) -> _Line | None:
-    """Read the line of another PE on this one; None while it has not come."""
+    """Return the request of another PE, or None before it has arrived."""
     this = job.current()
     place = this.heap.layout.active_set(pe, number)
     if struct.unpack("<q", _core.read(this.pe, place, 8))[0] != number:
@@ -172,10 +172,10 @@ def active_set(start: int, stride: int, size: int) -> Team:
     is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
 
     Raises:
-        ValueError: PEs that there are not, or this PE is not in the set; on this PE only.
+        ValueError: A PE number out of range, or this PE is not in the set; on this PE only.
         TypeError: Not integers; on this PE only.
-        SymmetryError: Members ask for different sets; on those that wait for each other. After that there are no new
-            active sets with them.
+        SymmetryError: Members call for different sets; on those that wait for each other, which cannot create new
+            active sets afterwards.
         IshmemError: Too many teams are alive; on every member. Destroying some makes room.
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died, or a member finalised and will not call.

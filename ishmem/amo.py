@@ -28,7 +28,7 @@ BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float6
 
 
 def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
-    """Return what the core calls an operation on any of these types."""
+    """Return the code by which the core knows an operation and the types it takes."""
     return int(rmw) | sum(1 << BITS[dtype] for dtype in types) << 8
 
 
@@ -45,7 +45,7 @@ def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond
 
 
 def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
-    """Raise what is wrong with the arguments, or else let a kernel do the operation."""
+    """Raise the error of wrong arguments; otherwise run the operation in a kernel."""
     from ishmem.runtime.host_atomics import atomic_by_kernel
 
     atomic = type_tables.ATOMICS[name]
@@ -71,7 +71,7 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
 
 
 def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
-    """Return an element of ``source`` on a PE, read in one piece.
+    """Return an element of ``source`` on a PE, read atomically.
 
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """

@@ -1,12 +1,11 @@
 """Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``; a call that some PEs
-make on the host and others in a kernel never completes; with ``ISHMEM_CHECK`` it is an error on the host.
+make on the host and others in a kernel never completes; with ``ISHMEM_CHECK`` the host raises an error.
 
 All PEs of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
 objects, the same on every PE; blocks are in the order of the team's PE numbers, and ``root`` is such a number. A PE
-may call the next routine on the same arrays at once: nothing is written before a PE has entered the call, or after
-it has left.
+may reuse the arrays as soon as the call returns: other PEs access them only between its entry and its return.
 """
 
 from __future__ import annotations
@@ -86,11 +85,11 @@ def broadcast(
     the same array, but may not overlap in part. Collective over the team, blocking.
 
     Raises:
-        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes, dtypes or roots, or
-            one of them was refused its arguments; on every PE.
+        SymmetryError: An array is not symmetric; or, on every PE, the PEs call different routines or with different
+            sizes, dtypes or roots, or the arguments of one PE are invalid.
         IndexError: The team has no PE ``root``.
-        TypeError: Not arrays, not of one dtype, or of a dtype that is not taken.
-        ValueError: Sizes that do not fit, arrays that overlap or are not contiguous, or this PE is not in the team.
+        TypeError: Not arrays, different dtypes, or a dtype that the routine does not take.
+        ValueError: Sizes that do not match, arrays that overlap or are not contiguous, or this PE is not in the team.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
 
@@ -101,7 +100,7 @@ def broadcast(
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Put the ``source`` of every PE of a team one after the other into ``dest`` of every PE.
+    """Concatenate the ``source`` of every PE of a team in ``dest`` of every PE.
 
     ``nelems`` is what each PE contributes, by default all of ``source``, and the same on every PE; ``dest`` has that
     many elements for each PE. ``source`` may be this PE's own part of ``dest``. Collective over the team, blocking.
@@ -114,7 +113,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
 
 
 def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
-    """``fcollect`` of a number of elements that may differ from PE to PE.
+    """Concatenate like ``fcollect``, with a number of elements that may differ between PEs.
 
     ``nelems`` is what this PE contributes, by default all of ``source``. Collective over the team, blocking. Errors
     as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any is too short for all.
@@ -126,9 +125,9 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Send block ``j`` of ``source`` to PE ``j`` of the team, which has it in ``dest`` as block number of the sender.
+    """Send block ``j`` of ``source`` to PE ``j`` of the team, which stores block ``i`` of ``dest`` from PE ``i``.
 
-    ``nelems`` is the size of a block, by default the size of ``source`` divided by that of the team. The arrays do
+    ``nelems`` is the size of a block, by default the size of ``source`` divided by that of the team. The arrays must
     not overlap. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
@@ -150,7 +149,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
 
 def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Put the ``source`` of every PE of a team one after the other into ``dest`` of PE ``root``.
+    """Concatenate the ``source`` of every PE of a team in ``dest`` of PE ``root``.
 
     Sizes as for ``fcollect``, on every PE; ``dest`` of the others is not touched. Collective over the team, blocking.
     Errors as for ``broadcast``.
@@ -188,7 +187,7 @@ scatter_work_group = work_group_form(scatter, "MPI_Scatter, in the manner of ish
 
 
 def _barrier_all(outcome: int) -> None:
-    """Do what the core's barrier has left to do."""
+    """Finish a barrier that the core declined or completed with an error."""
     this = job.current()
     if outcome == _core.BAD_ARGUMENTS:
         this.default_engine.quiet()

@@ -1,13 +1,12 @@
 """The on-queue forms of the collective routines, the reductions and the scans.
 
-The host of each PE does the call when its turn has come, as ``ishmem.on_queue`` says of all on-queue forms: after
-``depends``, after the on-queue operation before it on the same queue, and after the on-queue collective before it of
-the same team, whatever its queue. So all PEs of a team issue their on-queue collectives in the same order, on any
-queues. They do not meet the calls that the host makes meanwhile on the same team: each team has a twin for them, of
-the same PEs. Arrays and sizes are checked when the function is called: a PE that refuses its own takes part with the
-refusal. That, or what the PEs disagree in, is raised on the others by the next on-queue call on the queue; a collective
-one is done all the same, as other PEs wait for it. A team is destroyed after the events of its on-queue collectives
-have completed.
+The host of each PE makes the call after ``depends``, after the previous on-queue operation of the same queue, and
+after the previous on-queue collective of the same team on any queue. All PEs of a team call on-queue collectives in the
+same order, on any queues. Host calls on the same team meanwhile are independent of them: on-queue collectives use a
+second team of the same PEs, its twin. Arrays and sizes are checked when the function is called. If the arguments of a
+PE are invalid or differ from those of the others, the next on-queue call on the queue raises the error on the other
+PEs; if that call is collective, it is submitted first, as other PEs wait for it. Destroy a team only after the events
+of its on-queue collectives have completed.
 """
 
 from __future__ import annotations

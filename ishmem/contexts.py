@@ -1,4 +1,4 @@
-"""Contexts: streams of operations of this PE, ordered and completed apart from each other.
+"""Contexts: streams of operations of this PE, each ordered and completed independently of the others.
 
 Host calls. The methods of a context are the routines of the same names, on the PEs of the context's team and by
 their numbers in it; ``quiet`` of a context waits for the operations of that context only.
@@ -35,7 +35,7 @@ _OPERATIONS: tuple[Callable[..., Any], ...] = (
 
 
 class Ctx:
-    """A context, made by ``ctx_create``. It is false when the PE was not in the team it was asked of.
+    """A context, made by ``ctx_create``. It is false if this PE is not in the team.
 
     Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal`` and
     ``put_signal_nbi``. They raise what the routines raise, ``IndexError`` for a PE that the team does not have, and
@@ -144,7 +144,7 @@ class Ctx:
 
 
 def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method of a context: the routine, with the PE of its team and with its engine."""
+    """Return a method of ``Ctx``: the routine on a PE of the team, by the copy engine of the context."""
     place = list(inspect.signature(operation).parameters).index("pe")
 
     @functools.wraps(operation)

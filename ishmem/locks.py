@@ -1,17 +1,17 @@
 """Locks among all PEs: an element of a symmetric int64 array that starts as 0.
 
-Fair: PEs get a lock in the order in which they asked. Host calls; the same names inside a kernel are the functions
-of ``ishmem.kernels.locks``, and holders of both kinds exclude each other. A PE holds a lock once: between threads of
-one PE, or work-items of one kernel, ``set_lock`` queues as between PEs.
+Locks are fair: PEs acquire a lock in the order of their requests. Host calls; the same names inside a kernel are the
+functions of ``ishmem.kernels.locks``, and holders of both kinds exclude each other. A PE holds a lock once: between
+threads of one PE, or work-items of one kernel, ``set_lock`` queues as between PEs.
 
 Neighbouring elements have their locks on different PEs. A lock is one word:
 
 =====  ========  ==================================================
 bits   name      meaning
 =====  ========  ==================================================
-0-15   holder    number of the PE that has it plus 1, or 0
-16-39  serving   ticket that may take it
-40-63  next      ticket of the next one to ask
+0-15   holder    number of the PE that holds it plus 1, or 0
+16-39  serving   ticket that may acquire it
+40-63  next      ticket of the next request
 =====  ========  ==================================================
 """
 

@@ -1,9 +1,9 @@
 """Memory management: arrays and raw memory on the symmetric heap.
 
 The functions that allocate and ``free`` are collective: every PE calls them in the same order with the same
-size, alignment and dtype, and a PE that does not makes every PE raise ``SymmetryError``. Dropping an array
-never frees it. What is computed from a symmetric array (``a + 1``, a copy) is an ordinary dpnp array and not
-on the heap; slices and reshaped views are on it.
+size, alignment and dtype; if one differs, every PE raises ``SymmetryError``. Only ``free`` releases an array, not the
+end of its last reference. Slices and reshaped views of a symmetric array are symmetric; copies and results of
+computations (``a + 1``) are ordinary dpnp arrays outside the heap.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Request:
-    """What a collective allocation asks for."""
+    """The arguments of a collective allocation."""
 
     nbytes: int
     alignment: int
@@ -57,13 +57,13 @@ def empty(
 ) -> ndarray:  # fmt: skip
     """Return a new symmetric array without setting its elements.
 
-    Collective, blocking. Takes the arguments of ``dpnp.empty``; the heap decides device, USM type and queue, so
-    these may only be left out or name the heap's own.
+    Collective, blocking. Takes the arguments of ``dpnp.empty``; device, USM type and queue are those of the heap:
+    leave them out, or pass the same.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs ask for different sizes or dtypes; on every PE.
-        HeapExhausted: It does not fit; on every PE, and the heap stays usable.
+        SymmetryError: The PEs pass different sizes or dtypes; on every PE.
+        HeapExhausted: The heap has no room; on every PE, and the heap stays usable.
         TypeError: A dtype that dpnp does not have.
         ValueError: A shape or order that is not allowed, or another device.
 
@@ -215,11 +215,11 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 
 
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
-    """Return ``malloc(nbytes)``; ``hints`` tell what the memory will be used for.
+    """Return ``malloc(nbytes)``; ``hints`` describe the use of the memory.
 
     ``hints`` is 0 or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and
-    ``MALLOC_SIGNAL_REMOTE`` (signals that other PEs update). All symmetric memory serves for both, so they change
-    nothing; they must be the same on every PE all the same. Collective, blocking. Errors as for ``empty``, and
+    ``MALLOC_SIGNAL_REMOTE`` (signals that other PEs update). All symmetric memory supports both, so hints have no
+    effect; they must be the same on every PE. Collective, blocking. Errors as for ``empty``, and
     ``ValueError`` for other bits.
 
     Source: OpenSHMEM 1.5, 9.3.2 (shmem_malloc_with_hints).
@@ -239,13 +239,13 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
 def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
     """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
 
-    Of memory, ``size`` is in bytes: as many are kept as both have, what is added is not set, and zero bytes give
-    ``None``. Of an array, ``size`` is the new shape: dtype and memory order stay, elements are kept in the order in
-    which they lie in memory, and what is added is zero, as ``numpy.ndarray.resize`` does. ``None`` is ``malloc(size)``.
+    For memory, ``size`` is in bytes: bytes that both sizes include are kept, added bytes are not initialised, and zero
+    bytes return ``None``. For an array, ``size`` is the new shape: dtype and memory order stay, elements keep their
+    order in memory, and added elements are zero, as in ``numpy.ndarray.resize``. ``None`` is ``malloc(size)``.
     Collective, blocking: ``a`` must not be used afterwards.
 
     Raises:
-        HeapExhausted: There is no room for both; on every PE, and ``a`` stays as it is.
+        HeapExhausted: The heap has no room for old and new together; on every PE, and ``a`` stays unchanged.
         SymmetryError, ValueError, TypeError: As for ``free`` and ``empty``.
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_realloc).
@@ -283,10 +283,10 @@ def _move(old: Allocation, new: Allocation, clear: bool) -> None:
 
 
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
-    """Give a symmetric array or symmetric memory back to the heap; ``None`` is ignored.
+    """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
 
-    Collective, blocking: no PE goes on before every PE has called. ``a`` is what the allocating call returned,
-    not a part of it, and must not be used afterwards.
+    Collective, blocking: returns when every PE has called. ``a`` is the whole allocation, not a part of it, and must
+    not be used afterwards.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -300,7 +300,7 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
 
 
 def free_all() -> None:
-    """Free everything that is allocated on the symmetric heap, oldest first.
+    """Free all allocations of the symmetric heap, oldest first.
 
     Collective, blocking. Errors as for ``free``.
     """
@@ -309,7 +309,7 @@ def free_all() -> None:
 
 
 def is_symmetric(a: Any) -> bool:
-    """Return whether all elements of ``a`` are in one live symmetric allocation or static object; not collective.
+    """Return whether all elements of ``a`` lie in one live symmetric allocation or static object; not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -319,7 +319,7 @@ def is_symmetric(a: Any) -> bool:
 
 
 def extent(a: Any) -> tuple[int, int] | None:
-    """Return the offsets between which ``a`` lies when that is in one live allocation, else ``None``."""
+    """Return the half-open range of heap offsets of ``a`` if it lies in one live allocation, else ``None``."""
     facts = _core.describe(a)
     if facts is None or not facts[5]:
         return None
@@ -334,7 +334,7 @@ def extent(a: Any) -> tuple[int, int] | None:
 
 
 def _owned(a: Any, routine: str) -> Allocation:
-    """Return the live allocation that ``a`` is the whole of."""
+    """Return the live allocation that ``a`` covers entirely."""
     facts = _core.describe(a)
     if facts is None:
         raise TypeError(f"{routine} takes a symmetric array or memory, got {type(a).__name__}")
@@ -381,7 +381,7 @@ def _request(
 
 
 def _queue_of(device: Any) -> dpctl.SyclQueue | None:
-    """Return the queue of a device in any form that dpctl takes, None when there is no such device."""
+    """Return the queue of a device given in any form that dpctl takes; None if there is no such device."""
     try:
         return dpctl.tensor.Device.create_device(device).sycl_queue
     except (dpctl.SyclDeviceCreationError, ValueError, TypeError):
@@ -425,7 +425,7 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    # dpctl never frees the queue that each array it is called with gives it, so what needs no kernel calls none.
+    # dpctl keeps the queue of every array it computes with, so fills that need no kernel go without dpctl.
     if result.size == 0:
         return
     memory = result.get_array().usm_data
@@ -454,7 +454,7 @@ def _memory(routine: str, agreed: _Request) -> MemoryUSMDevice | None:
 
 
 def _take(routine: str, request: _Request) -> Allocation:
-    """Take what all PEs have agreed on from the heap."""
+    """Allocate from the heap what all PEs have agreed on."""
     heap = job.current().heap
     what = f"{routine} {request}"
     allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, callsite.caller())

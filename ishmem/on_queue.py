@@ -1,4 +1,4 @@
-"""The on-queue forms: operations that the host puts in order with kernels, through SYCL queues and events.
+"""The on-queue forms: operations that SYCL queues and events order with kernels.
 
 Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
 on-queue operation before it on the same queue; ``numba_dpex.call_kernel_async`` takes the event in its dependences, and
@@ -7,10 +7,10 @@ after a wait comes after it; the other commands of an out-of-order queue are ord
 of the device and context of the symmetric heap, by default the heap's own queue, which is out-of-order.
 
 Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or
-``ValueError`` for a queue or dependences that are none. All arrays must stay as they are until the event has completed;
-they are kept alive. The event of a put completes when the data are at the destination. ``quiet`` and ``barrier_all``
+``ValueError`` for an invalid queue or dependences. Arrays must not change until the event has completed; they are
+kept alive until then. The event of a put completes when the data are at the destination. ``quiet`` and ``barrier_all``
 of the host do not wait for on-queue operations; ``finalize`` does. When a PE dies during a wait, the event completes
-all the same, so that nothing hangs, and the next on-queue call on the queue raises ``PeerLost``. None blocks.
+nevertheless, so that nothing hangs, and the next on-queue call on the queue raises ``PeerLost``. No form blocks.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def put_signal_nbi_on_queue(
 
 
 def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """``quiet`` in the order of a queue: completes what has been started when its turn comes.
+    """``quiet`` in the order of a queue: completes all operations started before its turn.
 
     Source: ishmemx_quiet_on_queue.
     """
@@ -418,7 +418,7 @@ class _Blocks:
 
 
 def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
-    """Let the host wait; the value that the wait returns goes to ``ret``, unless that is ``None``."""
+    """Wait on the host and store the value that the wait returns in ``ret``, unless that is ``None``."""
     value = np.zeros(8, np.uint8)
     to = None if ret is None else _result_view(ret)
     to_device = (_bytes_at(worker, to.address, 8, True), value) if to and to.device else None
@@ -478,7 +478,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
     try:
         worker, events = workers.of(queue), events_of(depends)
     except Exception:
-        _submit_collective(name, team, workers.of(None), [])  # the other PEs' kernels wait for it
+        _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)

@@ -41,7 +41,7 @@ def n_pes() -> int:
 
 
 def pe_accessible(pe: int) -> bool:
-    """Return whether ``pe`` is a PE that this PE can reach; not collective.
+    """Return whether ``pe`` is a PE of the job that has neither died nor finalised; not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -54,7 +54,7 @@ def pe_accessible(pe: int) -> bool:
 
 
 def addr_accessible(a: Any, pe: int) -> bool:
-    """Return whether operations on this PE may name ``a`` at a PE; not collective.
+    """Return whether this PE can operate on ``a`` on a PE: ``a`` is symmetric and the PE is alive. Not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -66,10 +66,10 @@ def addr_accessible(a: Any, pe: int) -> bool:
 
 
 def ptr(a: ndarray, pe: int) -> ndarray | None:
-    """Return a dpnp array on the memory of ``a`` at a PE, or ``None`` when this PE cannot load and store there.
+    """Return a dpnp array on the memory of ``a`` on a PE, or ``None`` if this PE cannot load and store there.
 
     The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
-    until ``a`` is freed, and is not itself symmetric. Of a static object it is a numpy array. Not collective.
+    until ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -95,7 +95,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 
 
 def info_get_version() -> tuple[int, int]:
-    """Return the version of the OpenSHMEM specification that is followed; callable at any time.
+    """Return the version of the OpenSHMEM specification that ishmem implements; callable at any time.
 
     Source: OpenSHMEM 1.5, 9.1.9 (shmem_info_get_version).
     """

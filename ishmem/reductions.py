@@ -1,4 +1,4 @@
-"""Reductions and scans over a team: ``sum_reduce`` and its like, ``sum_inscan`` and ``sum_exscan``.
+"""Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
 Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
 ``ishmem.kernels.reductions``.

@@ -21,7 +21,7 @@ __all__ = [
     "p", "put", "put_nbi", "put_nbi_work_group", "put_work_group",
 ]  # fmt: skip
 
-# Kinds of values that an element of a kind of dtype takes.
+# For each kind of dtype, the kinds of values that its elements can take.
 _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
 
@@ -37,8 +37,8 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not fit, or a view that is not contiguous, nor 1-D with a positive stride, nor 2-D
-            with contiguous rows.
+        ValueError: Sizes that do not match, or a view that is neither contiguous, nor 1-D with a positive stride, nor
+            2-D with contiguous rows.
 
     Source: OpenSHMEM 1.5, 9.6.1.1 (shmem_put); ishmem_put.
     """
@@ -146,7 +146,7 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
 
 
 def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
-    """Check what a put or get moves and return its size."""
+    """Check the arrays of a put or get and return the number of bytes to move."""
     check.same_dtype(to, origin)
     check.contiguous(to, origin)
     check.writable(to)

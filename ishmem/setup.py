@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Membership(NamedTuple):
-    """Which PE of which job this process is."""
+    """The job of this process, its PE number and the number of PEs."""
 
     job: str
     pe: int
@@ -36,7 +36,7 @@ class Membership(NamedTuple):
 
 
 class Session:
-    """What ``init`` returns: a context manager that finalises the job at its end."""
+    """The running job as a context manager, which finalises it on exit; ``init`` returns it."""
 
     def __enter__(self) -> Session:
         """Return the running session."""
@@ -45,7 +45,7 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finalise; after an error without waiting for the other PEs, which learn of it at once."""
+        """Finalise; after an error, leave at once, and the other PEs see this PE as lost."""
         if kind is not None:
             abandon()
         elif job.running():
@@ -140,7 +140,7 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         return Membership(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
-    if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a program that a PE has started
+    if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a child process of a PE
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return Membership(settings.job, settings.pe, settings.npes)
     return Membership(secrets.token_hex(16), 0, 1)
@@ -175,7 +175,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
-    """Return the board that ishmrun has made, or PE 0 makes; the other PEs get that one from it."""
+    """Return the status board of ishmrun, or a new one on PE 0, which the other PEs receive from it."""
     board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
     if board is None and member.pe == 0:
         board = StatusBoard.make(member.n_pes)
@@ -204,7 +204,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
-    """Do a part of ``init`` on every PE; when it fails on one, every PE raises."""
+    """Run a step of ``init`` on every PE; if it fails on one, every PE raises."""
     problem: Exception | None = None
     try:
         result = action()
@@ -232,21 +232,21 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
             )
         device = gpus[member.pe % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
-    # The queue that dpnp uses for this device, so that arrays on and off the heap mix in kernels.
+    # dpnp's queue of this device, so that a kernel takes symmetric and ordinary arrays together.
     return dpctl.tensor.Device.create_device(chosen).sycl_queue
 
 
 def finalize() -> None:
-    """End ishmem on this PE: complete everything, release the heap and leave the job.
+    """Complete all operations of this PE, free the symmetric heap and leave the job.
 
-    Collective, blocking: returns when every PE has called. Arrays that were never freed are
-    reported, with the line that allocated them, as ``ISHMEM_LEAKS`` says.
+    Collective, blocking: returns when every PE has called. ``ISHMEM_LEAKS`` decides whether arrays that were never
+    freed are ignored, reported with the line that allocated them, or an error.
 
     Raises:
         StateError: Not initialised, or finalised before.
-        PeerLost: A PE died before it finalised; this PE is finalised all the same.
-        LevelZeroError: The device is lost; likewise, and the other PEs are told that this one is lost.
-        IndexError, SymmetryError: As for ``quiet``; likewise.
+        PeerLost: A PE died before it finalised; this PE is finalised nevertheless.
+        LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
+        IndexError, SymmetryError: As for ``quiet``; this PE is finalised nevertheless.
 
     Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
@@ -258,7 +258,7 @@ def finalize() -> None:
         this.default_engine.quiet()
         this.raise_problems()
     except LevelZeroError:
-        abandon()  # what others wait for may never come
+        abandon()  # this PE's operations may never complete
         raise
     finally:
         if job.running():
@@ -295,7 +295,7 @@ def _close(this: job.Job, state: PeState) -> None:
     this.default_engine.close()
     if this.proxy:
         this.proxy.close()
-    this.heap.close(unmap=drained)  # commands that still run use what it would unmap
+    this.heap.close(unmap=drained)  # commands that still run use the mappings
     this.links.close()
 
 
@@ -312,7 +312,7 @@ def abandon() -> None:
 
 
 def _at_exit() -> None:
-    # Set when an exception ended the program: then the others should hear of it at once.
+    # Set when an exception ended the program; the other PEs must learn of it at once.
     if hasattr(sys, "last_type"):
         abandon()
         return
@@ -326,10 +326,10 @@ def _at_exit() -> None:
 
 
 def global_exit(status: int) -> NoReturn:
-    """End all PEs of the job at once with an exit status, whatever they are doing; does not return.
+    """End all PEs of the job at once with an exit status; does not return.
 
-    What was printed is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; when
-    several do, one of their statuses counts. Not collective.
+    Output is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; if several call,
+    the job ends with one of their statuses. Not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -353,7 +353,7 @@ def is_initialized() -> bool:
 
 
 def get_uniqueid() -> str:
-    """Return a new identifier for ``init(uid=...)``: made on one process and given to all by the user.
+    """Return a new identifier for ``init(uid=...)``; one process creates it, and the user passes it to all.
 
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """

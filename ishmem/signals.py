@@ -2,7 +2,7 @@
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of
 a symmetric uint64 array; ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in kernels.
-Whoever sees the signal sees the data, and everything that the putting PE had put there before a fence.
+A PE that sees the signal also sees the data, and all earlier puts of the origin PE that a fence ordered before it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def put_signal(
 ) -> None:
     """``put`` to a PE, then set (``SIGNAL_SET``) or add (``SIGNAL_ADD``) ``signal`` to a signal there.
 
-    The signal is element ``index`` of ``sig_addr``. No elements to put is allowed, the signal is sent all the same.
+    The signal is element ``index`` of ``sig_addr``. With no elements to put, only the signal is sent.
     Not collective; returns when ``source`` may be reused.
 
     Raises:
@@ -76,13 +76,13 @@ def put_signal_nbi(
 
 
 def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
-    """Return this PE's own signal, read in one piece.
+    """Return this PE's own signal, read atomically.
 
-    What came before the signal is visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
+    Data put before the signal are visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
 
     Source: OpenSHMEM 1.5, 9.8.5 (shmem_signal_fetch); ishmem_signal_fetch.
     """
-    result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # which every value satisfies
+    result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # every value satisfies this
     if result is NotImplemented:
         wait.explain("signal_fetch", "sig_addr", sig_addr, SIGNAL_TYPES, Cmp.GE, 0, index)
     return int(result[1])
@@ -144,7 +144,7 @@ def _put_signal(
     check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
     rma.put(dest, source, pe, nelems)
     _core.fence()
-    rma.g(sig_addr, pe, index)  # a read from the peer's memory does not overtake stores that are on their way to it
+    rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
     _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
 
 
@@ -159,7 +159,7 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
 
 
 def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
-    """Update a signal by the same route as the other atomics."""
+    """Update a signal by the same operation as the other atomics."""
     if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None) is NotImplemented:
         check.pe(pe)
         check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)

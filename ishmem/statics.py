@@ -1,7 +1,7 @@
-"""Symmetric host objects: what the global and static variables of a C program are.
+"""Symmetric host objects, which correspond to the global and static variables of a C program.
 
-A static object is a numpy array in the host memory of every PE, which all host calls of ishmem take like a symmetric
-array. It is shared by a memfd, so nothing of it is left when the job ends.
+A static object is a numpy array in the host memory of every PE; all host calls of ishmem take it like a symmetric
+array. PEs share it by a memfd, which the kernel removes when the job ends.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class _Request:
 
 
 def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
-    """Return the symmetric host object of a name, a numpy array: of zeros when it is new.
+    """Return the symmetric host object with a name, a numpy array; a new one is filled with zeros.
 
-    All PEs name the same shape and dtype, also when they ask for the same object again, which is returned then. It
-    lives to ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals and waits of the host
+    All PEs pass the same shape and dtype; a second call with the same name returns the same object. It is symmetric
+    until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals and waits of the host
     take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels cannot reach it: numba-dpex
     refuses numpy arrays; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
 
@@ -50,7 +50,7 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: The PEs name different objects, shapes or dtypes; on every PE.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
-        HeapExhausted: There is not so much host memory; on every PE.
+        HeapExhausted: The host has too little memory; on every PE.
         TypeError: A name that is no string, or a dtype that operations do not take.
 
     Source: OpenSHMEM 1.5, 2 (global and static variables).
@@ -73,7 +73,7 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
 
 
 def _memory(request: _Request) -> int:
-    """Return a new descriptor of the memory of an object.
+    """Return the file descriptor of new memory for an object.
 
     Raises:
         HeapExhausted: There is no such memory.
@@ -98,10 +98,10 @@ class Statics:
         self._maps: dict[int, list[np.ndarray[Any, Any]]] = {}  # by the address of this PE's own
 
     def check(self, request: _Request) -> None:
-        """Refuse a name that is in use for something else.
+        """Check that a name is free, or in use with the same shape and dtype.
 
         Raises:
-            ValueError: It is.
+            ValueError: It is in use with another shape or dtype.
         """
         known = self._objects.get(request.name)
         if known and known[0] != request:

@@ -2,7 +2,7 @@
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.strided``. Elements are counted in
 C order from the start of each array; strides are in elements, from the start of one element or block to that of
-the next. What lies between is not touched.
+the next. Elements between blocks are not accessed.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Plan:
 def plan_blocks(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
 ) -> Plan:
-    """Check the arguments of a strided operation and return where its blocks lie."""
+    """Check the arguments of a strided operation and return the addresses and strides of its blocks."""
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)
@@ -127,7 +127,7 @@ def plan_blocks(
 
 
 def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -> int:
-    """Return a stride in bytes, when the blocks lie in the array."""
+    """Check that the blocks lie in the array and return the stride in bytes."""
     step = check.integer(stride, name)
     least = max(bsize, 1)
     if bsize < 0 or nblocks < 0:
@@ -141,7 +141,7 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
         raise ValueError(
             f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name} {step} reach {reach}"
         )
-    return (step if nblocks > 1 else least) * array.itemsize  # a stride that nothing uses may be any number
+    return (step if nblocks > 1 else least) * array.itemsize  # the stride of one block is not used
 
 
 def put_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:

@@ -32,22 +32,22 @@ INVALID = -1
 
 @dataclass(frozen=True)
 class TeamConfig:
-    """What a team was made with (OpenSHMEM 1.5, 9.4, shmem_team_config_t).
+    """The configuration of a team (OpenSHMEM 1.5, 9.4, shmem_team_config_t).
 
     Attributes:
-        num_contexts: How many contexts the program means to make from the team; a hint.
+        num_contexts: The number of contexts that the program plans to create from the team; a hint.
     """
 
     num_contexts: int = 0
 
 
 class Team:
-    """A team of PEs. Made by ``split_strided`` and ``split_2d`` only.
+    """A team of PEs, created by ``split_strided`` and ``split_2d``.
 
-    As a context manager it is destroyed at the end, unless an error ended it.
+    As a context manager it is destroyed on exit, unless an exception ended the block.
 
     Attributes:
-        handle: What kernels are given: an int, -1 for a team that this PE is not in.
+        handle: The integer that kernels take for the team; -1 for a team that this PE is not in.
     """
 
     def __init__(self, handle: int, shape: Shape | None = None, config: TeamConfig = TeamConfig()) -> None:
@@ -182,9 +182,9 @@ class Team:
         job.current().barrier("team_sync", self.handle)
 
     def destroy(self) -> None:
-        """Destroy the team, and the contexts made from it; the name is free for another team.
+        """Destroy the team and the contexts created from it.
 
-        Collective over the team, blocking: no PE goes on before every PE has called. TEAM_INVALID is ignored.
+        Collective over the team, blocking: returns when every PE of it has called. TEAM_INVALID is ignored.
 
         Raises:
             ValueError: A predefined team.
@@ -202,12 +202,12 @@ class Team:
         for context in [context for context in this.contexts if context.team == self]:
             context.close()
         this.agree("team_destroy", f"{shape.start}, {shape.stride}, {shape.size}", self.handle)
-        # Nobody reads what was agreed, nor waits for this team, any more: its lines can serve another.
+        # No PE reads the agreement or waits for this team any more: another team may use its cache lines.
         this.barrier("team_destroy", self.handle)
         this.remove_team(self.handle)
 
     def get_config(self) -> TeamConfig:
-        """Return what the team was made with; not collective.
+        """Return the configuration of the team; not collective.
 
         Raises:
             ValueError: This PE is not in the team.
@@ -226,7 +226,7 @@ class Team:
         return ishmem.ctx_create(self, options)
 
     def twin(self) -> Team:
-        """Return the team of the same PEs in which on-queue collectives of this one meet.
+        """Return the team of the same PEs that on-queue collectives of this one use.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
@@ -260,7 +260,7 @@ class Team:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # After an error the other PEs may not come here, and to wait for them would hide it.
+        # After an error the other PEs may not destroy the team, and waiting for them would hide the error.
         if kind is None:
             self.destroy()
 
@@ -275,7 +275,7 @@ _PREDEFINED = {team.handle: team for team in (TEAM_WORLD, TEAM_SHARED, TEAM_NODE
 
 
 def find(team: Team | int) -> Team:
-    """Return the team that is given, or that a handle is of.
+    """Return a team, given itself or its handle.
 
     Raises:
         TypeError: Neither a team nor an integer.
@@ -326,10 +326,10 @@ def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
 def _split(
     parent: Team, routine: str, request: str, layers: Callable[[], list[list[Shape]]], num_contexts: int
 ) -> list[Team]:
-    """Make the teams of each layer, in which every PE is in one at most; return this PE's of each layer.
+    """Create the teams of each layer, of which each PE is in at most one; return this PE's team of each layer.
 
-    Every PE of the parent tells which handles it has free and how far its barriers have counted, and computes from
-    that what all get. So all fail, or none.
+    Every PE of the parent publishes its free handles and its highest barrier count, and computes the handles of all
+    new teams from them. So the split fails on every PE or on none.
     """
     this, shape = job.current(), parent.shape
 
@@ -364,7 +364,7 @@ def free_handles() -> int:
 
 
 def is_alive(team: Team) -> bool:
-    """Return whether a team that was made is not destroyed."""
+    """Return whether a team has not been destroyed."""
     return job.current().teams.get(team.handle) is team._shape
 
 
@@ -414,7 +414,7 @@ def team_translate_pe(src_team: Team | int, src_pe: int, dest_team: Team | int) 
 
 
 def team_get_config(team: Team | int) -> TeamConfig:
-    """Return what a team was made with: see ``Team.get_config``.
+    """Return the configuration of a team: see ``Team.get_config``.
 
     Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
     """

@@ -30,13 +30,13 @@ def alltoallv(
     source_displs: Sequence[int] | None = None,
     team: Team | int = TEAM_WORLD,
 ) -> None:
-    """``alltoall`` of blocks of different sizes.
+    """Exchange blocks of different sizes between all PEs of a team.
 
     This PE sends ``source_counts[j]`` elements from element ``source_displs[j]`` on to PE ``j``, and receives
-    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks follow one another. In kernels
+    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks are contiguous. In kernels
     the lists are contiguous device arrays of int64 of one dimension, with a number for each PE of the team. Collective
-    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when one sends another
-    number of elements than is expected.
+    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when the number of
+    elements that one sends differs from what the receiver expects.
 
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
@@ -52,9 +52,9 @@ def gatherv(
     displs: Sequence[int] | None = None,
     team: Team | int = TEAM_WORLD,
 ) -> None:
-    """``gather`` of ``counts[j]`` elements of each PE ``j``, to element ``displs[j]`` of ``dest`` of the root.
+    """Gather ``counts[j]`` elements from each PE ``j`` at element ``displs[j]`` of ``dest`` on the root.
 
-    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
+    By default blocks are contiguous. All PEs pass the same counts and displacements; in kernels these are contiguous
     device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
     Errors as for ``broadcast``.
 
@@ -71,9 +71,9 @@ def scatterv(
     displs: Sequence[int] | None = None,
     team: Team | int = TEAM_WORLD,
 ) -> None:
-    """``scatter`` of ``counts[j]`` elements to each PE ``j``, from element ``displs[j]`` of ``source`` of the root.
+    """Scatter ``counts[j]`` elements to each PE ``j`` from element ``displs[j]`` of ``source`` on the root.
 
-    By default blocks follow one another. All PEs pass the same counts and places; in kernels these are contiguous
+    By default blocks are contiguous. All PEs pass the same counts and displacements; in kernels these are contiguous
     device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
     Errors as for ``broadcast``.
 

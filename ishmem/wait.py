@@ -24,17 +24,17 @@ __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
-    Looks at this PE's own copy. Not collective, blocking; the processor is yielded on every failed poll.
-    What the writing PE did before a fence and the write is visible afterwards. ``timeout`` is in seconds.
+    Reads this PE's own copy. Not collective, blocking; yields the processor after every failed poll. What the writing
+    PE stored before a fence and the write is visible afterwards. ``timeout`` is in seconds.
 
     Raises:
-        WaitTimeout: The time is over (also a ``TimeoutError``).
+        WaitTimeout: The timeout has expired (also a ``TimeoutError``).
         PeerLost: A PE died, and the value may never come.
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``ivar`` is not on the symmetric heap.
         IndexError: There is no such element.
         TypeError: A dtype or value that cannot be waited for.
-        ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or a value that does not fit.
+        ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or the dtype cannot hold a value.
 
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
@@ -85,7 +85,7 @@ def check_cmp(cmp: Any) -> None:
 def explain(
     routine: str, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any
 ) -> NoReturn:
-    """Raise what is wrong with the arguments of a wait or test of one variable."""
+    """Raise the error of the arguments of a wait or test of one variable."""
     job.current()
     check.element(check.view(ivar, name, types, routine), index)
     check_cmp(cmp)

@@ -1,12 +1,12 @@
 """Waiting for and testing sets of symmetric variables of this PE: all, any or some of them.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait_sets``. A set is a symmetric 1-D
-array or a slice of one with a positive step. ``status``, a dpnp or numpy array of integers or bools, marks with
-nonzero the variables to ignore; an empty set is satisfied at once, as all functions say. ``cmp_value`` is one value
-for all, or in the ``_vector`` forms ``cmp_values``, an array with one of the dtype of ``ivars`` for each.
+array or a slice of one with a positive step. ``status``, a dpnp or numpy array of integers or bools, is nonzero for
+variables to ignore; with none left the set is empty and satisfied at once. ``cmp_value`` is one value for all; the
+``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value for each variable.
 
-What a writing PE did before a fence and its write is visible once the variable was seen. None is collective. Waits
-block; the processor is yielded after each look at the set. ``timeout`` is in seconds.
+What a writing PE stored before a fence and its write is visible once the new value has been seen. None is collective.
+Waits block; the processor is yielded after each look at the set. ``timeout`` is in seconds.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
 heap, ``TypeError`` for a dtype or value that cannot be waited for, ``ValueError`` for a value that does not fit, an
@@ -61,7 +61,8 @@ def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
     """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return its index.
 
-    Of several, any may be the one, and none is left out for ever. Returns -1 at once when the set is empty.
+    Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
+    empty set.
 
     Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
     """
@@ -98,7 +99,8 @@ def wait_until_any_vector(
 ) -> int:
     """Wait until an ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says; return its index.
 
-    Of several, any may be the one, and none is left out for ever. Returns -1 at once when the set is empty.
+    Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
+    empty set.
 
     Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
     """
@@ -131,7 +133,7 @@ def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bo
 def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
     """Return the index of a variable that compares with ``cmp_value`` as ``cmp`` says, or -1.
 
-    Of several, any may be the one, and none is left out for ever. Not blocking.
+    Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
 
     Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
     """
@@ -161,7 +163,7 @@ def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = Non
 def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> int:
     """Return the index of an ``ivars[i]`` that compares with ``cmp_values[i]`` as ``cmp`` says, or -1.
 
-    Of several, any may be the one, and none is left out for ever. Not blocking.
+    Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
 
     Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
     """
