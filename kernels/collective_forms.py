@@ -69,7 +69,8 @@ def register(
     def rooted_group(dest, source, root, group, team=0, nelems=None):
         word = check(dest, source, team, nelems, root=root)
         return lambda dest, source, root, group, team=0, nelems=None: do(
-            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), plan, group, number_or(team, 0)
+            sample(dest), word, both(dest, source), number_or(nelems, -1), (root, 1, 1), flags, group,
+            number_or(team, 0)
         )  # fmt: skip
 
     def strided(dest, source, dst, sst, nelems, team=0):

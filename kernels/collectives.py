@@ -13,7 +13,7 @@ from ishmem.common.violations import call_word, number
 from . import binding, type_checks
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
+from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .proxy import complete
 from .rendezvous import PAYLOAD, ROOM, SHARE, Flow, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
 from .runtime_checks import holds
@@ -26,12 +26,9 @@ from .teams import is_team, team_facts
 SYNC = number("barrier_all, sync_all or team_sync")
 
 
+@device_function
 def synchronize(team, facts):
-    """Wait for all members of a team, which all call a synchronisation; in kernels only."""
-
-
-@device(synchronize)
-def _synchronize(team, facts):
+    """Wait for all members of a team, which all call a synchronisation."""
     if not binding.options().check:
         return lambda team, facts: disseminate(team, facts)
     call = call_word(SYNC)
@@ -198,12 +195,9 @@ def spread(facts, arrays, count, root, group):
         move_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
+@device_function
 def concatenate(sample, word, arrays, nelems, steps, flow, group, team):
-    """Do a call in which the block of each member has a size of its own; in kernels only."""
-
-
-@device(concatenate)
-def _concatenate(sample, word, arrays, nelems, steps, flow, group, team):
+    """Do a call in which the block of each member has a size of its own."""
     check = binding.options().check
 
     def impl(sample, word, arrays, nelems, steps, flow, group, team):

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba_dpex import device_func
 
-from .intrinsics import compiled, device, load, move, store
+from .intrinsics import compiled, device_function, load, move, store
 
 WIDEST = 16
 FEW_BYTES = 64  # more than one wide unit
@@ -86,15 +86,12 @@ def copy_bytes(to, origin, nbytes, rank, size):
         _bytewise(to, origin, nbytes, rank, size)
 
 
-def copy_elements(like: Any, to: int, origin: int, count: int, rank: int, size: int) -> None:
+@device_function
+def copy_elements(like, to, origin, count, rank, size):
     """Copy ``count`` elements of the dtype of ``like``, as work-item ``rank`` of ``size``.
 
     Source and destination must not overlap, unless they are the same.
     """
-
-
-@device(copy_elements)
-def _copy_elements(like, to, origin, count, rank, size):
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
     copy = _wide_copiers[itemsize]
 

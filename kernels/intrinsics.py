@@ -7,7 +7,6 @@ the element's width: floating-point elements are moved as bits, so one code serv
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any, Callable
 
 from llvmlite import ir
@@ -45,21 +44,32 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
 
 
+def device_function(choose: Callable[..., Any]) -> Any:
+    """Make a function that kernels call, of which the types of the arguments decide what is compiled.
+
+    Args:
+        choose: Takes the types and returns the implementation, a function with the same parameters. Its name, signature
+            and docstring become those of the device function.
+    """
+
+    def stub(*_arguments: Any) -> Any:
+        """Stand for the function where kernels are compiled."""
+
+    functools.update_wrapper(stub, choose)
+    overload(stub, target=SPIRV_TARGET_NAME)(choose)
+    return stub
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Make ``function`` one that kernels call.
 
     Unlike ``numba_dpex.device_func`` it is compiled once for all integers, and not anew for each constant one.
     """
 
-    def stub(*_arguments: Any) -> Any:
-        """Stand for the function where kernels are compiled."""
-
     def choose(*_arguments: Any) -> Any:
         return function
 
-    choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    overload(stub, target=SPIRV_TARGET_NAME)(choose)
-    return functools.update_wrapper(stub, function)
+    return device_function(functools.update_wrapper(choose, function))
 
 
 @device_intrinsic
@@ -348,12 +358,10 @@ def group_sum(_context, value):
     return types.int64(value), code
 
 
-def fence() -> None:
+@device_function
+def fence():
     """Order all memory operations before against all after, for every device and the host."""
 
-
-@device(fence)
-def _fence():
     def impl():
         kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
 

@@ -14,7 +14,7 @@ from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
-from .intrinsics import compiled, device, load, rank_in, size_of, zero_of
+from .intrinsics import compiled, device_function, load, rank_in, size_of, zero_of
 from .proxy import load_at, store_at
 from .rendezvous import PAYLOAD, ROOM, Flow, enter, leave, part_of, rally
 from .teams import team_facts
@@ -34,11 +34,10 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 def _make(work: Any) -> Any:
     """Make a reduction or scan of the function that combines elements of what lies in slots, or in arrays."""
 
+    @device_function
     def reduce(sample, word, arrays, nelems, steps, flow, group, team):
-        """Do the call; in kernels only."""
+        """Do the call."""
 
-    @device(reduce)
-    def _reduce(sample, word, arrays, nelems, steps, flow, group, team):
         def impl(sample, word, arrays, nelems, steps, flow, group, team):
             slots, count = enter(word, arrays, nelems, steps, flow, group, team)
             if slots > 0:

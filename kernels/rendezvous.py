@@ -20,7 +20,17 @@ from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamReco
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
-from .intrinsics import atomic_load_word, compiled, device, fence, group_rank, group_sum, load_word, rank_in, store_word
+from .intrinsics import (
+    atomic_load_word,
+    compiled,
+    device_function,
+    fence,
+    group_rank,
+    group_sum,
+    load_word,
+    rank_in,
+    store_word,
+)
 from .proxy import complete, settle, store_at, store_flag
 from .runtime_checks import holds, report
 from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
@@ -49,16 +59,9 @@ class Flow(NamedTuple):
     vary: bool = False  # the blocks of members may have different sizes
 
 
+@device_function
 def rally(group):
-    """Let what any work-item did before come before what all do after; in kernels only."""
-
-
-def all_know(group, held):
-    """Return on every work-item what the first one found; in kernels only."""
-
-
-@device(rally)
-def _rally(group):
+    """Let what any work-item did before come before what all do after."""
     if type_checks.absent(group):
         return lambda group: None
 
@@ -69,8 +72,9 @@ def _rally(group):
     return impl
 
 
-@device(all_know)
-def _all_know(group, held):
+@device_function
+def all_know(group, held):
+    """Return on every work-item what the first one found."""
     if type_checks.absent(group):
         return lambda group, held: held
     check = binding.options().check
@@ -81,10 +85,6 @@ def _all_know(group, held):
         return known
 
     return impl
-
-
-def is_member(word, team):
-    """Return whether there is such a team, and write it down when not; in kernels only."""
 
 
 @compiled
@@ -103,28 +103,9 @@ def slots_of(team, begun):
     return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
 
 
-def meet(facts, slots, number, call, count, share):
-    """Enter a collective call: wait for all members, return whether all call the same; in kernels only."""
-
-
-def enter(word, arrays, nelems, steps, flow, group, team):
-    """Check and enter a collective call; in kernels only.
-
-    Args:
-        word: What is called, from ``ishmem.common.violations.call_word``.
-        arrays: Address and number of elements of ``dest``, the same of ``source``, and bytes of an element.
-        nelems: Elements of a block, or -1: what the arrays tell.
-        steps: The root, and elements from one to the next in ``dest`` and in ``source``.
-        flow: A `Flow`.
-
-    Returns:
-        The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
-        team; and the number of elements of a block.
-    """
-
-
-@device(is_member)
-def _is_member(word, team):
+@device_function
+def is_member(word, team):
+    """Return whether there is such a team, and write it down when not."""
     if not binding.options().check:
         return lambda word, team: is_team(team)
 
@@ -137,8 +118,9 @@ def _is_member(word, team):
     return impl
 
 
-@device(meet)
-def _meet(facts, slots, number, call, count, share):
+@device_function
+def meet(facts, slots, number, call, count, share):
+    """Enter a collective call: wait for all members, return whether all call the same."""
     check = binding.options().check
 
     def impl(facts, slots, number, call, count, share):
@@ -227,8 +209,21 @@ def right(word, arrays, count, steps, flow, size):
     return holds(routine, dest, dest_size, item, to_count) and holds(routine, source, source_size, item, from_count)
 
 
-@device(enter)
-def _enter(word, arrays, nelems, steps, flow, group, team):
+@device_function
+def enter(word, arrays, nelems, steps, flow, group, team):
+    """Check and enter a collective call.
+
+    Args:
+        word: What is called, from ``ishmem.common.violations.call_word``.
+        arrays: Address and number of elements of ``dest``, the same of ``source``, and bytes of an element.
+        nelems: Elements of a block, or -1: what the arrays tell.
+        steps: The root, and elements from one to the next in ``dest`` and in ``source``.
+        flow: A `Flow`.
+
+    Returns:
+        The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
+        team; and the number of elements of a block.
+    """
     check = binding.options().check
 
     def impl(word, arrays, nelems, steps, flow, group, team):

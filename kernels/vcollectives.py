@@ -31,7 +31,17 @@ from ishmem.common.violations import (
 )
 
 from . import binding, type_checks
-from .intrinsics import both, compiled, device, device_intrinsic, load_word, number_or, rank_in, size_of
+from .intrinsics import (
+    both,
+    compiled,
+    device,
+    device_function,
+    device_intrinsic,
+    load_word,
+    number_or,
+    rank_in,
+    size_of,
+)
 from .proxy import store_at
 from .rendezvous import PAYLOAD, REFUSED, all_know, begin, is_member, leave, meet, rally, slots_of
 from .runtime_checks import holds, report
@@ -190,12 +200,9 @@ def all_match(routine, facts, slots, to_blocks, from_blocks):
 # ---- gatherv and scatterv
 
 
+@device_function
 def exchange_rooted(word, arrays, blocks, root, gathers, group, team):
-    """Do ``gatherv``, or ``scatterv``; in kernels only."""
-
-
-@device(exchange_rooted)
-def _exchange_rooted(word, arrays, blocks, root, gathers, group, team):
+    """Do ``gatherv``, or ``scatterv``."""
     check = binding.options().check
 
     def impl(word, arrays, blocks, root, gathers, group, team):
@@ -232,12 +239,9 @@ def move_own(facts, arrays, blocks, root, gathers, group):
 # ---- alltoallv
 
 
+@device_function
 def exchange_all(word, arrays, to_blocks, from_blocks, group, team):
-    """Do ``alltoallv``; in kernels only."""
-
-
-@device(exchange_all)
-def _exchange_all(word, arrays, to_blocks, from_blocks, group, team):
+    """Do ``alltoallv``."""
     # Where arguments are checked, a second rendezvous follows that in which the members tell; it uses the other slots.
     begun = 0 if binding.options().check else 1
 
@@ -256,12 +260,10 @@ def _exchange_all(word, arrays, to_blocks, from_blocks, group, team):
     return impl
 
 
+@device_function
 def meet_all(word, facts, arrays, to_blocks, from_blocks, team):
-    """Tell the others what they need to know, and meet; return whether all agree; in kernels only."""
+    """Tell the others what they need to know, and meet; return whether all agree."""
 
-
-@device(meet_all)
-def _meet_all(word, facts, arrays, to_blocks, from_blocks, team):
     def plain(word, facts, arrays, to_blocks, from_blocks, team):
         slots = slots_of(team, 0)
         tell(facts, slots, to_blocks, from_blocks)
