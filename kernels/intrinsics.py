@@ -84,21 +84,6 @@ def address_of(_context: Any, array: Any) -> Any:
 
 
 @device_intrinsic
-def both(_context, dest, source):
-    """Return addresses and numbers of elements of two arrays, and the bytes of an element, as five integers."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        facts = []
-        for kind, array in zip(signature.args, arguments):
-            struct = context.make_array(kind)(context, builder, array)
-            facts += [builder.ptrtoint(struct.data, I64), struct.nitems]
-        item = context.get_abi_sizeof(context.get_data_type(dest.dtype))
-        return context.make_tuple(builder, signature.return_type, [*facts, I64(item)])
-
-    return types.UniTuple(types.int64, 5)(dest, source), code
-
-
-@device_intrinsic
 def zero_of(_context, array):
     """Return 0 of the dtype of an array."""
 
@@ -324,17 +309,6 @@ def size_of(_context, group):
     """Return the number of work-items that call together: 1 where ``group`` is None."""
     alone = isinstance(group, types.NoneType)
     return types.int64(group), lambda _context, builder, _signature, _arguments: I64(1) if alone else _size(builder)
-
-
-@device_intrinsic
-def number_or(_context, number, otherwise):
-    """Return ``number``, or ``otherwise`` where it was left out."""
-    position = 1 if isinstance(number, (types.NoneType, types.Omitted)) else 0
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.cast(builder, arguments[position], signature.args[position], types.int64)
-
-    return types.int64(number, otherwise), code
 
 
 @device_intrinsic

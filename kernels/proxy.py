@@ -220,7 +220,7 @@ def complete():
 
 
 @device_function
-def settle():
+def complete_before_flag():
     """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
     if not binding.options().proxied:
         return lambda: None

@@ -14,7 +14,7 @@ from .spec_constants import heap_end, pe_count, user_start, violation_record
 
 
 @compiled
-def holds(routine, address, size, item, count):
+def own_array_fits(routine, address, size, item, count):
     """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes."""
     problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
     if problem == OUTSIDE and 0 <= count <= size:

@@ -9,9 +9,9 @@ from numba_dpex import device_func, kernel_api as kapi
 from ishmem import strided
 from ishmem.common.violations import number
 
-from . import binding, type_checks
-from .copy import copy_bytes, copy_elements
-from .intrinsics import address_of, compiled, device, device_function, group_rank, group_size, peer_delta
+from . import type_checks
+from .copy import copy_elements
+from .intrinsics import address_of, device, device_function, group_rank, group_size, peer_delta
 from .proxy import move_far, reachable
 from .runtime_checks import allowed, fits
 
@@ -34,20 +34,8 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     return impl
 
 
-@compiled
-def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
-    """Copy elements of ``item`` bytes that are some steps apart, as work-item ``rank`` of ``size``."""
-    if to_step == 1 and from_step == 1:
-        copy_bytes(to, origin, count * item, rank, size)
-    else:
-        i = rank
-        while i < count:
-            copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
-            i += size
-
-
 @device_function
-def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+def transfer_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
     """Put or get blocks of elements, given the addresses on this PE of both ends."""
 
     def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
@@ -60,26 +48,6 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
             move_far(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
     return impl
-
-
-@device_function
-def move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Do `copy_steps` to or from a PE, given the addresses on this PE of both ends."""
-
-    def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        delta = peer_delta(pe)
-        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-
-    def either(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        if reachable(pe):
-            delta = peer_delta(pe)
-            copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-        elif to_step == 1 and from_step == 1:
-            move_far(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
-        else:
-            move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
-
-    return either if binding.options().proxied else near
 
 
 @device_func
@@ -118,7 +86,7 @@ def _register(name: str, put: int) -> None:
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
             if fitting(dest, source, pe, to_count, from_count):
-                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
+                transfer_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
 
         return impl
 
@@ -136,7 +104,7 @@ def _register(name: str, put: int) -> None:
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
             if fitting(dest, source, pe, to_count, from_count):
                 rank, size = group_rank(), group_size()
-                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
+                transfer_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
             kapi.group_barrier(group)
 
         return impl
