@@ -41,7 +41,7 @@ from .proxy import complete, complete_before_flag, store_at, store_flag
 from .runtime_checks import own_array_fits, report
 from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
 from .strided import extent
-from .teams import Members, is_team, members_of
+from .teams import is_team, members_of
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 SEQUENCE = TeamRecord.at("sequence")

@@ -35,7 +35,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
 
 
 @device_function
-def transfer_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
     """Put or get blocks of elements, given the addresses on this PE of both ends."""
 
     def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
@@ -86,7 +86,7 @@ def _register(name: str, put: int) -> None:
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
             if fitting(dest, source, pe, to_count, from_count):
-                transfer_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
+                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
 
         return impl
 
@@ -104,7 +104,7 @@ def _register(name: str, put: int) -> None:
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
             if fitting(dest, source, pe, to_count, from_count):
                 rank, size = group_rank(), group_size()
-                transfer_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
+                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
             kapi.group_barrier(group)
 
         return impl

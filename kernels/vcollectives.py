@@ -1,8 +1,8 @@
 """Collective routines inside kernels whose blocks have counts and displacements of their own.
 
-After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. With ``gatherv``
-and ``scatterv`` every PE knows where every block lies. With ``alltoallv`` each member publishes, in its slot on every
-other member, where that member's block goes and how many elements it expects and sends.
+After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. With
+``gatherv`` and ``scatterv`` every PE knows where every block lies. With ``alltoallv`` each member publishes where the
+block of each other member goes and how many elements it expects from it and sends to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-from ishmem import collectives
+from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
@@ -290,7 +290,8 @@ def publish_blocks(members, slots, to_blocks, from_blocks):
     start, stride, size, me = members
     slot, offset = slots + me * RENDEZVOUS_SLOT, 0
     for member in range(size):
-        pe, offset, expected = start + member * stride, offset_of(to_blocks, member, offset), count_of(to_blocks, member)
+        pe, offset = start + member * stride, offset_of(to_blocks, member, offset)
+        expected = count_of(to_blocks, member)
         store_at(pe, slot + OFFSET, size, offset)
         store_at(pe, slot + EXPECTED, size, expected)
         store_at(pe, slot + SENT, size, count_of(from_blocks, member))
@@ -299,7 +300,7 @@ def publish_blocks(members, slots, to_blocks, from_blocks):
 
 @compiled
 def put_blocks(members, slots, call, blocks, group):
-    """Put this PE's blocks where the other members expect them; skip a block whose size differs from what is expected."""
+    """Put this PE's blocks where the other members expect them; skip blocks of another size than expected."""
     start, stride, size, me = members
     to, origin, item = call.dest, call.source, call.itemsize
     rank, width, offset = rank_in(group), size_of(group), find(blocks, me)
@@ -333,7 +334,7 @@ def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists:
 def _register_rooted(name: str, gathers: int) -> None:
     routine = number(name)
 
-    @device(getattr(collectives, name))
+    @device(getattr(vcollectives, name))
     def _single(dest, source, counts, root, displs=None, team=0):
         dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
 
@@ -343,7 +344,7 @@ def _register_rooted(name: str, gathers: int) -> None:
 
         return impl
 
-    @device(getattr(collectives, f"{name}_work_group"))
+    @device(getattr(vcollectives, f"{name}_work_group"))
     def _grouped(dest, source, counts, root, group, displs=None, team=0):
         dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
 
@@ -367,7 +368,7 @@ def _check_alltoallv(
     return _check("alltoallv", dest, source, team, **lists)
 
 
-@device(collectives.alltoallv)
+@device(vcollectives.alltoallv)
 def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
     dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 
@@ -378,7 +379,7 @@ def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, sourc
     return impl
 
 
-@device(collectives.alltoallv_work_group)
+@device(vcollectives.alltoallv_work_group)
 def _alltoallv_group(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
     dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 
