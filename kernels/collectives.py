@@ -1,44 +1,55 @@
 """Collective routines inside kernels: the device forms of ``ishmem.collectives``.
 
-Exactly one work-item of each PE calls; the ``_work_group`` forms are called by all work-items of one group.
+Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` form.
 """
 
 from __future__ import annotations
 
+from numba.core import types
+
 from ishmem import collectives
+from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import call_word, number
+from ishmem.common.violations import number
 
 from . import binding, type_checks
 from .collective_forms import register
-from .copy import copy_bytes
-from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
+from .copy import copy_bytes, copy_steps, transfer_steps
+from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .proxy import complete
-from .rendezvous import PAYLOAD, ROOM, SHARE, Flow, begin, disseminate, enter, leave, meet, part_of, rally, slots_of
-from .runtime_checks import holds
+from .rendezvous import (
+    MAX_PAYLOAD,
+    PAYLOAD,
+    SHARE,
+    Flow,
+    dissemination_barrier,
+    enter,
+    group_sync,
+    leave,
+    next_number,
+    part_of,
+    rendezvous,
+    slots_of,
+)
+from .runtime_checks import own_array_fits
 from .spec_constants import pe_count, this_pe
-from .strided import copy_steps, move_steps
-from .teams import is_team, team_facts
+from .teams import Members, is_team, members_of
 
 # ---- synchronisation
 
 SYNC = number("barrier_all, sync_all or team_sync")
 
 
-def synchronize(team, facts):
-    """Wait for all members of a team, which all call a synchronisation; in kernels only."""
-
-
-@device(synchronize)
-def _synchronize(team, facts):
+@device_function
+def synchronize(team, members):
+    """Wait for all members of a team to call a synchronisation."""
     if not binding.options().check:
-        return lambda team, facts: disseminate(team, facts)
-    call = call_word(SYNC)
+        return lambda team, members: dissemination_barrier(team, members)
+    call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
 
-    def impl(team, facts):
-        slots = slots_of(team, 0)
-        meet(facts, slots, begin(team), call, 0, 0)
+    def impl(team, members):
+        rendezvous(members, slots_of(team, 0), next_number(team), call_id, 0, 0)
 
     return impl
 
@@ -48,8 +59,8 @@ def _sync():
     world = 0
 
     def impl():
-        # The facts of the world are constants here, where ``team_sync`` loads them.
-        synchronize(world, (0, 1, pe_count(), this_pe()))
+        # Members of the world are constants here; ``team_sync`` loads those of its team.
+        synchronize(world, Members(types.int64(0), types.int64(1), pe_count(), this_pe()))
 
     return impl
 
@@ -61,7 +72,7 @@ def _team_sync(team):
     def impl(team):
         if not is_team(team):
             return -1
-        synchronize(team, team_facts(team))
+        synchronize(team, members_of(team))
         return 0
 
     return impl
@@ -72,11 +83,11 @@ def _team_sync_work_group(team, group):
     type_checks.integer("team_sync_work_group", "team", team)
 
     def impl(team, group):
-        rally(group)
+        group_sync(group)
         result = 0 if is_team(team) else -1
         if rank_in(group) == 0:
             collectives.team_sync(team)
-        rally(group)
+        group_sync(group)
         return result
 
     return impl
@@ -86,10 +97,10 @@ def _sync_work_group(group):
     type_checks.may_wait("sync_all_work_group")
 
     def impl(group):
-        rally(group)
+        group_sync(group)
         if rank_in(group) == 0:
             collectives.sync_all()
-        rally(group)
+        group_sync(group)
 
     return impl
 
@@ -108,10 +119,10 @@ def _barrier_work_group(group):
     type_checks.may_wait("barrier_all_work_group")
 
     def impl(group):
-        rally(group)
+        group_sync(group)
         if rank_in(group) == 0:
             collectives.barrier_all()
-        rally(group)
+        group_sync(group)
 
     return impl
 
@@ -127,111 +138,109 @@ device(collectives.team_sync_work_group)(_team_sync_work_group)
 # ---- data
 
 FLOWS = {
-    "broadcast": Flow(from_root=True),
-    "fcollect": Flow(dest_blocks=True),
-    "alltoall": Flow(source_blocks=True, dest_blocks=True),
-    "alltoalls": Flow(source_blocks=True, dest_blocks=True),
-    "gather": Flow(to_root=True, dest_blocks=True),
-    "scatter": Flow(from_root=True, source_blocks=True),
+    "broadcast": Flow(from_root=1),
+    "fcollect": Flow(dest_blocks=1),
+    "alltoall": Flow(source_blocks=1, dest_blocks=1),
+    "alltoalls": Flow(source_blocks=1, dest_blocks=1),
+    "gather": Flow(to_root=1, dest_blocks=1),
+    "scatter": Flow(from_root=1, source_blocks=1),
 }
 
 
 @compiled
-def exchange(sample, word, arrays, nelems, steps, flow, group, team):
-    """Do a call in which all blocks have one size."""
-    slots, count = enter(word, arrays, nelems, steps, flow, group, team)
-    if slots > 0 and count * arrays[4] <= ROOM:
-        take(team_facts(team), slots, arrays[0], arrays[4], count, steps, flow, group)
-        rally(group)
+def exchange(sample, call, flow, group):
+    """Do a call in which all blocks have the same size."""
+    slots, count = enter(call, flow, group)
+    if slots > 0 and count * call.itemsize <= MAX_PAYLOAD:
+        copy_from_slots(members_of(call.team), slots, call, count, flow, group)
+        group_sync(group)
     elif slots > 0:
-        if flow[0] and not flow[2]:
-            spread(team_facts(team), arrays, count, steps[0], group)
+        if flow.from_root and not flow.source_blocks:
+            broadcast_large(members_of(call.team), call, count, group)
         else:
-            move(team_facts(team), arrays, count, steps, flow, group)
-        leave(group, team)
+            transfer_blocks(members_of(call.team), call, count, flow, group)
+        leave(group, call.team)
     return min(slots, 0)
 
 
 @compiled
-def take(facts, slots, to, item, count, steps, flow, group):
-    """Copy small blocks out of the slots."""
-    from_root, to_root, _source_blocks, dest_blocks, _vary = flow
-    root, step, _from_step = steps
-    if to_root and facts[3] != root:
+def copy_from_slots(members, slots, call, count, flow, group):
+    """Copy small blocks from this PE's slots into ``dest``."""
+    root, step, item = call.root, call.dst, call.itemsize
+    if flow.to_root and members.me != root:
         return
-    for member in range(root if from_root else 0, root + 1 if from_root else facts[2]):
-        mine, theirs = to + dest_blocks * member * count * step * item, slots + member * RENDEZVOUS_SLOT + PAYLOAD
-        copy_steps(mine, theirs, step, 1, item, count, rank_in(group), size_of(group))
+    for member in range(root if flow.from_root else 0, root + 1 if flow.from_root else members.size):
+        to = call.dest + flow.dest_blocks * member * count * step * item
+        origin = slots + member * RENDEZVOUS_SLOT + PAYLOAD
+        copy_steps(to, origin, step, 1, item, count, rank_in(group), size_of(group))
 
 
 @compiled
-def move(facts, arrays, count, steps, flow, group):
-    """Copy large blocks from array to array."""
-    start, stride, size, me = facts
-    to, _to_size, origin, _origin_size, item = arrays
-    root, to_step, from_step = steps
-    from_root, to_root, source_blocks, dest_blocks, _vary = flow
+def transfer_blocks(members, call, count, flow, group):
+    """Copy large blocks directly between the members' arrays."""
+    start, stride, size, me = members
+    to, origin, item, root = call.dest, call.source, call.itemsize, call.root
     rank, width = rank_in(group), size_of(group)
-    if from_root:  # all fetch, at once
-        origin += source_blocks * me * count * from_step * item
-        move_steps(0, start + root * stride, to, origin, to_step, from_step, item, count, rank, width)
+    if flow.from_root:  # all members get at the same time
+        origin += flow.source_blocks * me * count * call.sst * item
+        transfer_steps(0, start + root * stride, to, origin, call.dst, call.sst, item, count, rank, width)
         return
-    to += dest_blocks * me * count * to_step * item
-    for step in range(size):  # each begins with itself, so that no PE is written to by all at once
+    to += flow.dest_blocks * me * count * call.dst * item
+    for step in range(size):  # each PE starts with itself, so that the puts spread over all PEs
         member = me + step if me + step < size else me + step - size
-        if not to_root or member == root:
-            block = origin + source_blocks * member * count * from_step * item
-            move_steps(1, start + member * stride, to, block, to_step, from_step, item, count, rank, width)
+        if not flow.to_root or member == root:
+            block = origin + flow.source_blocks * member * count * call.sst * item
+            transfer_steps(1, start + member * stride, to, block, call.dst, call.sst, item, count, rank, width)
 
 
 @compiled
-def spread(facts, arrays, count, root, group):
-    """Broadcast in two steps: each member fetches a part, and gives it to the others."""
-    start, stride, size, me = facts
-    first, end = part_of(count, arrays[4], facts)
-    to, nbytes = arrays[0] + first * arrays[4], (end - first) * arrays[4]
-    origin, rank, width = arrays[2] + first * arrays[4], rank_in(group), size_of(group)
-    move_steps(0, start + root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
-    rally(group)
+def broadcast_large(members, call, count, group):
+    """Broadcast in two steps: each member gets one part from the root, then puts it to the other members."""
+    start, stride, size, me = members
+    first, end = part_of(count, call.itemsize, members)
+    to, nbytes = call.dest + first * call.itemsize, (end - first) * call.itemsize
+    origin, rank, width = call.source + first * call.itemsize, rank_in(group), size_of(group)
+    transfer_steps(0, start + call.root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
+    group_sync(group)
     for step in range(1, size):
         member = me + step if me + step < size else me + step - size
-        move_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
+        transfer_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
-def concatenate(sample, word, arrays, nelems, steps, flow, group, team):
-    """Do a call in which the block of each member has a size of its own; in kernels only."""
-
-
-@device(concatenate)
-def _concatenate(sample, word, arrays, nelems, steps, flow, group, team):
+@device_function
+def concatenate(sample, call, flow, group):
+    """Do a call in which each member's block has its own size."""
     check = binding.options().check
 
-    def impl(sample, word, arrays, nelems, steps, flow, group, team):
-        slots, _count = enter(word, arrays, nelems, steps, flow, group, team)
+    def impl(sample, call, flow, group):
+        slots, _count = enter(call, flow, group)
         if slots <= 0:
             return slots
-        start, stride, size, me = team_facts(team)
-        to, to_size, origin, _origin_size, item = arrays
-        rank, width, place, large = rank_in(group), size_of(group), 0, False
+        start, stride, size, me = members_of(call.team)
+        to, origin, item = call.dest, call.source, call.itemsize
+        rank, width, offset, large = rank_in(group), size_of(group), 0, False
         for member in range(size):
             share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
-            place += share
-            large = large or share * item > ROOM
-        if check and not holds(word & 255, to, to_size, item, place):  # on all PEs: their arrays have one size
+            offset += share
+            large = large or share * item > MAX_PAYLOAD
+        # All PEs come to the same result, as their arrays have the same size.
+        if check and not own_array_fits(call.routine, to, call.dest_size, item, offset):
             return 0
-        place = 0
+        offset = 0
         for member in range(size):
             share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
-            if share * item <= ROOM:
-                copy_bytes(to + place * item, slots + member * RENDEZVOUS_SLOT + PAYLOAD, share * item, rank, width)
+            if share * item <= MAX_PAYLOAD:
+                payload = slots + member * RENDEZVOUS_SLOT + PAYLOAD
+                copy_bytes(to + offset * item, payload, share * item, rank, width)
             elif member == me:
                 for other in range(size):
-                    move_steps(1, start + other * stride, to + place * item, origin, 1, 1, item, share, rank, width)
-            place += share
+                    pe = start + other * stride
+                    transfer_steps(1, pe, to + offset * item, origin, 1, 1, item, share, rank, width)
+            offset += share
         if large:
-            leave(group, team)
+            leave(group, call.team)
         else:
-            rally(group)
+            group_sync(group)
         return 0
 
     return impl
@@ -240,4 +249,4 @@ def _concatenate(sample, word, arrays, nelems, steps, flow, group, team):
 for _name, _flow in FLOWS.items():
     _options = ("dst", "sst") if _name == "alltoalls" else ("root",) if _flow.from_root or _flow.to_root else ()
     register(_name, collectives, exchange, nothing_of, RMA_TYPES, _options, _flow)
-register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Flow(dest_blocks=True, vary=True))
+register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Flow(dest_blocks=1, vary=1))

@@ -6,7 +6,9 @@ from typing import Any
 
 from numba_dpex import device_func
 
-from .intrinsics import compiled, device, load, move, store
+from . import binding
+from .intrinsics import compiled, device_function, load, move, peer_delta, store
+from .proxy import move_far, reachable
 
 WIDEST = 16
 FEW_BYTES = 64  # more than one wide unit
@@ -86,15 +88,12 @@ def copy_bytes(to, origin, nbytes, rank, size):
         _bytewise(to, origin, nbytes, rank, size)
 
 
-def copy_elements(like: Any, to: int, origin: int, count: int, rank: int, size: int) -> None:
+@device_function
+def copy_elements(like, to, origin, count, rank, size):
     """Copy ``count`` elements of the dtype of ``like``, as work-item ``rank`` of ``size``.
 
     Source and destination must not overlap, unless they are the same.
     """
-
-
-@device(copy_elements)
-def _copy_elements(like, to, origin, count, rank, size):
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
     copy = _wide_copiers[itemsize]
 
@@ -105,3 +104,35 @@ def _copy_elements(like, to, origin, count, rank, size):
             copy(to, origin, count * itemsize, rank, size)
 
     return impl
+
+
+@compiled
+def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
+    """Copy elements of ``item`` bytes, strides in elements, as work-item ``rank`` of ``size``."""
+    if to_step == 1 and from_step == 1:
+        copy_bytes(to, origin, count * item, rank, size)
+    else:
+        i = rank
+        while i < count:
+            copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
+            i += size
+
+
+@device_function
+def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+    """Put (``put`` 1) or get (0) what `copy_steps` copies; both addresses are those on this PE."""
+
+    def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+        delta = peer_delta(pe)
+        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
+
+    def either(put, pe, to, origin, to_step, from_step, item, count, rank, size):
+        if reachable(pe):
+            delta = peer_delta(pe)
+            copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
+        elif to_step == 1 and from_step == 1:
+            move_far(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
+        else:
+            move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
+
+    return either if binding.options().proxied else near

@@ -7,7 +7,6 @@ the element's width: floating-point elements are moved as bits, so one code serv
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any, Callable
 
 from llvmlite import ir
@@ -45,21 +44,32 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
 
 
+def device_function(choose: Callable[..., Any]) -> Any:
+    """Make a function that kernels call, of which the types of the arguments decide what is compiled.
+
+    Args:
+        choose: Takes the types and returns the implementation, a function with the same parameters. Its name, signature
+            and docstring become those of the device function.
+    """
+
+    def stub(*_arguments: Any) -> Any:
+        """Stand for the function where kernels are compiled."""
+
+    functools.update_wrapper(stub, choose)
+    overload(stub, target=SPIRV_TARGET_NAME)(choose)
+    return stub
+
+
 def compiled(function: Callable[..., Any]) -> Any:
     """Make ``function`` one that kernels call.
 
     Unlike ``numba_dpex.device_func`` it is compiled once for all integers, and not anew for each constant one.
     """
 
-    def stub(*_arguments: Any) -> Any:
-        """Stand for the function where kernels are compiled."""
-
     def choose(*_arguments: Any) -> Any:
         return function
 
-    choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    overload(stub, target=SPIRV_TARGET_NAME)(choose)
-    return functools.update_wrapper(stub, function)
+    return device_function(functools.update_wrapper(choose, function))
 
 
 @device_intrinsic
@@ -71,21 +81,6 @@ def address_of(_context: Any, array: Any) -> Any:
         return builder.ptrtoint(struct.data, I64)
 
     return types.int64(array), code
-
-
-@device_intrinsic
-def both(_context, dest, source):
-    """Return addresses and numbers of elements of two arrays, and the bytes of an element, as five integers."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        facts = []
-        for kind, array in zip(signature.args, arguments):
-            struct = context.make_array(kind)(context, builder, array)
-            facts += [builder.ptrtoint(struct.data, I64), struct.nitems]
-        item = context.get_abi_sizeof(context.get_data_type(dest.dtype))
-        return context.make_tuple(builder, signature.return_type, [*facts, I64(item)])
-
-    return types.UniTuple(types.int64, 5)(dest, source), code
 
 
 @device_intrinsic
@@ -317,17 +312,6 @@ def size_of(_context, group):
 
 
 @device_intrinsic
-def number_or(_context, number, otherwise):
-    """Return ``number``, or ``otherwise`` where it was left out."""
-    position = 1 if isinstance(number, (types.NoneType, types.Omitted)) else 0
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.cast(builder, arguments[position], signature.args[position], types.int64)
-
-    return types.int64(number, otherwise), code
-
-
-@device_intrinsic
 def group_sum(_context, value):
     """Return the sum of ``value`` over the work-items of the group, all of which must call.
 
@@ -348,12 +332,10 @@ def group_sum(_context, value):
     return types.int64(value), code
 
 
-def fence() -> None:
+@device_function
+def fence():
     """Order all memory operations before against all after, for every device and the host."""
 
-
-@device(fence)
-def _fence():
     def impl():
         kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
 

@@ -11,7 +11,7 @@ from typing import Any
 from ishmem.runtime.routes import Route
 
 from . import binding
-from .intrinsics import atomic_store_word, device, fence, load, peer_delta, store
+from .intrinsics import atomic_store_word, device_function, fence, load, peer_delta, store
 from .proxy_ring import (
     OPERAND,
     OTHER,
@@ -43,73 +43,31 @@ def itemsize(array: Any) -> int:
     return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
 
 
+def _has_route(pe: Any, worst: Route) -> Any:
+    """Make the function that returns whether the route to a PE is at least as good as ``worst``."""
+    if not binding.options().proxied:
+        return lambda pe: True
+    return lambda pe: peek(route_table() + 8 * pe) <= worst
+
+
+@device_function
 def reachable(pe):
-    """Return whether kernels of this PE load and store at a PE; in kernels only, as all that follow."""
+    """Return whether kernels of this PE load and store at a PE."""
+    return _has_route(pe, Route.STORES)
 
 
+@device_function
 def has_atomics(pe):
     """Return whether kernels of this PE have atomics on the memory of a PE."""
+    return _has_route(pe, Route.DIRECT)
 
 
+@device_function
 def copy_far(kind, pe, remote, local, nbytes):
     """Let the proxy copy to (``PUT``) or from (``GET``) a PE; returns a ticket to `await_ticket`.
 
     ``remote`` is this PE's own address of the symmetric memory, ``local`` any device address.
     """
-
-
-def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
-
-
-def load_at(pe, address, like):
-    """Return the element at a PE, of the dtype of ``like``; ``address`` is this PE's own of the symmetric memory."""
-
-
-def store_at(pe, address, like, value):
-    """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
-
-
-def store_far(dest, value, pe, remote):
-    """Let the proxy store an element of the dtype of ``dest``; does not wait."""
-
-
-def load_far(source, pe, remote):
-    """Let the proxy fetch an element of the dtype of ``source``."""
-
-
-def atomic_far(rmw, dest, pe, remote, value, cond):
-    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
-
-
-def complete():
-    """Complete all operations of this PE's kernels."""
-
-
-def settle():
-    """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
-
-
-def store_flag(pe, address, value):
-    """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
-
-
-def _register_route(host: Any, worst: Route) -> None:
-    """Register the question whether the route to a PE is at least as good as ``worst``."""
-
-    @device(host)
-    def _route(pe):
-        if not binding.options().proxied:
-            return lambda pe: True
-        return lambda pe: peek(route_table() + 8 * pe) <= worst
-
-
-_register_route(reachable, Route.STORES)
-_register_route(has_atomics, Route.DIRECT)
-
-
-@device(copy_far)
-def _copy_far(kind, pe, remote, local, nbytes):
     if not binding.options().proxied:
         return lambda kind, pe, remote, local, nbytes: 0
 
@@ -123,8 +81,9 @@ def _copy_far(kind, pe, remote, local, nbytes):
     return impl
 
 
-@device(move_far)
-def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+@device_function
+def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
     if not binding.options().proxied:
         return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
 
@@ -139,8 +98,9 @@ def _move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size
     return impl
 
 
-@device(store_far)
-def _store_far(dest, value, pe, remote):
+@device_function
+def store_far(dest, value, pe, remote):
+    """Let the proxy store an element of the dtype of ``dest``; does not wait."""
     if not binding.options().proxied:
         return lambda dest, value, pe, remote: None
     what = STORE | itemsize(dest) << 16
@@ -153,14 +113,16 @@ def _store_far(dest, value, pe, remote):
     return impl
 
 
-@device(load_far)
-def _load_far(source, pe, remote):
+@device_function
+def load_far(source, pe, remote):
+    """Let the proxy fetch an element of the dtype of ``source``."""
     zero, what = element(source)(0), LOAD | itemsize(source) << 16
     return lambda source, pe, remote: ask(what, source, pe, remote, zero, zero)
 
 
-@device(load_at)
-def _load_at(pe, address, like):
+@device_function
+def load_at(pe, address, like):
+    """Return the element at a PE, of the dtype of ``like``; ``address`` is this PE's own of the symmetric memory."""
     if not binding.options().proxied:
         return lambda pe, address, like: load(address + peer_delta(pe), like)
     return lambda pe, address, like: (
@@ -168,8 +130,9 @@ def _load_at(pe, address, like):
     )
 
 
-@device(store_at)
-def _store_at(pe, address, like, value):
+@device_function
+def store_at(pe, address, like, value):
+    """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
     if not binding.options().proxied:
         return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
 
@@ -182,8 +145,9 @@ def _store_at(pe, address, like, value):
     return impl
 
 
-@device(atomic_far)
-def _atomic_far(rmw, dest, pe, remote, value, cond):
+@device_function
+def atomic_far(rmw, dest, pe, remote, value, cond):
+    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
     what = ATOMIC | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value, cond):
@@ -194,12 +158,9 @@ def _atomic_far(rmw, dest, pe, remote, value, cond):
     return impl
 
 
+@device_function
 def ask(what, like, pe, remote, value, cond):
-    """Post a request that has a result, an element of the dtype of ``like``, and wait for that; in kernels only."""
-
-
-@device(ask)
-def _ask(what, like, pe, remote, value, cond):
+    """Post a request that has a result, an element of the dtype of ``like``, and wait for that."""
     zero = element(like)(0)
     if not binding.options().proxied:
         return lambda what, like, pe, remote, value, cond: zero
@@ -228,12 +189,10 @@ def _ask(what, like, pe, remote, value, cond):
     return impl
 
 
+@device_function
 def flush(pe):
     """Wait until this PE's stores have arrived at a PE that it reaches: a load does not overtake them."""
 
-
-@device(flush)
-def _flush(pe):
     def impl(pe):
         peek(heap_base() + peer_delta(pe))
         fence()
@@ -241,8 +200,9 @@ def _flush(pe):
     return impl
 
 
-@device(complete)
-def _complete():
+@device_function
+def complete():
+    """Complete all operations of this PE's kernels."""
     if not binding.options().proxied:
         return lambda: fence()
 
@@ -259,15 +219,17 @@ def _complete():
     return impl
 
 
-@device(settle)
-def _settle():
+@device_function
+def complete_before_flag():
+    """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
     if not binding.options().proxied:
         return lambda: None
     return lambda: complete()
 
 
-@device(store_flag)
-def _store_flag(pe, address, value):
+@device_function
+def store_flag(pe, address, value):
+    """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
     if not binding.options().proxied:
         return lambda pe, address, value: atomic_store_word(address + peer_delta(pe), value)
     what = STORE | 8 << 16

@@ -15,7 +15,7 @@ from numba_dpex import device_func
 from ishmem.common.layout import LINE, RING_SLOTS
 
 from . import binding
-from .intrinsics import GLOBAL, I64, atomic_add_word, compiled, device, device_intrinsic, fence
+from .intrinsics import GLOBAL, I64, atomic_add_word, compiled, device_function, device_intrinsic, fence
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, RING_SLOTS
@@ -104,12 +104,10 @@ def take_ticket():
     return atomic_add_word(ticket_counter(), 1)
 
 
+@device_function
 def claim():
-    """Take the next ticket and wait until its slot is free; in kernels only."""
+    """Take the next ticket and wait until its slot is free."""
 
-
-@device(claim)
-def _claim():
     def impl():
         ticket = take_ticket()
         slot = slot_of(ring_address(), ticket)
@@ -120,12 +118,9 @@ def _claim():
     return impl
 
 
+@device_function
 def await_ticket(ticket):
-    """Wait until the proxy has served a request and all before it; in kernels only."""
-
-
-@device(await_ticket)
-def _await_ticket(ticket):
+    """Wait until the proxy has served a request and all before it."""
     if not binding.options().proxied:
         return lambda ticket: None
 

@@ -1,8 +1,8 @@
 """Reductions and scans inside kernels: the device forms of ``ishmem.reductions``.
 
-Called as those of ``ishmem.kernels.collectives``. Small arrays go with the rendezvous to all members, each of which
-combines them. Of large ones each member combines a part, and writes the results to all. Elements are always combined
-in the order of the members, so that all have the same bits.
+One work-item or a work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays travel with the
+rendezvous to all members, and each member combines them. Of large arrays, each member combines one part and puts the
+result to all members. Elements are combined in the order of the members, so that all PEs get the same bits.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
-from .intrinsics import compiled, device, load, rank_in, size_of, zero_of
+from .intrinsics import compiled, device_function, load, rank_in, size_of, zero_of
 from .proxy import load_at, store_at
-from .rendezvous import PAYLOAD, ROOM, Flow, enter, leave, part_of, rally
-from .teams import team_facts
+from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of
+from .teams import members_of
 
-# ``max`` and ``min`` are NaN where either operand is.
+# ``max`` and ``min`` are NaN if either operand is.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
@@ -32,25 +32,24 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _make(work: Any) -> Any:
-    """Make a reduction or scan of the function that combines elements of what lies in slots, or in arrays."""
+    """Make a reduction or scan from ``work``, which combines elements that lie in slots or in arrays."""
 
-    def reduce(sample, word, arrays, nelems, steps, flow, group, team):
-        """Do the call; in kernels only."""
+    @device_function
+    def reduce(sample, call, flow, group):
+        """Do the call."""
 
-    @device(reduce)
-    def _reduce(sample, word, arrays, nelems, steps, flow, group, team):
-        def impl(sample, word, arrays, nelems, steps, flow, group, team):
-            slots, count = enter(word, arrays, nelems, steps, flow, group, team)
+        def impl(sample, call, flow, group):
+            slots, count = enter(call, flow, group)
             if slots > 0:
-                facts = team_facts(team)
-                small = count * arrays[4] <= ROOM
-                first, end = (0, count) if small else part_of(count, arrays[4], facts)
+                members = members_of(call.team)
+                small = count * call.itemsize <= MAX_PAYLOAD
+                first, end = (0, count) if small else part_of(count, call.itemsize, members)
                 rank, width = rank_in(group), size_of(group)
-                work(sample, slots if small else 0, arrays, first + rank, end, width, facts)
+                work(sample, slots if small else 0, call, first + rank, end, width, members)
                 if small:
-                    rally(group)
+                    group_sync(group)
                 else:
-                    leave(group, team)
+                    leave(group, call.team)
             return min(slots, 0)
 
         return impl
@@ -59,25 +58,25 @@ def _make(work: Any) -> Any:
 
 
 @compiled
-def value_of(slots, source, place, member, facts, sample):
-    """Return what a member has at a place: in its slot, or where there are no slots, in its array."""
+def value_of(slots, source, offset, member, members, sample):
+    """Return a member's element at a byte offset: from its slot, or from its array where ``slots`` is 0."""
     if slots:
-        return load(slots + member * RENDEZVOUS_SLOT + PAYLOAD + place, sample)
-    return load_at(facts[0] + member * facts[1], source + place, sample)
+        return load(slots + member * RENDEZVOUS_SLOT + PAYLOAD + offset, sample)
+    return load_at(members.start + member * members.stride, source + offset, sample)
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
 
     @compiled
-    def work(sample, slots, arrays, first, end, width, facts):
-        dest, _to_size, source, _origin_size, item = arrays
-        start, stride, size, me = facts
+    def work(sample, slots, call, first, end, width, members):
+        dest, source, item = call.dest, call.source, call.itemsize
+        start, stride, size, me = members
         low, high = (me, me + 1) if slots else (0, size)
         for i in range(first, end, width):
-            total = value_of(slots, source, i * item, 0, facts, sample)
+            total = value_of(slots, source, i * item, 0, members, sample)
             for member in range(1, size):
-                total = combine(total, value_of(slots, source, i * item, member, facts, sample))
+                total = combine(total, value_of(slots, source, i * item, member, members, sample))
             for member in range(low, high):
                 store_at(start + member * stride, dest + i * item, sample, total)
 
@@ -86,13 +85,13 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
 
 def _make_scan(inclusive: bool) -> Any:
     @compiled
-    def work(sample, slots, arrays, first, end, width, facts):
-        dest, _to_size, source, _origin_size, item = arrays
-        start, stride, size, me = facts
+    def work(sample, slots, call, first, end, width, members):
+        dest, source, item = call.dest, call.source, call.itemsize
+        start, stride, size, me = members
         for i in range(first, end, width):
             before = sample
             for member in range(size):
-                after = before + value_of(slots, source, i * item, member, facts, sample)
+                after = before + value_of(slots, source, i * item, member, members, sample)
                 if not slots or member == me:
                     store_at(start + member * stride, dest + i * item, sample, after if inclusive else before)
                 before = after
@@ -101,6 +100,6 @@ def _make_scan(inclusive: bool) -> Any:
 
 
 for _name, _types in REDUCTIONS.items():
-    _word = _name.split("_")[0]
-    _do = _make_reduction(OPERATORS[_word]) if _name.endswith("_reduce") else _make_scan(_name == "sum_inscan")
+    _operator = _name.split("_")[0]
+    _do = _make_reduction(OPERATORS[_operator]) if _name.endswith("_reduce") else _make_scan(_name == "sum_inscan")
     register(_name, reductions, _do, zero_of, _types, (), Flow())

@@ -1,64 +1,134 @@
 """How the members of a team enter and leave a collective call in a kernel.
 
-To enter, a member writes the number of the call into a slot of its own on every member, with what it calls and, of
-small blocks, the data, and waits until all have done so: a *rendezvous*. Rendezvous and barriers of a team are counted
-together, and each is passed only when all members have begun it. So who begins number ``s`` knows that all have ended
-``s - 2``, and may write to the slots that it used. No PE is written to before it has entered, and with a barrier at
-the end none is read from or written to after it has left.
+On entry, each member writes its call number, its arguments and, for small blocks, its data into its slot on every
+member, then waits until all members have done so: a *rendezvous*. Rendezvous and barriers of a team share one sequence
+of numbers, and each completes only after all members have begun it. So a member that begins number ``s`` knows that all
+have completed ``s - 2`` and may reuse those slots. A PE's arrays are written only after it has entered, and, with a
+barrier at the end, neither read nor written after it has left.
 
-``group`` is the work-group that calls, or None when it is a single work-item. ``facts`` are those of ``team_facts``.
-Arrays are addresses here, and elements bytes, so that this is compiled once for all dtypes.
+``group`` is the calling work-group, or None when a single work-item calls. Arrays are addresses here and elements are
+bytes, so that this is compiled once for all dtypes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from llvmlite import ir
+from numba.core import types
 from numba_dpex import kernel_api as kapi
 
+from ishmem.common import call_id
+from ishmem.common.call_id import REFUSED
 from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
-from .intrinsics import atomic_load_word, compiled, device, fence, group_rank, group_sum, load_word, rank_in, store_word
-from .proxy import complete, settle, store_at, store_flag
-from .runtime_checks import holds, report
+from .copy import transfer_steps
+from .intrinsics import (
+    atomic_load_word,
+    compiled,
+    device_function,
+    device_intrinsic,
+    fence,
+    group_rank,
+    group_sum,
+    load_word,
+    rank_in,
+    store_word,
+)
+from .proxy import complete, complete_before_flag, store_at, store_flag
+from .runtime_checks import own_array_fits, report
 from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
-from .strided import extent, move_steps
-from .teams import is_team, team_facts
+from .strided import extent
+from .teams import is_team, members_of
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 SEQUENCE = TeamRecord.at("sequence")
-ROOM = RENDEZVOUS_SLOT - PAYLOAD
-"""Bytes of a block that goes with the rendezvous."""
+MAX_PAYLOAD = RENDEZVOUS_SLOT - PAYLOAD
+"""Largest block in bytes that travels with the rendezvous."""
 
 ALIGN = 64
-"""Bytes of which the parts that members work on are multiples."""
-
-REFUSED = -1
-"""The call of a member whose arguments are not right."""
+"""Parts that members work on are multiples of this many bytes."""
 
 
 class Flow(NamedTuple):
-    """Who sends which block to whom; integers in kernels."""
+    """Which blocks move between which PEs, constant for each routine: 0 or 1 each, as kernels compute with them."""
 
-    from_root: bool = False  # only the root sends
-    to_root: bool = False  # only the root receives
-    source_blocks: bool = False  # ``source`` has a block for each receiver
-    dest_blocks: bool = False  # ``dest`` has a block for each sender
-    vary: bool = False  # the blocks of members may have different sizes
-
-
-def rally(group):
-    """Let what any work-item did before come before what all do after; in kernels only."""
+    from_root: int = 0  # only the root sends
+    to_root: int = 0  # only the root receives
+    source_blocks: int = 0  # ``source`` has a block for each receiver
+    dest_blocks: int = 0  # ``dest`` has a block for each sender
+    vary: int = 0  # the members' blocks may differ in size
 
 
-def all_know(group, held):
-    """Return on every work-item what the first one found; in kernels only."""
+class Call(NamedTuple):
+    """The arguments of a collective call, an int64 each; made by `call_of`.
+
+    Attributes:
+        routine, dtype: As in ``ishmem.common.call_id``.
+        dest, source: Addresses on this PE.
+        dest_size, source_size: Elements of the arrays.
+        itemsize: Bytes of an element.
+        nelems: Elements of a block, or -1 where the sizes of the arrays say it.
+        root: Member number of the root; 0 for routines without one.
+        dst, sst: Strides of ``dest`` and ``source`` in elements.
+        team: The handle.
+    """
+
+    routine: int
+    dtype: int
+    dest: int
+    dest_size: int
+    source: int
+    source_size: int
+    itemsize: int
+    nelems: int
+    root: int
+    dst: int
+    sst: int
+    team: int
 
 
-@device(rally)
-def _rally(group):
+@device_intrinsic
+def call_of(_context, routine, dtype, dest, source, nelems, root, dst, sst, team):
+    """Return the `Call` with these arguments; ``nelems`` and ``team`` may be left out."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = dict(zip(NAMES, zip(signature.args, arguments)))
+
+        def number(name: str, default: int = 0) -> Any:
+            kind, value = kinds[name]
+            if type_checks.absent(kind):
+                return ir.IntType(64)(default)
+            return context.cast(builder, value, kind, types.int64)
+
+        def array(name: str) -> tuple[Any, Any]:
+            kind, value = kinds[name]
+            struct = context.make_array(kind)(context, builder, value)
+            return builder.ptrtoint(struct.data, ir.IntType(64)), struct.nitems
+
+        itemsize = ir.IntType(64)(context.get_abi_sizeof(context.get_data_type(dest.dtype)))
+        values = [number("routine"), number("dtype"), *array("dest"), *array("source"), itemsize, number("nelems", -1)]
+        values += [number(name) for name in ("root", "dst", "sst", "team")]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    result = types.NamedUniTuple(types.int64, len(Call._fields), Call)
+    return result(routine, dtype, dest, source, nelems, root, dst, sst, team), code
+
+
+NAMES = ("routine", "dtype", "dest", "source", "nelems", "root", "dst", "sst", "team")
+
+pack_call = compiled(call_id.pack)
+routine_of = compiled(call_id.routine_of)
+
+
+# ---- the work-group that calls
+
+
+@device_function
+def group_sync(group):
+    """Order what any work-item of the group did before it, ahead of what all do after it."""
     if type_checks.absent(group):
         return lambda group: None
 
@@ -69,8 +139,9 @@ def _rally(group):
     return impl
 
 
-@device(all_know)
-def _all_know(group, held):
+@device_function
+def group_broadcast(group, held):
+    """Return the truth value of work-item 0 on every work-item; True where arguments are not checked."""
     if type_checks.absent(group):
         return lambda group, held: held
     check = binding.options().check
@@ -83,12 +154,11 @@ def _all_know(group, held):
     return impl
 
 
-def is_member(word, team):
-    """Return whether there is such a team, and write it down when not; in kernels only."""
+# ---- rendezvous and barrier
 
 
 @compiled
-def begin(team):
+def next_number(team):
     """Return the number of the rendezvous or barrier of a team that this PE begins."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
@@ -98,85 +168,52 @@ def begin(team):
 
 @compiled
 def slots_of(team, begun):
-    """Return the address of this PE's slots for the rendezvous to begin next, or for that begun."""
+    """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
     number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
     return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
 
 
-def meet(facts, slots, number, call, count, share):
-    """Enter a collective call: wait for all members, return whether all call the same; in kernels only."""
-
-
-def enter(word, arrays, nelems, steps, flow, group, team):
-    """Check and enter a collective call; in kernels only.
-
-    Args:
-        word: What is called, from ``ishmem.common.violations.call_word``.
-        arrays: Address and number of elements of ``dest``, the same of ``source``, and bytes of an element.
-        nelems: Elements of a block, or -1: what the arrays tell.
-        steps: The root, and elements from one to the next in ``dest`` and in ``source``.
-        flow: A `Flow`.
-
-    Returns:
-        The address of the slots, 0 when there is nothing to move as the PEs do not agree, or -1 when there is no such
-        team; and the number of elements of a block.
-    """
-
-
-@device(is_member)
-def _is_member(word, team):
-    if not binding.options().check:
-        return lambda word, team: is_team(team)
-
-    def impl(word, team):
-        if not is_team(team):
-            report(word & 255, NO_TEAM, team, 0, 0, 0, 0)
-            return False
-        return True
-
-    return impl
-
-
-@device(meet)
-def _meet(facts, slots, number, call, count, share):
+@device_function
+def rendezvous(members, slots, number, call_id, count, share):
+    """Wait for all members to enter the collective call ``number``; return whether all calls are the same."""
     check = binding.options().check
 
-    def impl(facts, slots, number, call, count, share):
-        start, stride, size, me = facts
+    def impl(members, slots, number, call_id, count, share):
+        start, stride, size, me = members
         for step in range(1, size + 1):
             member = me + step if me + step < size else me + step - size
             pe, there = start + member * stride, slots + me * RENDEZVOUS_SLOT
-            store_at(pe, there + CALL, number, call)
+            store_at(pe, there + CALL, number, call_id)
             store_at(pe, there + COUNT, number, count)
             store_at(pe, there + SHARE, number, share)
-            settle()
+            complete_before_flag()
             store_flag(pe, there, number)
         for member in range(size):
             while atomic_load_word(slots + member * RENDEZVOUS_SLOT) < number:
                 pass
-        return all_call(facts, slots, call, count) if check else True
+        return calls_match(members, slots, call_id, count) if check else True
 
     return impl
 
 
 @compiled
-def all_call(facts, slots, call, count):
+def calls_match(members, slots, call_id, count):
     """Return whether all members have entered the same call as this PE."""
-    start, stride, size, _me = facts
-    for member in range(size):
+    for member in range(members.size):
         slot = slots + member * RENDEZVOUS_SLOT
         theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
-        if theirs != call or number != count:
-            report(call & 255, MISMATCH, start + member * stride, call, count, number, theirs)
+        if theirs != call_id or number != count:
+            pe = members.start + member * members.stride
+            report(routine_of(call_id), MISMATCH, pe, call_id, count, number, theirs)
             return False
-    return call != REFUSED
+    return call_id != REFUSED
 
 
 @compiled
-def disseminate(team, facts):
-    """Wait for all members of a team: see ``barrier`` in ``ishmem/core/barrier.cpp``."""
-    start, stride, size, me = facts
-    number, line, distance = begin(team), sync_lines() + sync_bytes() * team, 1
+def dissemination_barrier(team, members):
+    """Wait for all members of a team: the algorithm of ``barrier`` in ``ishmem/core/barrier.cpp``."""
+    start, stride, size, me = members
+    number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
         member = me + distance if me + distance < size else me + distance - size
         store_flag(start + member * stride, line, number)
@@ -186,80 +223,99 @@ def disseminate(team, facts):
         line += LINE
 
 
+# ---- entering and leaving a call
+
+
+@device_function
+def is_member(call):
+    """Return whether this PE is in the team of a call; report a violation if not."""
+    if not binding.options().check:
+        return lambda call: is_team(call.team)
+
+    def impl(call):
+        if not is_team(call.team):
+            report(call.routine, NO_TEAM, call.team, 0, 0, 0, 0)
+            return False
+        return True
+
+    return impl
+
+
 @compiled
-def post(facts, slots, origin, item, count, steps, flow):
-    """Write small blocks into the slots of those that they are for."""
-    start, stride, size, me = facts
-    root, _to_step, step = steps
-    from_root, to_root, source_blocks, _dest_blocks, _vary = flow
-    if from_root and me != root:
+def arguments_allowed(call, count, flow, size):
+    """Return whether the arguments of a call are allowed; report a violation if not."""
+    if (flow.from_root or flow.to_root) and (call.root < 0 or call.root >= size):
+        report(call.routine, NO_ROOT, call.root, 0, 0, 0, size)
+        return False
+    if call.dst < 1 or call.sst < 1:
+        report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 0)
+        return False
+    to_count = 0 if flow.vary else extent(call.dst, 1, count * (size if flow.dest_blocks else 1))
+    from_count = extent(call.sst, 1, count * (size if flow.source_blocks else 1))
+    return own_array_fits(call.routine, call.dest, call.dest_size, call.itemsize, to_count) and own_array_fits(
+        call.routine, call.source, call.source_size, call.itemsize, from_count
+    )
+
+
+@compiled
+def put_small_blocks(members, slots, call, count, flow):
+    """Put this PE's small blocks into its slots on the members that receive them."""
+    start, stride, size, me = members
+    if flow.from_root and me != call.root:
         return
     for member in range(size):
-        if not to_root or member == root:
-            block = origin + source_blocks * member * count * step * item
+        if not flow.to_root or member == call.root:
+            block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
             to = slots + me * RENDEZVOUS_SLOT + PAYLOAD
-            move_steps(1, start + member * stride, to, block, 1, step, item, count, 0, 1)
+            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
 
 
-@compiled
-def part_of(count, item, facts):
-    """Return the first element, and the one after the last, of the part that this PE works on."""
-    size, me, unit = facts[2], facts[3], ALIGN // item
-    part = (count + size * unit - 1) // (size * unit) * unit
-    return min(me * part, count), min((me + 1) * part, count)
+@device_function
+def enter(call, flow, group):
+    """Check and enter a collective call.
 
-
-@compiled
-def right(word, arrays, count, steps, flow, size):
-    """Return whether the arguments of a call are right, and write down what is not."""
-    dest, dest_size, source, source_size, item = arrays
-    root, to_step, from_step = steps
-    from_root, to_root, source_blocks, dest_blocks, vary = flow
-    routine = word & 255
-    if (from_root or to_root) and (root < 0 or root >= size):
-        report(routine, NO_ROOT, root, 0, 0, 0, size)
-        return False
-    if to_step < 1 or from_step < 1:
-        report(routine, STRIDE, 0, 0, to_step, from_step, 0)
-        return False
-    to_count = 0 if vary else extent(to_step, 1, count * (size if dest_blocks else 1))
-    from_count = extent(from_step, 1, count * (size if source_blocks else 1))
-    return holds(routine, dest, dest_size, item, to_count) and holds(routine, source, source_size, item, from_count)
-
-
-@device(enter)
-def _enter(word, arrays, nelems, steps, flow, group, team):
+    Returns:
+        The address of the slots, 0 when the PEs disagree and nothing is to be moved, or -1 when this PE is not in the
+        team; and the number of elements of a block.
+    """
     check = binding.options().check
 
-    def impl(word, arrays, nelems, steps, flow, group, team):
-        if not is_member(word, team):
+    def impl(call, flow, group):
+        if not is_member(call):
             return -1, 0
-        facts = team_facts(team)
-        from_root, _to_root, source_blocks, _dest_blocks, vary = flow
-        _dest, dest_size, source, source_size, item = arrays
-        count, agreed = nelems, True
-        if nelems < 0:
-            count = source_size if not source_blocks else dest_size if from_root else source_size // facts[2]
-        call = word + (((steps[0] << 24) + (steps[1] << 12) + steps[2]) << 16)
-        if check and not right(word, arrays, count, steps, flow, facts[2]):
-            call = REFUSED
-        rally(group)
+        members, team, count, agreed = members_of(call.team), call.team, call.nelems, True
+        if count < 0:
+            count = call.source_size
+            if flow.source_blocks:
+                count = call.dest_size if flow.from_root else call.source_size // members.size
+        call_id = pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
+        if check and not arguments_allowed(call, count, flow, members.size):
+            call_id = REFUSED
+        group_sync(group)
         if rank_in(group) == 0:
             slots = slots_of(team, 0)
-            number = begin(team)
-            if count * item <= ROOM and call != REFUSED:
-                post(facts, slots, source, item, count, steps, flow)
-            agreed = meet(facts, slots, number, call, dest_size if vary else count, count)
-        return slots_of(team, 1) if all_know(group, agreed) else 0, count
+            number = next_number(team)
+            if count * call.itemsize <= MAX_PAYLOAD and call_id != REFUSED:
+                put_small_blocks(members, slots, call, count, flow)
+            agreed = rendezvous(members, slots, number, call_id, call.dest_size if flow.vary else count, count)
+        return slots_of(team, 1) if group_broadcast(group, agreed) else 0, count
 
     return impl
 
 
 @compiled
 def leave(group, team):
-    """End a collective call that has read or written the memory of other members."""
-    rally(group)
+    """Leave a collective call that has accessed the arrays of other members."""
+    group_sync(group)
     if rank_in(group) == 0:
         complete()
-        disseminate(team, team_facts(team))
-    rally(group)
+        dissemination_barrier(team, members_of(team))
+    group_sync(group)
+
+
+@compiled
+def part_of(count, itemsize, members):
+    """Return the half-open range of elements, of ``count``, that this PE works on."""
+    size, me, unit = members.size, members.me, ALIGN // itemsize
+    part = (count + size * unit - 1) // (size * unit) * unit
+    return min(me * part, count), min((me + 1) * part, count)

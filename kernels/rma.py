@@ -1,7 +1,7 @@
 """Remote memory access inside kernels: the device forms of ``ishmem.rma``.
 
-To a reachable peer each of them is one load from the table of peers, one add, and the loads and stores; for others
-the host does it, see ``ishmem.kernels.proxy``.
+For a reachable peer an operation is one load from the table of peers, one addition, and the loads and stores of the
+data. For other PEs it is a request to the proxy: ``ishmem.kernels.proxy``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Any
 
 from numba_dpex import kernel_api as kapi
 
-from ishmem import query, rma
-from ishmem.common.violations import UNREACHABLE, number
+from ishmem import rma
+from ishmem.common.violations import number
 
 from . import type_checks
 from .copy import copy_elements
-from .intrinsics import address_of, at_address, device, group_rank, group_size, load, peer_delta, store
-from .proxy import GET as FAR_GET, PUT as FAR_PUT, copy_far, load_far, reachable, store_far
+from .intrinsics import address_of, compiled, device, device_function, load, peer_delta, rank_in, size_of, store
+from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_far, load_far, reachable, store_far
 from .proxy_ring import await_ticket
-from .runtime_checks import allowed, fits, report
+from .runtime_checks import allowed, fits
 
-PUT, GET, P, G, PTR = map(number, ("put", "get", "p", "g", "ptr"))
+PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 
 
 def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
@@ -29,81 +29,82 @@ def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
     type_checks.integer(routine, "pe", pe)
 
 
-@device(rma.put)
-def _put(dest, source, pe, nelems=None):
-    _check("put", dest, source, pe)
-    whole = type_checks.absent(nelems)
-
-    def impl(dest, source, pe, nelems=None):
-        count = source.size if whole else nelems
-        if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
-            if reachable(pe):
-                copy_elements(dest, address_of(dest) + peer_delta(pe), address_of(source), count, 0, 1)
-            else:
-                await_ticket(copy_far(FAR_PUT, pe, address_of(dest), address_of(source), count * dest.itemsize))
-
-    return impl
+@compiled
+def _put_allowed(dest, source, pe, count):
+    return allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count)
 
 
-@device(rma.get)
-def _get(dest, source, pe, nelems=None):
-    _check("get", dest, source, pe)
-    whole = type_checks.absent(nelems)
-
-    def impl(dest, source, pe, nelems=None):
-        count = dest.size if whole else nelems
-        if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
-            if reachable(pe):
-                copy_elements(dest, address_of(dest), address_of(source) + peer_delta(pe), count, 0, 1)
-            else:
-                await_ticket(copy_far(FAR_GET, pe, address_of(source), address_of(dest), count * dest.itemsize))
-
-    return impl
+@compiled
+def _get_allowed(dest, source, pe, count):
+    return allowed(GET, source, pe, 0, count) and fits(GET, dest, count)
 
 
-@device(rma.put_work_group)
-def _put_work_group(dest, source, pe, group, nelems=None):
-    _check("put_work_group", dest, source, pe)
-    whole = type_checks.absent(nelems)
-
-    def impl(dest, source, pe, group, nelems=None):
-        kapi.group_barrier(group)
-        count = source.size if whole else nelems
-        if allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count):
-            to, origin = address_of(dest), address_of(source)
-            if reachable(pe):
-                copy_elements(dest, to + peer_delta(pe), origin, count, group_rank(), group_size())
-            elif group_rank() == 0:
-                await_ticket(copy_far(FAR_PUT, pe, to, origin, count * dest.itemsize))
-        kapi.group_barrier(group)
-
-    return impl
+@compiled
+def _dest_size(dest, source):
+    return dest.size
 
 
-@device(rma.get_work_group)
-def _get_work_group(dest, source, pe, group, nelems=None):
-    _check("get_work_group", dest, source, pe)
-    whole = type_checks.absent(nelems)
-
-    def impl(dest, source, pe, group, nelems=None):
-        kapi.group_barrier(group)
-        count = dest.size if whole else nelems
-        if allowed(GET, source, pe, 0, count) and fits(GET, dest, count):
-            to, origin = address_of(dest), address_of(source)
-            if reachable(pe):
-                copy_elements(dest, to, origin + peer_delta(pe), count, group_rank(), group_size())
-            elif group_rank() == 0:
-                await_ticket(copy_far(FAR_GET, pe, origin, to, count * dest.itemsize))
-        kapi.group_barrier(group)
-
-    return impl
+@compiled
+def _source_size(dest, source):
+    return source.size
 
 
-# Stores and loads are never left for later, so the non-blocking forms are the same.
-device(rma.put_nbi)(_put)
-device(rma.get_nbi)(_get)
-device(rma.put_nbi_work_group)(_put_work_group)
-device(rma.get_nbi_work_group)(_get_work_group)
+def _make_transfer(put: int) -> Any:
+    """Make the function that puts (``put`` 1) or gets (0), as a work-item (``group`` None) or as a work-group."""
+    size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
+
+    @device_function
+    def transfer(dest, source, pe, nelems, group):
+        """Transfer ``nelems`` elements, or as many as the local array has."""
+        whole = type_checks.absent(nelems)
+
+        def impl(dest, source, pe, nelems, group):
+            count = size_of_local(dest, source) if whole else nelems
+            if is_allowed(dest, source, pe, count):
+                to, origin = address_of(dest), address_of(source)
+                if reachable(pe):
+                    delta, rank, size = peer_delta(pe), rank_in(group), size_of(group)
+                    copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
+                elif rank_in(group) == 0:
+                    nbytes = count * dest.itemsize
+                    if put:
+                        await_ticket(copy_far(PROXY_PUT, pe, to, origin, nbytes))
+                    else:
+                        await_ticket(copy_far(PROXY_GET, pe, origin, to, nbytes))
+
+        return impl
+
+    return transfer
+
+
+def _register(name: str, put: int) -> None:
+    """Register a routine, its work-group form, and the non-blocking forms of both, which are the same.
+
+    Loads and stores in kernels are never deferred.
+    """
+    transfer = _make_transfer(put)
+
+    def single(dest, source, pe, nelems=None):
+        _check(name, dest, source, pe)
+        return lambda dest, source, pe, nelems=None: transfer(dest, source, pe, nelems, None)
+
+    def grouped(dest, source, pe, group, nelems=None):
+        _check(f"{name}_work_group", dest, source, pe)
+
+        def impl(dest, source, pe, group, nelems=None):
+            kapi.group_barrier(group)
+            transfer(dest, source, pe, nelems, group)
+            kapi.group_barrier(group)
+
+        return impl
+
+    for form in (name, f"{name}_nbi"):
+        device(getattr(rma, form))(single)
+        device(getattr(rma, f"{form}_work_group"))(grouped)
+
+
+_register("put", 1)
+_register("get", 0)
 
 
 @device(rma.p)
@@ -138,21 +139,5 @@ def _g(source, pe, index=0):
                 return load(place + peer_delta(pe), source)
             return load_far(source, pe, place)
         return zero
-
-    return impl
-
-
-@device(query.ptr)
-def _ptr(a, pe):
-    type_checks.array("ptr", "a", a)
-    type_checks.integer("ptr", "pe", pe)
-
-    def impl(a, pe):
-        if allowed(PTR, a, pe, 0, 0):
-            if reachable(pe):
-                return at_address(a, address_of(a) + peer_delta(pe))
-            # A kernel has no None; the host raises, and this PE's own memory is at least there.
-            report(PTR, UNREACHABLE, pe, address_of(a), 0, 0, a.size)
-        return a
 
     return impl

@@ -9,20 +9,12 @@ from __future__ import annotations
 from ishmem.common.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
 
 from . import binding
-from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device
+from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device_function
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
 
-def allowed(routine, array, pe, first, count):
-    """Return whether elements of a symmetric array on a PE may be reached; in kernels only."""
-
-
-def fits(routine, array, count):
-    """Return whether an array of this PE has so many elements; in kernels only."""
-
-
 @compiled
-def holds(routine, address, size, item, count):
+def own_array_fits(routine, address, size, item, count):
     """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes."""
     problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
     if problem == OUTSIDE and 0 <= count <= size:
@@ -31,12 +23,9 @@ def holds(routine, address, size, item, count):
     return False
 
 
-def report(routine, problem, pe, address, first, count, size):
-    """Write a violation down, unless there is one already; in kernels only."""
-
-
-@device(allowed)
-def _allowed(routine, array, pe, first, count):
+@device_function
+def allowed(routine, array, pe, first, count):
+    """Return whether elements of a symmetric array on a PE may be reached."""
     if not binding.options().check:
         return lambda routine, array, pe, first, count: True
 
@@ -56,8 +45,9 @@ def _allowed(routine, array, pe, first, count):
     return impl
 
 
-@device(fits)
-def _fits(routine, array, count):
+@device_function
+def fits(routine, array, count):
+    """Return whether an array of this PE has so many elements."""
     if not binding.options().check:
         return lambda routine, array, count: True
 
@@ -70,8 +60,9 @@ def _fits(routine, array, count):
     return impl
 
 
-@device(report)
-def _report(routine, problem, pe, address, first, count, size):
+@device_function
+def report(routine, problem, pe, address, first, count, size):
+    """Write a violation down, unless there is one already."""
     fields = tuple(Violation.at(name) for name in Violation._fields[1:])
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 

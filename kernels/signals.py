@@ -13,7 +13,7 @@ from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, fence, group_rank, group_sum, require
+from .intrinsics import address_of, atomic_load, device, device_function, fence, group_rank, group_sum, require
 from .runtime_checks import allowed
 from .wait import compare
 
@@ -36,12 +36,10 @@ def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any
     require(good, f"{routine}: sig_op is {sig_op}; allowed are SIGNAL_SET, SIGNAL_ADD")
 
 
+@device_function
 def update(sig_addr, signal, sig_op, pe, index):
-    """Set or add to a signal on a PE; in kernels only."""
+    """Set or add to a signal on a PE."""
 
-
-@device(update)
-def _update(sig_addr, signal, sig_op, pe, index):
     def impl(sig_addr, signal, sig_op, pe, index):
         if sig_op == SignalOp.ADD:
             amo.atomic_add(sig_addr, signal, pe, index)

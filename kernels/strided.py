@@ -9,23 +9,19 @@ from numba_dpex import device_func, kernel_api as kapi
 from ishmem import strided
 from ishmem.common.violations import number
 
-from . import binding, type_checks
-from .copy import copy_bytes, copy_elements
-from .intrinsics import address_of, compiled, device, group_rank, group_size, peer_delta
+from . import type_checks
+from .copy import copy_elements
+from .intrinsics import address_of, device, device_function, group_rank, group_size, peer_delta
 from .proxy import move_far, reachable
 from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
 
-def copy_blocks(
-    like: Any, to: int, origin: int, dst: int, sst: int, bsize: int, nblocks: int, rank: int, size: int
-) -> None:
-    """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``; in kernels only."""
+@device_function
+def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
+    """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``."""
 
-
-@device(copy_blocks)
-def _copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
         to_step, from_step = dst * like.itemsize, sst * like.itemsize
         if bsize < size:  # then a work-item has blocks of its own, else all have a part of each
@@ -38,24 +34,10 @@ def _copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     return impl
 
 
-@compiled
-def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
-    """Copy elements of ``item`` bytes that are some steps apart, as work-item ``rank`` of ``size``."""
-    if to_step == 1 and from_step == 1:
-        copy_bytes(to, origin, count * item, rank, size)
-    else:
-        i = rank
-        while i < count:
-            copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
-            i += size
-
-
+@device_function
 def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
-    """Put or get blocks of elements, given the addresses on this PE of both ends; in kernels only."""
+    """Put or get blocks of elements, given the addresses on this PE of both ends."""
 
-
-@device(move_blocks)
-def _move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
     def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
         if reachable(pe):
             delta = peer_delta(pe)
@@ -66,28 +48,6 @@ def _move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size
             move_far(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
     return impl
-
-
-def move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Do `copy_steps` to or from a PE, given the addresses on this PE of both ends; in kernels only."""
-
-
-@device(move_steps)
-def _move_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        delta = peer_delta(pe)
-        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-
-    def either(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        if reachable(pe):
-            delta = peer_delta(pe)
-            copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-        elif to_step == 1 and from_step == 1:
-            move_far(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
-        else:
-            move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
-
-    return either if binding.options().proxied else near
 
 
 @device_func

@@ -1,9 +1,11 @@
 """Teams inside kernels: the device forms of ``ishmem.teams``, on ``team.handle``.
 
-A handle that is no team of this PE, and one whose team was destroyed, has -1 for everything.
+Queries return -1 for a handle that is not a team of this PE or whose team was destroyed.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from ishmem import query, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
@@ -15,30 +17,39 @@ from .spec_constants import team_records
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
 
+class Members(NamedTuple):
+    """The members of a team: member ``i`` is PE ``start + i * stride``; this PE is member ``me`` of ``size``."""
+
+    start: int
+    stride: int
+    size: int
+    me: int
+
+
 @compiled
 def is_team(team):
-    """Return whether this PE is in a team with that handle."""
+    """Return whether ``team`` is the handle of a team of this PE."""
     return 0 <= team < TWIN and atomic_load_word(team_records() + LINE * team + SIZE) > 0
 
 
 @compiled
-def team_facts(team):
-    """Return start, stride, size and the number of this PE, of a team that is one."""
+def members_of(team):
+    """Return the `Members` of a team of this PE."""
     record = team_records() + LINE * team
     start, stride = atomic_load_word(record + START), atomic_load_word(record + STRIDE)
-    return start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME)
+    return Members(start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME))
 
 
 @device(teams.team_my_pe)
 def _team_my_pe(team):
     type_checks.integer("team_my_pe", "team", team)
-    return lambda team: team_facts(team)[3] if is_team(team) else -1
+    return lambda team: members_of(team).me if is_team(team) else -1
 
 
 @device(teams.team_n_pes)
 def _team_n_pes(team):
     type_checks.integer("team_n_pes", "team", team)
-    return lambda team: team_facts(team)[2] if is_team(team) else -1
+    return lambda team: members_of(team).size if is_team(team) else -1
 
 
 @device(teams.team_translate_pe)
@@ -49,13 +60,12 @@ def _team_translate_pe(src_team, src_pe, dest_team):
     def impl(src_team, src_pe, dest_team):
         if not is_team(src_team) or not is_team(dest_team):
             return -1
-        first, step, count, _me = team_facts(src_team)
-        start, stride, size, _me = team_facts(dest_team)
-        distance = first + src_pe * step - start
-        if src_pe < 0 or src_pe >= count or distance % stride != 0:
+        source, dest = members_of(src_team), members_of(dest_team)
+        distance = source.start + src_pe * source.stride - dest.start
+        if src_pe < 0 or src_pe >= source.size or distance % dest.stride != 0:
             return -1
-        member = distance // stride
-        return member if 0 <= member < size else -1
+        member = distance // dest.stride
+        return member if 0 <= member < dest.size else -1
 
     return impl
 
@@ -67,7 +77,7 @@ def _team_ptr(team, a, pe):
     type_checks.integer("team_ptr", "pe", pe)
 
     def impl(team, a, pe):
-        start, stride, _size, _me = team_facts(team)
-        return query.ptr(a, start + pe * stride)
+        members = members_of(team)
+        return query.ptr(a, members.start + pe * members.stride)
 
     return impl

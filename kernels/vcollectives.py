@@ -1,101 +1,112 @@
-"""Collective routines in kernels whose blocks have counts and places of their own.
+"""Collective routines inside kernels whose blocks have counts and displacements of their own.
 
-All members meet; then each copies its blocks from array to array, and a barrier ends the call. With ``gatherv`` and
-``scatterv`` all know where every block lies. With ``alltoallv`` each member tells the others, with the rendezvous,
-where their blocks go and how many elements it expects and sends.
-
-``blocks`` is what a routine knows of the blocks of an array: address and length of the list of counts, and the same of
-the list of places. That of a list left out is of length `NO_LIST`: then the blocks follow one another.
+After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. With
+``gatherv`` and ``scatterv`` every PE knows where every block lies. With ``alltoallv`` each member publishes where the
+block of each other member goes and how many elements it expects from it and sends to it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
 
 from ishmem import vcollectives
+from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import (
-    LISTS,
-    NEGATIVE,
-    NO_LIST,
-    NO_ROOT,
-    OUTSIDE,
-    UNEQUAL,
-    WRONG_LENGTH,
-    call_word,
-    number,
-)
+from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import binding, type_checks
-from .intrinsics import both, compiled, device, device_intrinsic, load_word, number_or, rank_in, size_of
+from .copy import transfer_steps
+from .intrinsics import compiled, device, device_function, device_intrinsic, load_word, rank_in, size_of
 from .proxy import store_at
-from .rendezvous import PAYLOAD, REFUSED, all_know, begin, is_member, leave, meet, rally, slots_of
-from .runtime_checks import holds, report
-from .strided import move_steps
-from .teams import team_facts
+from .rendezvous import (
+    PAYLOAD,
+    call_of,
+    group_broadcast,
+    group_sync,
+    is_member,
+    leave,
+    next_number,
+    pack_call,
+    rendezvous,
+    slots_of,
+)
+from .runtime_checks import own_array_fits, report
+from .teams import members_of
 
-PLACE, EXPECTED, SENT = PAYLOAD, PAYLOAD + 8, PAYLOAD + 16
-"""What a member tells another, in its slot: the place of the other's block, its elements, and those it sends."""
+OFFSET, EXPECTED, SENT = PAYLOAD, PAYLOAD + 8, PAYLOAD + 16
+"""What a member publishes to another, in its slot: where the block goes, elements expected and elements sent."""
 
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
-"""Whose lists an error is about."""
+"""Which list an error names."""
 
 PRIME = 1099511628211  # of the FNV hash
 
-# ---- lists of counts and places
+# ---- lists of counts and displacements
+
+
+class Blocks(NamedTuple):
+    """The blocks of an array: addresses and lengths of the lists of counts and displacements.
+
+    Without displacements, ``n_displs`` is `NO_LIST`, and the blocks follow one another.
+    """
+
+    counts: int
+    n_counts: int
+    displs: int
+    n_displs: int
 
 
 @device_intrinsic
-def blocks_of(_context, counts, places):
-    """Return addresses and lengths of two lists, the second of which may have been left out."""
+def blocks_of(_context, counts, displs):
+    """Return the `Blocks` of two lists; ``displs`` may be left out."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        facts = []
+        fields = []
         for kind, array in zip(signature.args, given):
             if type_checks.absent(kind):
-                facts += [ir.IntType(64)(0), ir.IntType(64)(NO_LIST)]
+                fields += [ir.IntType(64)(0), ir.IntType(64)(NO_LIST)]
             else:
                 struct = context.make_array(kind)(context, builder, array)
-                facts += [builder.ptrtoint(struct.data, ir.IntType(64)), struct.nitems]
-        return context.make_tuple(builder, signature.return_type, facts)
+                fields += [builder.ptrtoint(struct.data, ir.IntType(64)), struct.nitems]
+        return context.make_tuple(builder, signature.return_type, fields)
 
-    return types.UniTuple(types.int64, 4)(counts, places), code
+    return types.NamedUniTuple(types.int64, 4, Blocks)(counts, displs), code
 
 
 @compiled
 def count_of(blocks, member):
-    """Return the number of elements of the block of a member."""
-    return load_word(blocks[0] + 8 * member)
+    """Return the number of elements of a member's block."""
+    return load_word(blocks.counts + 8 * member)
 
 
 @compiled
-def place_of(blocks, member, place):
-    """Return the first element of the block of a member: ``place`` where no places were given."""
-    return place if blocks[3] == NO_LIST else load_word(blocks[2] + 8 * member)
+def offset_of(blocks, member, packed):
+    """Return the first element of a member's block: ``packed`` where no displacements were given."""
+    return packed if blocks.n_displs == NO_LIST else load_word(blocks.displs + 8 * member)
 
 
 @compiled
 def find(blocks, member):
-    """Return the first element of the block of a member."""
-    place = 0
-    if blocks[3] == NO_LIST:
+    """Return the first element of a member's block."""
+    offset = 0
+    if blocks.n_displs == NO_LIST:
         for before in range(member):
-            place += count_of(blocks, before)
-    return place_of(blocks, member, place)
+            offset += count_of(blocks, before)
+    return offset_of(blocks, member, offset)
 
 
 @compiled
-def digest(blocks, size):
-    """Return a number that differs where counts or places do."""
-    mixed, place = 0, 0
+def hash_of(blocks, size):
+    """Return a hash of counts and displacements."""
+    mixed, offset = 0, 0
     for member in range(size):
-        place = place_of(blocks, member, place)
-        mixed = ((mixed ^ count_of(blocks, member)) * PRIME ^ place) * PRIME
-        place += count_of(blocks, member)
+        offset = offset_of(blocks, member, offset)
+        mixed = ((mixed ^ count_of(blocks, member)) * PRIME ^ offset) * PRIME
+        offset += count_of(blocks, member)
     return mixed
 
 
@@ -103,8 +114,8 @@ def digest(blocks, size):
 
 
 @compiled
-def is_list(routine, which, numbers, length, size):
-    """Return whether a list has a number for each member, none of them negative."""
+def list_allowed(routine, which, numbers, length, size):
+    """Return whether a list has one number for each member, none of them negative."""
     if length != size:
         report(routine, WRONG_LENGTH, which, 0, 0, length, size)
         return False
@@ -117,62 +128,62 @@ def is_list(routine, which, numbers, length, size):
 
 
 @compiled
-def are_lists(routine, which, blocks, size):
-    """Return whether counts and places are right."""
-    counts, n_counts, places, n_places = blocks
-    if not is_list(routine, which, counts, n_counts, size):
+def lists_allowed(routine, which, blocks, size):
+    """Return whether counts and displacements are allowed."""
+    if not list_allowed(routine, which, blocks.counts, blocks.n_counts, size):
         return False
-    return n_places == NO_LIST or is_list(routine, which + 1, places, n_places, size)
+    return blocks.n_displs == NO_LIST or list_allowed(routine, which + 1, blocks.displs, blocks.n_displs, size)
 
 
 @compiled
-def all_fit(routine, blocks, size, array, array_size, item):
-    """Return whether an array is symmetric and has all its blocks."""
-    if not holds(routine, array, array_size, item, 0):
+def blocks_fit(routine, blocks, size, array, array_size, itemsize):
+    """Return whether an array is symmetric and large enough for all its blocks."""
+    if not own_array_fits(routine, array, array_size, itemsize, 0):
         return False
-    place = 0
+    offset = 0
     for member in range(size):
-        place, count = place_of(blocks, member, place), count_of(blocks, member)
-        if count > 0 and count > array_size - place:
-            report(routine, OUTSIDE, -1, array, place, count, array_size)
+        offset, count = offset_of(blocks, member, offset), count_of(blocks, member)
+        if count > 0 and count > array_size - offset:
+            report(routine, OUTSIDE, -1, array, offset, count, array_size)
             return False
-        place += count
+        offset += count
     return True
 
 
 @compiled
-def are_right(routine, arrays, blocks, root, gathers, facts):
-    """Return whether the arguments of ``gatherv`` or ``scatterv`` are right."""
-    dest, dest_size, source, source_size, item = arrays
-    size, me = facts[2], facts[3]
-    if root < 0 or root >= size:
-        report(routine, NO_ROOT, root, 0, 0, 0, size)
+def rooted_arguments_allowed(call, blocks, gathers, members):
+    """Return whether the arguments of ``gatherv`` or ``scatterv`` are allowed."""
+    routine, size, item = call.routine, members.size, call.itemsize
+    if call.root < 0 or call.root >= size:
+        report(routine, NO_ROOT, call.root, 0, 0, 0, size)
         return False
-    if not are_lists(routine, ROOTED, blocks, size):
+    if not lists_allowed(routine, ROOTED, blocks, size):
         return False
-    count = count_of(blocks, me)
+    count = count_of(blocks, members.me)
     if gathers:
-        return all_fit(routine, blocks, size, dest, dest_size, item) and holds(
-            routine, source, source_size, item, count
+        return blocks_fit(routine, blocks, size, call.dest, call.dest_size, item) and own_array_fits(
+            routine, call.source, call.source_size, item, count
         )
-    return all_fit(routine, blocks, size, source, source_size, item) and holds(routine, dest, dest_size, item, count)
-
-
-@compiled
-def sides_are_right(routine, arrays, to_blocks, from_blocks, size):
-    """Return whether the arguments of ``alltoallv`` are right."""
-    dest, dest_size, source, source_size, item = arrays
-    if not are_lists(routine, DEST, to_blocks, size) or not are_lists(routine, SOURCE, from_blocks, size):
-        return False
-    return all_fit(routine, to_blocks, size, dest, dest_size, item) and all_fit(
-        routine, from_blocks, size, source, source_size, item
+    return blocks_fit(routine, blocks, size, call.source, call.source_size, item) and own_array_fits(
+        routine, call.dest, call.dest_size, item, count
     )
 
 
 @compiled
-def all_match(routine, facts, slots, to_blocks, from_blocks):
+def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
+    """Return whether the arguments of ``alltoallv`` are allowed."""
+    routine = call.routine
+    if not lists_allowed(routine, DEST, to_blocks, size) or not lists_allowed(routine, SOURCE, from_blocks, size):
+        return False
+    return blocks_fit(routine, to_blocks, size, call.dest, call.dest_size, call.itemsize) and blocks_fit(
+        routine, from_blocks, size, call.source, call.source_size, call.itemsize
+    )
+
+
+@compiled
+def counts_match(routine, members, slots, to_blocks, from_blocks):
     """Return whether this PE sends and receives as many elements as the others expect and send."""
-    start, stride, size, me = facts
+    start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
         slot, other = slots + member * RENDEZVOUS_SLOT, start + member * stride
@@ -190,130 +201,124 @@ def all_match(routine, facts, slots, to_blocks, from_blocks):
 # ---- gatherv and scatterv
 
 
-def exchange_rooted(word, arrays, blocks, root, gathers, group, team):
-    """Do ``gatherv``, or ``scatterv``; in kernels only."""
-
-
-@device(exchange_rooted)
-def _exchange_rooted(word, arrays, blocks, root, gathers, group, team):
+@device_function
+def exchange_rooted(call, blocks, gathers, group):
+    """Do ``gatherv`` (``gathers`` 1) or ``scatterv`` (0)."""
     check = binding.options().check
 
-    def impl(word, arrays, blocks, root, gathers, group, team):
-        if not is_member(word, team):
+    def impl(call, blocks, gathers, group):
+        if not is_member(call):
             return -1
-        facts, agreed = team_facts(team), True
-        rally(group)
+        members, agreed = members_of(call.team), True
+        group_sync(group)
         if rank_in(group) == 0:
-            call, lists = word + (root << 40), 0
-            if check and are_right(word & 255, arrays, blocks, root, gathers, facts):
-                lists = digest(blocks, facts[2])
+            call_id, lists = pack_call(call.routine, call.dtype, call.root, 0, 0), 0
+            if check and rooted_arguments_allowed(call, blocks, gathers, members):
+                lists = hash_of(blocks, members.size)
             elif check:
-                call = REFUSED
-            slots = slots_of(team, 0)
-            agreed = meet(facts, slots, begin(team), call, lists, 0)
-        if all_know(group, agreed):
-            move_own(facts, arrays, blocks, root, gathers, group)
-            leave(group, team)
+                call_id = REFUSED
+            slots = slots_of(call.team, 0)
+            agreed = rendezvous(members, slots, next_number(call.team), call_id, lists, 0)
+        if group_broadcast(group, agreed):
+            transfer_own_block(members, call, blocks, gathers, group)
+            leave(group, call.team)
         return 0
 
     return impl
 
 
 @compiled
-def move_own(facts, arrays, blocks, root, gathers, group):
+def transfer_own_block(members, call, blocks, gathers, group):
     """Put this PE's block to the root, or get it from there."""
-    start, stride, _size, me = facts
-    to, _to_size, origin, _origin_size, item = arrays
-    place, count = find(blocks, me) * item, count_of(blocks, me)
-    to, origin = to + gathers * place, origin + (1 - gathers) * place
-    move_steps(gathers, start + root * stride, to, origin, 1, 1, item, count, rank_in(group), size_of(group))
+    offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
+    to, origin = call.dest + gathers * offset, call.source + (1 - gathers) * offset
+    root = members.start + call.root * members.stride
+    transfer_steps(gathers, root, to, origin, 1, 1, call.itemsize, count, rank_in(group), size_of(group))
 
 
 # ---- alltoallv
 
 
-def exchange_all(word, arrays, to_blocks, from_blocks, group, team):
-    """Do ``alltoallv``; in kernels only."""
-
-
-@device(exchange_all)
-def _exchange_all(word, arrays, to_blocks, from_blocks, group, team):
-    # Where arguments are checked, a second rendezvous follows that in which the members tell; it uses the other slots.
+@device_function
+def exchange_all(call, to_blocks, from_blocks, group):
+    """Do ``alltoallv``."""
+    # With argument checks, a second rendezvous has begun, which uses the other slots.
     begun = 0 if binding.options().check else 1
 
-    def impl(word, arrays, to_blocks, from_blocks, group, team):
-        if not is_member(word, team):
+    def impl(call, to_blocks, from_blocks, group):
+        if not is_member(call):
             return -1
-        facts, agreed = team_facts(team), True
-        rally(group)
+        members, agreed = members_of(call.team), True
+        group_sync(group)
         if rank_in(group) == 0:
-            agreed = meet_all(word, facts, arrays, to_blocks, from_blocks, team)
-        if all_know(group, agreed):
-            push_all(facts, slots_of(team, begun), arrays, from_blocks, group)
-            leave(group, team)
+            agreed = publish_and_meet(call, members, to_blocks, from_blocks)
+        if group_broadcast(group, agreed):
+            put_blocks(members, slots_of(call.team, begun), call, from_blocks, group)
+            leave(group, call.team)
         return 0
 
     return impl
 
 
-def meet_all(word, facts, arrays, to_blocks, from_blocks, team):
-    """Tell the others what they need to know, and meet; return whether all agree; in kernels only."""
+@device_function
+def publish_and_meet(call, members, to_blocks, from_blocks):
+    """Publish the blocks that this PE expects and sends, and enter the call; return whether all PEs agree."""
 
+    def plain(call, members, to_blocks, from_blocks):
+        slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
+        publish_blocks(members, slots, to_blocks, from_blocks)
+        return rendezvous(members, slots, next_number(call.team), call_id, 0, 0)
 
-@device(meet_all)
-def _meet_all(word, facts, arrays, to_blocks, from_blocks, team):
-    def plain(word, facts, arrays, to_blocks, from_blocks, team):
-        slots = slots_of(team, 0)
-        tell(facts, slots, to_blocks, from_blocks)
-        return meet(facts, slots, begin(team), word, 0, 0)
-
-    def checked(word, facts, arrays, to_blocks, from_blocks, team):
-        slots, right = slots_of(team, 0), sides_are_right(word & 255, arrays, to_blocks, from_blocks, facts[2])
-        if right:
-            tell(facts, slots, to_blocks, from_blocks)
-        if not meet(facts, slots, begin(team), word if right else REFUSED, 0, 0):
+    def checked(call, members, to_blocks, from_blocks):
+        slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
+        fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
+        if fine:
+            publish_blocks(members, slots, to_blocks, from_blocks)
+        if not rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0):
             return False
-        # All have been told; whether it is what they expect, they say when they meet again.
-        matches, slots = all_match(word & 255, facts, slots, to_blocks, from_blocks), slots_of(team, 0)
-        return meet(facts, slots, begin(team), word if matches else REFUSED, 0, 0)
+        # Now each PE can compare the published counts; the second rendezvous tells the others the result.
+        fine = counts_match(call.routine, members, slots, to_blocks, from_blocks)
+        slots = slots_of(call.team, 0)
+        return rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0)
 
     return checked if binding.options().check else plain
 
 
 @compiled
-def tell(facts, slots, to_blocks, from_blocks):
+def publish_blocks(members, slots, to_blocks, from_blocks):
     """Tell each member where its block goes, and how many elements this PE expects from it and sends to it."""
-    start, stride, size, me = facts
-    slot, place = slots + me * RENDEZVOUS_SLOT, 0
+    start, stride, size, me = members
+    slot, offset = slots + me * RENDEZVOUS_SLOT, 0
     for member in range(size):
-        pe, place, expected = start + member * stride, place_of(to_blocks, member, place), count_of(to_blocks, member)
-        store_at(pe, slot + PLACE, size, place)
+        pe, offset = start + member * stride, offset_of(to_blocks, member, offset)
+        expected = count_of(to_blocks, member)
+        store_at(pe, slot + OFFSET, size, offset)
         store_at(pe, slot + EXPECTED, size, expected)
         store_at(pe, slot + SENT, size, count_of(from_blocks, member))
-        place += expected
+        offset += expected
 
 
 @compiled
-def push_all(facts, slots, arrays, blocks, group):
-    """Put the blocks of this PE where the others have told it to; not those whose sizes differ from what it told."""
-    start, stride, size, me = facts
-    to, _to_size, origin, _origin_size, item = arrays
-    rank, width, place = rank_in(group), size_of(group), find(blocks, me)
-    for step in range(size):  # each begins with itself, so that no PE is written to by all at once
+def put_blocks(members, slots, call, blocks, group):
+    """Put this PE's blocks where the other members expect them; skip blocks of another size than expected."""
+    start, stride, size, me = members
+    to, origin, item = call.dest, call.source, call.itemsize
+    rank, width, offset = rank_in(group), size_of(group), find(blocks, me)
+    for step in range(size):  # each PE starts with itself, so that the puts spread over all PEs
         member = me + step if me + step < size else me + step - size
-        place, count = place_of(blocks, member, place if member > 0 else 0), count_of(blocks, member)
+        offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
         slot = slots + member * RENDEZVOUS_SLOT
         if load_word(slot + EXPECTED) == count:
-            there = to + load_word(slot + PLACE) * item
-            move_steps(1, start + member * stride, there, origin + place * item, 1, 1, item, count, rank, width)
-        place += count
+            there = to + load_word(slot + OFFSET) * item
+            transfer_steps(1, start + member * stride, there, origin + offset * item, 1, 1, item, count, rank, width)
+        offset += count
 
 
 # ---- the forms of a work-item and of a work-group
 
 
-def _check(name: str, routine: int, dest: Any, source: Any, team: Any, root: Any = 0, **lists: Any) -> int:
-    """Check the types of a call while its kernel compiles; return the word that stands for the call."""
+def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists: Any) -> int:
+    """Check the argument types of a call while its kernel compiles; return the number of its dtype."""
     type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.array(name, argument, kind, RMA_TYPES)
@@ -323,7 +328,7 @@ def _check(name: str, routine: int, dest: Any, source: Any, team: Any, root: Any
         type_checks.numbers(name, argument, kind, optional=argument.endswith("displs"))
     type_checks.integer(name, "root", root)
     type_checks.integer(name, "team", team)
-    return call_word(routine, dest.dtype)
+    return dtype_number(dest.dtype)
 
 
 def _register_rooted(name: str, gathers: int) -> None:
@@ -331,17 +336,23 @@ def _register_rooted(name: str, gathers: int) -> None:
 
     @device(getattr(vcollectives, name))
     def _single(dest, source, counts, root, displs=None, team=0):
-        word = _check(name, routine, dest, source, team, root, counts=counts, displs=displs)
-        return lambda dest, source, counts, root, displs=None, team=0: exchange_rooted(
-            word, both(dest, source), blocks_of(counts, displs), root, gathers, None, number_or(team, 0)
-        )
+        dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
+
+        def impl(dest, source, counts, root, displs=None, team=0):
+            call = call_of(routine, dtype, dest, source, None, root, 1, 1, team)
+            return exchange_rooted(call, blocks_of(counts, displs), gathers, None)
+
+        return impl
 
     @device(getattr(vcollectives, f"{name}_work_group"))
     def _grouped(dest, source, counts, root, group, displs=None, team=0):
-        word = _check(name, routine, dest, source, team, root, counts=counts, displs=displs)
-        return lambda dest, source, counts, root, group, displs=None, team=0: exchange_rooted(
-            word, both(dest, source), blocks_of(counts, displs), root, gathers, group, number_or(team, 0)
-        )
+        dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
+
+        def impl(dest, source, counts, root, group, displs=None, team=0):
+            call = call_of(routine, dtype, dest, source, None, root, 1, 1, team)
+            return exchange_rooted(call, blocks_of(counts, displs), gathers, group)
+
+        return impl
 
 
 _register_rooted("gatherv", 1)
@@ -349,28 +360,31 @@ _register_rooted("scatterv", 0)
 _ALLTOALLV = number("alltoallv")
 
 
-def _check_sides(dest: Any, source: Any, to: Any, origin: Any, to_places: Any, origin_places: Any, team: Any) -> int:
-    lists = {"dest_counts": to, "source_counts": origin, "dest_displs": to_places, "source_displs": origin_places}
-    return _check("alltoallv", _ALLTOALLV, dest, source, team, **lists)
+def _check_alltoallv(
+    dest: Any, source: Any, dest_counts: Any, source_counts: Any, dest_displs: Any, source_displs: Any, team: Any
+) -> int:
+    lists = {"dest_counts": dest_counts, "source_counts": source_counts}
+    lists.update({"dest_displs": dest_displs, "source_displs": source_displs})
+    return _check("alltoallv", dest, source, team, **lists)
 
 
 @device(vcollectives.alltoallv)
 def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
-    word = _check_sides(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
+    dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 
     def impl(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
-        to, origin = blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs)
-        return exchange_all(word, both(dest, source), to, origin, None, number_or(team, 0))
+        call = call_of(_ALLTOALLV, dtype, dest, source, None, 0, 1, 1, team)
+        return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), None)
 
     return impl
 
 
 @device(vcollectives.alltoallv_work_group)
 def _alltoallv_group(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
-    word = _check_sides(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
+    dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
 
     def impl(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
-        to, origin = blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs)
-        return exchange_all(word, both(dest, source), to, origin, group, number_or(team, 0))
+        call = call_of(_ALLTOALLV, dtype, dest, source, None, 0, 1, 1, team)
+        return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), group)
 
     return impl

@@ -15,18 +15,16 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, group_rank, group_sum
+from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum
 from .runtime_checks import allowed
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 
 
+@device_function
 def compare(seen, cmp, wanted):
-    """Return whether ``seen`` compares with ``wanted`` as ``cmp`` says; in kernels only."""
+    """Return whether ``seen`` compares with ``wanted`` as ``cmp`` says."""
 
-
-@device(compare)
-def _compare(seen, cmp, wanted):
     # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, on which the OpenCL CPU runtime crashes.
     def impl(seen, cmp, wanted):
         less, equal, greater = seen < wanted, seen == wanted, seen > wanted

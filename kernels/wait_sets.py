@@ -22,6 +22,7 @@ from .intrinsics import (
     atomic_load_word,
     atomic_store_word,
     device,
+    device_function,
     group_rank,
     group_sum,
     require,
@@ -33,23 +34,17 @@ from .wait import compare
 WAIT = number("wait_until_all, _any or _some")
 
 
+@device_function
 def ignored(status, i):
-    """Return whether variable ``i`` is not in the set; in kernels only."""
-
-
-@device(ignored)
-def _ignored(status, i):
+    """Return whether variable ``i`` is not in the set."""
     if type_checks.absent(status):
         return lambda status, i: False
     return lambda status, i: status[i] != 0
 
 
+@device_function
 def holds(ivars, i, cmp, wanted):
-    """Return whether variable ``i`` compares with ``wanted``, one value or an array; in kernels only."""
-
-
-@device(holds)
-def _holds(ivars, i, cmp, wanted):
+    """Return whether variable ``i`` compares with ``wanted``, one value or an array."""
     dtype = ivars.dtype
     if isinstance(wanted, types.Array):
         return lambda ivars, i, cmp, wanted: compare(
@@ -60,12 +55,10 @@ def _holds(ivars, i, cmp, wanted):
     )
 
 
+@device_function
 def empty(ivars, status):
-    """Return whether all variables are ignored; in kernels only."""
+    """Return whether all variables are ignored."""
 
-
-@device(empty)
-def _empty(ivars, status):
     def impl(ivars, status):
         for i in range(ivars.size):  # noqa: SIM110
             if not ignored(status, i):
@@ -75,12 +68,9 @@ def _empty(ivars, status):
     return impl
 
 
+@device_function
 def turn(size):
-    """Return a number below ``size`` that no pattern of calls can foresee; in kernels only."""
-
-
-@device(turn)
-def _turn(size):
+    """Return a number below ``size`` that no pattern of calls can foresee."""
     u64 = types.uint64
     golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -96,32 +86,10 @@ def _turn(size):
     return impl
 
 
+@device_function
 def test_all(ivars, indices, cmp, wanted, status):
-    """Look once for all of a set; in kernels only, as the five that follow."""
+    """Look once for all of a set."""
 
-
-def test_any(ivars, indices, cmp, wanted, status):
-    """Look once for any of a set."""
-
-
-def test_some(ivars, indices, cmp, wanted, status):
-    """Look once for some of a set."""
-
-
-def wait_until_all(ivars, indices, cmp, wanted, status):
-    """Wait for all of a set."""
-
-
-def wait_until_any(ivars, indices, cmp, wanted, status):
-    """Wait for any of a set."""
-
-
-def wait_until_some(ivars, indices, cmp, wanted, status):
-    """Wait for some of a set."""
-
-
-@device(test_all)
-def _test_all(ivars, indices, cmp, wanted, status):
     def impl(ivars, indices, cmp, wanted, status):
         for i in range(ivars.size):  # noqa: SIM110
             if not ignored(status, i) and not holds(ivars, i, cmp, wanted):
@@ -131,8 +99,10 @@ def _test_all(ivars, indices, cmp, wanted, status):
     return impl
 
 
-@device(test_any)
-def _test_any(ivars, indices, cmp, wanted, status):
+@device_function
+def test_any(ivars, indices, cmp, wanted, status):
+    """Look once for any of a set."""
+
     def impl(ivars, indices, cmp, wanted, status):
         i = turn(ivars.size) if ivars.size > 1 else 0
         for _ in range(ivars.size):
@@ -144,8 +114,10 @@ def _test_any(ivars, indices, cmp, wanted, status):
     return impl
 
 
-@device(test_some)
-def _test_some(ivars, indices, cmp, wanted, status):
+@device_function
+def test_some(ivars, indices, cmp, wanted, status):
+    """Look once for some of a set."""
+
     def impl(ivars, indices, cmp, wanted, status):
         count = 0
         for i in range(ivars.size):
@@ -157,8 +129,10 @@ def _test_some(ivars, indices, cmp, wanted, status):
     return impl
 
 
-@device(wait_until_all)
-def _wait_until_all(ivars, indices, cmp, wanted, status):
+@device_function
+def wait_until_all(ivars, indices, cmp, wanted, status):
+    """Wait for all of a set."""
+
     def impl(ivars, indices, cmp, wanted, status):
         if not allowed(WAIT, ivars, 0, 0, ivars.size):
             return True
@@ -174,23 +148,28 @@ def _wait_until_all(ivars, indices, cmp, wanted, status):
 def _until(look: Any, nothing: int) -> Any:
     """Make the wait that looks until it finds something, or at once finds that the set is empty."""
 
-    def make(ivars, indices, cmp, wanted, status):
-        def impl(ivars, indices, cmp, wanted, status):
-            if not allowed(WAIT, ivars, 0, 0, ivars.size):
-                return nothing
-            result = look(ivars, indices, cmp, wanted, status)
-            if result == nothing and not empty(ivars, status):
-                while result == nothing:
-                    result = look(ivars, indices, cmp, wanted, status)
-            return result
+    def impl(ivars, indices, cmp, wanted, status):
+        if not allowed(WAIT, ivars, 0, 0, ivars.size):
+            return nothing
+        result = look(ivars, indices, cmp, wanted, status)
+        if result == nothing and not empty(ivars, status):
+            while result == nothing:
+                result = look(ivars, indices, cmp, wanted, status)
+        return result
 
-        return impl
-
-    return make
+    return impl
 
 
-device(wait_until_any)(_until(test_any, -1))
-device(wait_until_some)(_until(test_some, 0))
+@device_function
+def wait_until_any(ivars, indices, cmp, wanted, status):
+    """Wait for any of a set."""
+    return _until(test_any, -1)
+
+
+@device_function
+def wait_until_some(ivars, indices, cmp, wanted, status):
+    """Wait for some of a set."""
+    return _until(test_some, 0)
 
 
 def _check(routine: str, ivars: Any, wanted: Any, status: Any) -> None:
@@ -226,11 +205,10 @@ def _by_group(look: Any, is_all: bool) -> Any:
 
     convert = truth if is_all else result
 
+    @device_function
     def by_group(ivars, indices, cmp, wanted, status, group):
         """Look as a group."""
 
-    @device(by_group)
-    def _impl(ivars, indices, cmp, wanted, status, group):
         def impl(ivars, indices, cmp, wanted, status, group):
             kapi.group_barrier(group)
             found = 0

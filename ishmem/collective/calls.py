@@ -80,9 +80,9 @@ class Asked(NamedTuple):
 def asked(team: int) -> list[Asked]:
     """Return the arguments of each member in the team's last call."""
     routines, result = list(COLLECTIVES), []
-    for signature, extra, dest, source, refusal, numbers in _core.asked_collective(team):
-        routine, dtype = routines[signature & 31], _TYPE_NAMES.get(signature >> 5 & 31, "")
-        root, count, algorithm = (signature >> 13 & 4095) - 1, signature >> 25, signature >> 10 & 7
-        reason = refusal.decode(errors="replace")
-        result.append(Asked(routine, dtype, root, count, algorithm, extra, dest, source, reason, numbers))
+    for fields in _core.asked_collective(team):
+        fields["routine"] = routines[fields["routine"]]
+        fields["dtype"] = _TYPE_NAMES.get(fields["dtype"], "")
+        fields["refusal"] = fields["refusal"].decode(errors="replace")
+        result.append(Asked(**fields))
     return result

@@ -65,7 +65,7 @@ class RendezvousSlot(NamedTuple):
 
     Attributes:
         number: Number of the rendezvous; written last.
-        call: The call, as ``ishmem.common.violations.call_word`` packs it; equal on all members.
+        call: The call, as ``ishmem.common.call_id`` packs it; equal on all members.
         count: Elements of a block; equal on all members.
         share: Elements that this member contributes, in calls where members contribute different numbers.
         payload: First word of the data of a small block, which may fill the rest of the slot.

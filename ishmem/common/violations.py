@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ishmem.common.type_tables import RMA_TYPES
-
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL = range(9, 12)
 
@@ -18,10 +16,6 @@ LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "sou
 
 NO_LIST = -1
 """Stands for the length of a list that was left out."""
-
-
-NO_DTYPE = len(RMA_TYPES)
-"""The dtype in the word of a call that has none."""
 
 ROUTINES: list[str] = []
 """Names of routines by the numbers that kernels write into the record."""
@@ -33,11 +27,6 @@ def number(routine: str) -> int:
     return len(ROUTINES) - 1
 
 
-def call_word(routine: int, dtype: object = None) -> int:
-    """Return the number of a collective call in kernels; root or strides go into bits 16 and above."""
-    return routine + 256 * (NO_DTYPE if dtype is None else RMA_TYPES.index(str(dtype)))
-
-
 class Violation(NamedTuple):
     """The first bad call of this PE's kernels, one int64 each.
 
@@ -46,7 +35,7 @@ class Violation(NamedTuple):
         complete: Nonzero once that work-item has written all fields.
         pe: The PE, or -1 for an array of this PE; for collective calls the team or root that does not exist.
 
-    For collective calls that do not match, ``address`` and ``first`` are the call word and the elements on this PE,
+    For collective calls that do not match, ``address`` and ``first`` are the call id and the elements on this PE,
     ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
     and ``size`` that of the team, or ``nelems`` is its entry ``first``. Where ``alltoallv`` sends a number of elements
     that the receiver does not expect, ``address`` is the sender.

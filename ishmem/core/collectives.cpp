@@ -95,11 +95,27 @@ Algorithm choose(const Call &call) {
     return static_cast<Algorithm>(chosen);
 }
 
+// The fields of Header::signature.
+struct Signature {
+    unsigned routine, type, algorithm;
+    int root;
+    uint64_t count;
+
+    uint64_t pack() const {
+        return routine | uint64_t(type) << 5 | uint64_t(algorithm) << 10 | static_cast<uint64_t>(root + 1) << 13 | count << 25;
+    }
+
+    static Signature unpack(uint64_t packed) {
+        return {static_cast<unsigned>(packed & 31), static_cast<unsigned>(packed >> 5 & 31),
+                static_cast<unsigned>(packed >> 10 & 7), static_cast<int>(packed >> 13 & 4095) - 1, packed >> 25};
+    }
+};
+
+// Members of a collect may contribute different numbers of elements, and choose the algorithm when they know all.
 uint64_t signature(const Call &call) {
-    const uint64_t count = call.routine == Collect ? 0 : call.count;
-    const uint64_t algorithm = call.routine == Collect ? 0 : call.algorithm;
-    return static_cast<uint64_t>(call.routine) | static_cast<uint64_t>(call.type) << 5 | algorithm << 10 |
-           static_cast<uint64_t>(call.root + 1) << 13 | count << 25;
+    const bool collects = call.routine == Collect;
+    return Signature{call.routine, static_cast<unsigned>(call.type), collects ? 0u : call.algorithm, call.root,
+                     collects ? 0 : call.count}.pack();
 }
 
 // Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count.
@@ -376,12 +392,12 @@ int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     const size_t bytes = std::min(why.size(), config().payload() - 1);
     std::memcpy(text, why.c_str(), bytes);
     text[bytes] = '\0';
-    publish(call, routine | static_cast<uint64_t>(Refusal) << 10, nullptr, 0);
+    publish(call, Signature{routine, 0, Refusal, -1, 0}.pack(), nullptr, 0);
     const Outcome outcome = await_all(call);
     return verdict_of(outcome == Satisfied ? Dissent : lost(outcome));
 }
 
-// Of each member's last call: signature, extra, dest, source, reason of a refusal, and the numbers of an alltoallv.
+// The arguments of each member's last call, by name; `refusal` is why a member refused, `numbers` those of an alltoallv.
 nb::list asked(unsigned handle) {
     nb::list all;
     Call call{};
@@ -390,10 +406,20 @@ nb::list asked(unsigned handle) {
     call.sequence = call.team->collectives;
     for (int j = 0; j < call.size(); ++j) {
         const Header *other = call.header(j);
-        const bool refused = (other->signature >> 10 & 7) == Refusal;
-        all.append(nb::make_tuple(other->signature, other->extra, other->dest, other->source,
-                                  refused ? nb::bytes(call.slot(j), strnlen(call.slot(j), config().payload())) : nb::bytes("", 0),
-                                  nb::bytes(call.slot(j), std::min<size_t>(config().payload(), 24 * static_cast<size_t>(call.size())))));
+        const Signature signed_by = Signature::unpack(other->signature);
+        const bool refused = signed_by.algorithm == Refusal;
+        nb::dict fields;
+        fields["routine"] = signed_by.routine;
+        fields["dtype"] = signed_by.type;
+        fields["root"] = signed_by.root;
+        fields["nelems"] = signed_by.count;
+        fields["algorithm"] = signed_by.algorithm;
+        fields["extra"] = other->extra;
+        fields["dest"] = other->dest;
+        fields["source"] = other->source;
+        fields["refusal"] = nb::bytes(call.slot(j), refused ? strnlen(call.slot(j), config().payload()) : 0);
+        fields["numbers"] = nb::bytes(call.slot(j), std::min<size_t>(config().payload(), 24 * static_cast<size_t>(call.size())));
+        all.append(fields);
     }
     return all;
 }

@@ -6,13 +6,13 @@ import struct
 from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
+from ishmem.common.call_id import NO_DTYPE, REFUSED, unpack
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
     LISTS,
     MISMATCH,
     NEGATIVE,
-    NO_DTYPE,
     NO_PE,
     NO_ROOT,
     NO_TEAM,
@@ -69,7 +69,7 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     if found.problem == STRIDE:
         return f"{call}: dst is {found.first} and sst is {found.nelems}; strides are at least 1"
     if found.problem == MISMATCH:
-        mine, theirs = _call_words(found.address, found.first), _call_words(found.size, found.nelems)
+        mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
     if found.problem in _OF_LISTS:
         return f"{call}: {_OF_LISTS[found.problem](found)}"
@@ -84,17 +84,18 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 
 
-def _call_words(word: int, count: int) -> str:
-    if word < 0:
+def _call_text(call_id: int, count: int) -> str:
+    if call_id == REFUSED:
         return "a call with wrong arguments"
-    name, kind = ROUTINES[word & 255], word >> 8 & 255
-    root = f" with root {word >> 40}" if word >> 40 else ""
-    if kind == NO_DTYPE:
+    call = unpack(call_id)
+    name = ROUTINES[call.routine]
+    root = f" with root {call.root}" if call.root else ""
+    if call.dtype == NO_DTYPE:
         return name + root
     counted = name in ("gatherv", "scatterv", "alltoallv")
     elements = "" if counted else f" of {count} elements"
     lists = f", counts and displacements {count & 2**64 - 1:#x}" if counted and count else ""
-    return f"{name}{elements} of dtype {RMA_TYPES[kind]}{root}{lists}"
+    return f"{name}{elements} of dtype {RMA_TYPES[call.dtype]}{root}{lists}"
 
 
 def origin(heap: SymmetricHeap, address: int) -> str:
