@@ -239,7 +239,7 @@ def chain_on_small_numbers(item, out, given, n):
 def a_table_of_steps(item, out, given, n):
     i = item.get_id(0)
     place = i
-    for r in range(n):
+    for _ in range(n):
         step = given[place % 16] % 5
         if step == 0:
             place += 1
