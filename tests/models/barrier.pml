@@ -1,6 +1,6 @@
 /* The dissemination barrier, and what is put before it and read after it.
  *
- * disseminate, begin: kernels/rendezvous.py; barrier: ishmem/core/barrier.cpp; so barrier_all, sync_all, team_sync.
+ * dissemination_barrier, next_number: kernels/rendezvous.py; barrier: ishmem/core/barrier.cpp; so barrier_all, sync_all, team_sync.
  * Each PE puts into a word of its right neighbour and stores a word of its own, which its left neighbour gets after the
  * barrier. A second barrier follows before the words are used again.
  */
@@ -17,9 +17,9 @@
 #include "weak.pml"
 #define LINE(pe, round) ((pe) * 2 + (round))
 
-inline disseminate()
+inline dissemination_barrier()
 {
-    number++;  /* begin */
+    number++;  /* next_number */
     round = 0; distance = 1;
     do
     :: distance < N ->
@@ -50,10 +50,10 @@ active [N] proctype pe()
     :: call <= CALLS ->
         store((me + 1) % N, call);
         store(N + me, call);
-        disseminate();
+        dissemination_barrier();
         load(me, call);
         load(N + (me + 1) % N, call);
-        disseminate();
+        dissemination_barrier();
         call++
     :: else -> break
     od

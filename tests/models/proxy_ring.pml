@@ -4,8 +4,8 @@
  * PE by the proxy, waits for that in quiet, and tells a PE: by an atomic of its own, or by one that the proxy does and
  * whose result it reads. That PE then reads the word.
  *
- * submit, ask, completed, take_ticket, complete: kernels/far.py, kernels/proxy_ring.py. run, serve, move_far, atomic:
- * ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may give the same old value for ever, if no acquire
+ * take_ticket, is_free, post, submit, completed, give_up: kernels/proxy_ring.py; ask, complete: kernels/proxy.py. run, serve,
+ * move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may give the same old value for ever, if no acquire
  * invalidates it (NO_ACQUIRE_IN_SPIN).
  */
 #define LANES 3
@@ -13,7 +13,7 @@
 #define AGENTS (LANES + 1 + N - 1)
 #define PROXY LANES
 #define OBSERVER(pe) (LANES + (pe))         /* of PE 1, 2: they only wait and read */
-#define FLAGS (2 + 2 * SLOTS + 2 * LANES)
+#define FLAGS (2 + 2 * SLOTS + LANES)
 #define TIMES (2 * LANES)
 #define DATA (SLOTS + LANES)                /* the rest of the slots; what each lane stores at another PE */
 #include "weak.pml"
@@ -22,8 +22,7 @@
 #define COMPLETED 1
 #define TURN(ticket) (2 + (ticket) % SLOTS)
 #define POSTED(ticket) (2 + SLOTS + (ticket) % SLOTS)
-#define TOLD(lane) (2 + 2 * SLOTS + (lane))         /* by the lane */
-#define TOLD_FAR(lane) (2 + 2 * SLOTS + LANES + (lane))  /* by the proxy */
+#define TOLD(lane) (2 + 2 * SLOTS + (lane))        
 #define SLOT(ticket) ((ticket) % SLOTS)
 #define FAR(lane) (SLOTS + (lane))
 #define LAP(ticket) ((ticket) / SLOTS)
@@ -174,7 +173,7 @@ end:
 #ifndef NO_RELEASE_OF_FAR
                 release();
 #endif
-                update(TOLD_FAR(lane), 1);
+                update(TOLD(lane), 1);
                 store(SLOT(next), RESULT)
             :: else -> store(FAR(lane), 1)
             fi
@@ -205,14 +204,7 @@ proctype observer(byte pe)
     :: lane < LANES ->
         if
         :: HOME(lane) == pe ->
-            atomic {
-                if
-                :: by_proxy[lane] -> await(TOLD_FAR(lane), 1)
-                :: else -> await(TOLD(lane), 1)
-                fi;
-                acquire();
-                load(FAR(lane), 1)
-            }
+            atomic { await(TOLD(lane), 1); acquire(); load(FAR(lane), 1) }
         :: else
         fi;
         lane++

@@ -1,6 +1,6 @@
 /* How the members of a team enter and leave collective calls in kernels, and use their slots again.
  *
- * Functions of kernels/rendezvous.py, and take of kernels/collectives.py. All members do the same CALLS calls, of any
+ * Functions of kernels/rendezvous.py, and copy_from_slots of kernels/collectives.py. All members do the same CALLS calls, of any
  * kinds: SMALL, whose data go with the rendezvous; LARGE, whose data are put into the others' arrays between a rendezvous
  * and a barrier; SYNC, a barrier alone. Rendezvous and barriers are counted together: `number`. Where PEs check their
  * calls, a synchronisation is a rendezvous without data: SMALL has all of that.
@@ -25,7 +25,7 @@
 mtype = { SMALL, LARGE, SYNC };
 mtype kind[CALLS];
 
-inline meet()  /* and post, before it: one loop here, as no PE waits between them */
+inline rendezvous()  /* and put_small_blocks, before it: one loop here, as no PE waits between them */
 {
     step = 1;
     do
@@ -49,13 +49,13 @@ inline meet()  /* and post, before it: one loop here, as no PE waits between the
     :: step < N -> await(SLOT(me, step), number); step++
     :: else -> break
     od;
-#ifndef NO_ACQUIRE_IN_MEET
+#ifndef NO_ACQUIRE_IN_RENDEZVOUS
     acquire();
 #endif
     step = 0
 }
 
-inline take()
+inline copy_from_slots()
 {
     step = 0;
     do
@@ -85,7 +85,7 @@ inline use()  /* the user's program, after the call */
     step = 0
 }
 
-inline disseminate()
+inline dissemination_barrier()
 {
     number++;
     step = 1;
@@ -119,9 +119,9 @@ active [N] proctype pe()
             fi
         }
         if
-        :: kind[call] == SMALL -> number++; meet(); take()
-        :: kind[call] == LARGE -> number++; meet(); move(); disseminate(); use()
-        :: kind[call] == SYNC -> disseminate()
+        :: kind[call] == SMALL -> number++; rendezvous(); copy_from_slots()
+        :: kind[call] == LARGE -> number++; rendezvous(); move(); dissemination_barrier(); use()
+        :: kind[call] == SYNC -> dissemination_barrier()
         fi;
         call++
     :: else -> break

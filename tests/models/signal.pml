@@ -5,7 +5,7 @@
  *
  * put, p: kernels/rma.py, ishmem/core/rma.cpp. put_signal: kernels/signals.py, ishmem/core/signals.cpp. fence, quiet:
  * kernels/order.py, ishmem/core/wait.cpp. atomic_set, atomic_add: kernels/amo.py, ishmem/core/amo.cpp. wait_until, test
- * and those of sets: kernels/sync.py, kernels/sync_sets.py, ishmem/core/wait.cpp. signal_fetch: kernels/signals.py.
+ * and those of sets: kernels/wait.py, kernels/wait_sets.py, ishmem/core/wait.cpp. signal_fetch: kernels/signals.py.
  */
 #define LAPS 2
 #define AGENTS N

@@ -160,6 +160,7 @@ inline get(flag, value)
     atomic {
         t_ = newest[flag];
         do :: OLDER_IS_ALLOWED(flag) -> t_-- :: break od;
+        skip;
         d_step { value = history[MESSAGE(flag, t_)]; got(flag); t_ = 0 }
     }
 }
@@ -171,6 +172,7 @@ inline await(flag, number)
         NEWEST(flag) >= (number);
         t_ = newest[flag];
         do :: OLDER_IS_ALLOWED(flag) && history[MESSAGE(flag, t_ - 1)] >= (number) -> t_-- :: break od;
+        skip;
         d_step { got(flag); t_ = 0 }
     }
 }

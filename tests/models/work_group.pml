@@ -1,9 +1,10 @@
 /* Data of all work-items of a group, then a signal of its first one.
  *
- * put_signal_work_group: kernels/signals.py; rally: kernels/rendezvous.py; wait_until_work_group: kernels/sync.py. As in
- * signal.pml a token goes round; the PEs are groups of two work-items, each of which puts a part and reads the other.
+ * put_signal_work_group: kernels/signals.py; fence_work_group, quiet_work_group: kernels/order.py; group_sync:
+ * kernels/rendezvous.py; wait_until_work_group: kernels/wait.py. As in signal.pml a token goes round; the PEs are groups of
+ * two work-items, each of which puts a part and reads the other.
  */
-#define LAPS 2  /* the first by rally and a flag, the second by put_signal_work_group */
+#define LAPS 3  /* by group_sync and a flag, by put_signal_work_group, by fence_work_group and an atomic */
 #define AGENTS (N * 2)
 #define FLAGS N
 #define TIMES LAPS
@@ -47,23 +48,37 @@ inline put_signal_work_group()
     group_barrier()
 }
 
-inline rally()
+inline group_sync()
 {
-#ifndef NO_RELEASE_IN_RALLY
+#ifndef NO_RELEASE_IN_GROUP_SYNC
     release();
 #endif
     group_barrier()
 }
 
-inline put_rally_flag()
+inline put_group_sync_flag()
 {
     store(next * 2 + item, lap);
-    rally();
+    group_sync();
     if
     :: item == 0 -> set_release(next, lap)
     :: else
     fi;
-    rally()
+    group_sync()
+}
+
+inline put_fence_work_group()
+{
+    store(next * 2 + item, lap);
+    group_sync();
+#ifndef NO_RELEASE_IN_FENCE_WORK_GROUP
+    release();
+#endif
+    group_barrier();
+    if
+    :: item == 0 -> set(next, lap)
+    :: else
+    fi
 }
 
 inline wait_until_work_group(number)
@@ -93,8 +108,9 @@ active [N * 2] proctype work_item()
         :: else
         fi;
         if
-        :: lap & 1 -> put_rally_flag()
-        :: else -> put_signal_work_group()
+        :: lap == 1 -> put_group_sync_flag()
+        :: lap == 2 -> put_signal_work_group()
+        :: lap == 3 -> put_fence_work_group()
         fi;
         lap++
     :: else -> break
