@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test sanitize bench bench-collectives lint clean
+.PHONY: help demo test sanitize prove bench bench-collectives lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -21,6 +21,7 @@ help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
+	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make lint    ruff and mypy"
@@ -35,6 +36,11 @@ test: $(VENV)/.installed
 
 sanitize: $(VENV)/.installed
 	@$(VENV)/bin/python tests/sanitize
+
+# Needs a C compiler and Debian's Spin, no environment.
+prove:
+	@.ci/spin || true
+	$(or $(PYTHON),python3) tests/models
 
 bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json

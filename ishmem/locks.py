@@ -40,6 +40,7 @@ HOLDERS, TICKETS = (1 << 16) - 1, (1 << 24) - 1  # masks
 _threads: dict[int, int] = {}  # which thread of this PE has set the lock at an offset of the heap
 
 
+# Model: tests/models/lock.pml.
 def set_lock(lock: ndarray, index: int = 0) -> None:
     """Wait until this PE has the lock in element ``index`` of ``lock``; first come, first served.
 
@@ -64,6 +65,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     _threads[place] = threading.get_ident()
 
 
+# Model: tests/models/lock.pml.
 def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
     """Take the lock in element ``index`` of ``lock`` if it is free; return whether this PE has it now.
 
@@ -83,6 +85,7 @@ def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
     return True
 
 
+# Model: tests/models/lock.pml.
 def clear_lock(lock: ndarray, index: int = 0) -> None:
     """Complete this PE's operations, then give the lock in element ``index`` of ``lock`` to the next that waits.
 

@@ -9,18 +9,19 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import ACQUIRE, SEQ_CST, address_of, atomic, device, peer_delta, store
+from .intrinsics import address_of, atomic, device, peer_delta, store
+from .orders import AMO
 from .proxy import atomic_far, has_atomics
 from .runtime_checks import allowed
 
 INSTRUCTIONS = {
-    Rmw.FETCH: atomic("AtomicLoad", SEQ_CST, operands=0),
-    Rmw.SWAP: atomic("AtomicExchange", SEQ_CST, operands=1),
-    Rmw.COMPARE_SWAP: atomic("AtomicCompareExchange", SEQ_CST, ACQUIRE, operands=2),
-    Rmw.ADD: atomic("AtomicIAdd", SEQ_CST, operands=1),
-    Rmw.AND: atomic("AtomicAnd", SEQ_CST, operands=1),
-    Rmw.OR: atomic("AtomicOr", SEQ_CST, operands=1),
-    Rmw.XOR: atomic("AtomicXor", SEQ_CST, operands=1),
+    Rmw.FETCH: atomic("AtomicLoad", AMO, operands=0),
+    Rmw.SWAP: atomic("AtomicExchange", AMO, operands=1),
+    Rmw.COMPARE_SWAP: atomic("AtomicCompareExchange", AMO, AMO, operands=2),
+    Rmw.ADD: atomic("AtomicIAdd", AMO, operands=1),
+    Rmw.AND: atomic("AtomicAnd", AMO, operands=1),
+    Rmw.OR: atomic("AtomicOr", AMO, operands=1),
+    Rmw.XOR: atomic("AtomicXor", AMO, operands=1),
 }
 
 

@@ -17,7 +17,7 @@ from . import binding, type_checks
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
-from .proxy import complete
+from .proxy import complete_before_flag
 from .rendezvous import (
     MAX_PAYLOAD,
     PAYLOAD,
@@ -109,7 +109,7 @@ def _barrier():
     type_checks.may_wait("barrier_all")
 
     def impl():
-        complete()
+        complete_before_flag()
         collectives.sync_all()
 
     return impl
@@ -165,7 +165,10 @@ def exchange(sample, call, flow, group):
 
 @compiled
 def copy_from_slots(members, slots, call, count, flow, group):
-    """Copy small blocks from this PE's slots into ``dest``."""
+    """Copy small blocks from this PE's slots into ``dest``.
+
+    Model: tests/models/rendezvous.pml.
+    """
     root, step, item = call.root, call.dst, call.itemsize
     if flow.to_root and members.me != root:
         return

@@ -13,16 +13,14 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
-from numba_dpex import kernel_api as kapi
 from numba_dpex.core.utils import itanium_mangler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import spec_constants
+from . import orders, spec_constants
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
 REDUCE = 0  # SPIR-V group operation
-ACQUIRE, RELEASE, SEQ_CST = 0x2, 0x4, 0x10  # SPIR-V memory semantics
 CROSS_WORKGROUP = 0x200  # which memory they are about
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -195,6 +193,40 @@ def store_word(_context: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64), code
 
 
+class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
+    """A load that the compiler neither removes nor repeats."""
+
+    def descr(self, buf: list[str]) -> None:
+        """Write the instruction."""
+        super().descr(buf)
+        buf[-1] = buf[-1].replace("load ", "load volatile ", 1)
+
+
+class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
+    """A store that the compiler neither removes nor repeats."""
+
+    def descr(self, buf: list[str]) -> None:
+        """Write the instruction."""
+        super().descr(buf)
+        buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
+
+
+@device_intrinsic
+def opaque(_context: Any, value: Any) -> Any:
+    """Return an integer of which the compiler knows nothing, so that it does not move code out of a loop by it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = cgutils.alloca_once(builder, I64)
+        number = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        stored, loaded = VolatileStore(builder.block, number, place), VolatileLoad(builder.block, place)
+        stored.align = loaded.align = 8
+        builder._insert(stored)
+        builder._insert(loaded)
+        return loaded
+
+    return types.int64(value), code
+
+
 def _bits(context: Any, dtype: Any) -> Any:
     return types.int32 if context.get_abi_sizeof(context.get_data_type(dtype)) == 4 else types.int64
 
@@ -256,11 +288,29 @@ def _word(name: str, mask: int) -> Any:
     return device_intrinsic(lambda context, address: (types.int64(types.int64), code))
 
 
-atomic_load_word = _word("AtomicLoad", ACQUIRE)
-atomic_store_word = _word("AtomicStore", RELEASE)
-atomic_exchange_word = _word("AtomicExchange", SEQ_CST)
-atomic_add_word = _word("AtomicIAdd", SEQ_CST)
-atomic_load = atomic("AtomicLoad", ACQUIRE, operands=0)
+atomic_load_word = _word("AtomicLoad", orders.RECORD)
+atomic_store_word = _word("AtomicStore", orders.RECORD)
+atomic_store_flag = _word("AtomicStore", orders.FLAG)
+atomic_exchange_word = _word("AtomicExchange", orders.RECORD)
+atomic_add_word = _word("AtomicIAdd", orders.RECORD)
+atomic_load = atomic("AtomicLoad", orders.AMO, operands=0)
+
+
+def memory_fence(order: orders.Order) -> Any:
+    """Make an intrinsic that orders memory operations, for every device and the host."""
+
+    def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        flags = [SCOPE_AND_MASK[0], SCOPE_AND_MASK[1]]
+        symbol = itanium_mangler.mangle_ext("__spirv_MemoryBarrier", flags)
+        kind = ir.FunctionType(ir.VoidType(), [I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
+        function.calling_convention = CC_SPIR_FUNC
+        function.attributes.add("convergent")
+        function.attributes.add("nounwind")
+        builder.call(function, [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)], cconv=CC_SPIR_FUNC)
+        return context.get_dummy_value()
+
+    return device_intrinsic(lambda context: (types.void(), code))
 
 
 def _builtin(builder: Any, name: str) -> list[Any]:
@@ -330,16 +380,6 @@ def group_sum(_context, value):
         return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=CC_SPIR_FUNC)
 
     return types.int64(value), code
-
-
-@device_function
-def fence():
-    """Order all memory operations before against all after, for every device and the host."""
-
-    def impl():
-        kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
-
-    return impl
 
 
 def require(condition: bool, message: str) -> None:

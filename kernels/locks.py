@@ -11,9 +11,12 @@ from ishmem import amo, locks
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import type_checks
-from .intrinsics import address_of, compiled, device, fence
+from .intrinsics import address_of, compiled, device, memory_fence
+from .orders import LOCKED
 from .proxy import complete
 from .spec_constants import heap_base, pe_count, this_pe
+
+locked = memory_fence(LOCKED)
 
 
 def _check(routine: str, lock: Any, index: Any) -> None:
@@ -28,6 +31,7 @@ def home_of(lock, index):
     return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
 
 
+# Model: tests/models/lock.pml.
 @device(locks.set_lock)
 def _set_lock(lock, index=0):
     type_checks.may_wait("set_lock")
@@ -39,11 +43,12 @@ def _set_lock(lock, index=0):
         while (amo.atomic_fetch(lock, home, index) >> SERVING) & TICKETS != ticket:
             pass
         amo.atomic_add(lock, this_pe() + 1, home, index)
-        fence()
+        locked()
 
     return impl
 
 
+# Model: tests/models/lock.pml.
 @device(locks.test_lock)
 def _test_lock(lock, index=0):
     _check("test_lock", lock, index)
@@ -56,12 +61,13 @@ def _test_lock(lock, index=0):
         taken = word + (1 << NEXT) + (this_pe() + 1)
         if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
             return False
-        fence()
+        locked()
         return True
 
     return impl
 
 
+# Model: tests/models/lock.pml.
 @device(locks.clear_lock)
 def _clear_lock(lock, index=0):
     _check("clear_lock", lock, index)

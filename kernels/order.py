@@ -11,16 +11,34 @@ from numba_dpex import kernel_api as kapi
 from ishmem import order
 
 from .intrinsics import device
-from .proxy import complete
+from .proxy import complete, order_stores
+from .rendezvous import group_sync
 
 
+# Model: tests/models/signal.pml.
 def _fence():
+    return lambda: order_stores()
+
+
+# Model: tests/models/quiet.pml.
+def _quiet():
     return lambda: complete()
 
 
+# Model: tests/models/work_group.pml.
 def _fence_work_group(group):
     def impl(group):
+        group_sync(group)
+        order_stores()
         kapi.group_barrier(group)
+
+    return impl
+
+
+# Model: tests/models/work_group.pml.
+def _quiet_work_group(group):
+    def impl(group):
+        group_sync(group)
         complete()
         kapi.group_barrier(group)
 
@@ -28,6 +46,6 @@ def _fence_work_group(group):
 
 
 device(order.fence)(_fence)
-device(order.quiet)(_fence)
+device(order.quiet)(_quiet)
 device(order.fence_work_group)(_fence_work_group)
-device(order.quiet_work_group)(_fence_work_group)
+device(order.quiet_work_group)(_quiet_work_group)

@@ -11,26 +11,36 @@ from typing import Any
 from ishmem.runtime.routes import Route
 
 from . import binding
-from .intrinsics import atomic_store_word, device_function, fence, load, peer_delta, store
+from .intrinsics import (
+    atomic_load_word,
+    atomic_store_flag,
+    device_function,
+    load,
+    memory_fence,
+    opaque,
+    peer_delta,
+    store,
+)
+from .orders import ARRIVED, FENCE, QUIET
 from .proxy_ring import (
     OPERAND,
     OTHER,
-    SLOTS,
-    TURN,
     await_ticket,
-    claim,
     completed,
+    give_up,
     is_free,
     peek,
-    poke,
     post,
     ring_address,
     slot_of,
+    submit,
     take_ticket,
 )
 from .spec_constants import heap_base, pe_count, route_table, ticket_counter
 
 PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
+
+stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
 
 
 def element(like: Any) -> Any:
@@ -72,11 +82,7 @@ def copy_far(kind, pe, remote, local, nbytes):
         return lambda kind, pe, remote, local, nbytes: 0
 
     def impl(kind, pe, remote, local, nbytes):
-        ticket, slot = claim()
-        poke(slot + OPERAND, local)
-        poke(slot + OTHER, nbytes)
-        post(slot, ticket, kind, pe, remote - heap_base())
-        return ticket
+        return submit(kind, pe, remote - heap_base(), local, local, nbytes)
 
     return impl
 
@@ -106,9 +112,7 @@ def store_far(dest, value, pe, remote):
     what = STORE | itemsize(dest) << 16
 
     def impl(dest, value, pe, remote):
-        ticket, slot = claim()
-        store(slot + OPERAND, dest, value)
-        post(slot, ticket, what, pe, remote - heap_base())
+        submit(what, pe, remote - heap_base(), dest, value, None)
 
     return impl
 
@@ -160,30 +164,31 @@ def atomic_far(rmw, dest, pe, remote, value, cond):
 
 @device_function
 def ask(what, like, pe, remote, value, cond):
-    """Post a request that has a result, an element of the dtype of ``like``, and wait for that."""
+    """Post a request that has a result, an element of the dtype of ``like``, and wait for that.
+
+    Model: tests/models/proxy_ring.pml.
+    """
     zero = element(like)(0)
     if not binding.options().proxied:
         return lambda what, like, pe, remote, value, cond: zero
 
     def impl(what, like, pe, remote, value, cond):
-        fence()
         ticket, ring = take_ticket(), ring_address()
         slot = slot_of(ring, ticket)
-        posted, done, result = False, False, zero
+        posted, done, result = 0, 0, zero
         # In one loop: a work-item that waits for its slot must not hold up one beside it that has to give it up.
         while not done:
             if not posted:
                 if is_free(slot, ticket):
                     store(slot + OPERAND, like, value)
-                    store(slot + OPERAND + 8, like, cond)
+                    store(slot + OTHER, like, cond)
                     post(slot, ticket, what, pe, remote - heap_base())
-                    posted = True
+                    posted = 1
             elif completed(ring) > ticket:
-                fence()
                 result = load(slot + OPERAND, like)
-                fence()
-                poke(slot + TURN, ticket // SLOTS + 1)
-                done = True
+                give_up(slot, ticket)
+                done = 1
+            posted, done = opaque(posted), opaque(done)
         return result
 
     return impl
@@ -194,27 +199,38 @@ def flush(pe):
     """Wait until this PE's stores have arrived at a PE that it reaches: a load does not overtake them."""
 
     def impl(pe):
+        before_flush()
         peek(heap_base() + peer_delta(pe))
-        fence()
+        before_flush()  # and before what comes next
 
     return impl
 
 
 @device_function
-def complete():
-    """Complete all operations of this PE's kernels."""
+def order_stores():
+    """Order this PE's stores and atomics before against those after."""
     if not binding.options().proxied:
-        return lambda: fence()
+        return lambda: stores_in_order()
+    return lambda: complete()
+
+
+@device_function
+def complete():
+    """Complete all operations of this PE's kernels.
+
+    Model: tests/models/proxy_ring.pml.
+    """
+    if not binding.options().proxied:
+        return lambda: all_in_order()
 
     def impl():
-        fence()
         for pe in range(pe_count()):
             if reachable(pe) and not has_atomics(pe):
                 flush(pe)
-        ring, wanted = ring_address(), peek(ticket_counter())
+        ring, wanted = ring_address(), atomic_load_word(ticket_counter())
         while completed(ring) < wanted:
             pass
-        fence()
+        all_in_order()
 
     return impl
 
@@ -231,15 +247,13 @@ def complete_before_flag():
 def store_flag(pe, address, value):
     """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
     if not binding.options().proxied:
-        return lambda pe, address, value: atomic_store_word(address + peer_delta(pe), value)
+        return lambda pe, address, value: atomic_store_flag(address + peer_delta(pe), value)
     what = STORE | 8 << 16
 
     def impl(pe, address, value):
         if has_atomics(pe):
-            atomic_store_word(address + peer_delta(pe), value)
+            atomic_store_flag(address + peer_delta(pe), value)
             return
-        ticket, slot = claim()
-        poke(slot + OPERAND, value)
-        post(slot, ticket, what, pe, address - heap_base())
+        submit(what, pe, address - heap_base(), value, value, None)
 
     return impl

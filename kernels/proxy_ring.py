@@ -8,30 +8,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba.core import types
 from numba_dpex import device_func
 
 from ishmem.common.layout import LINE, RING_SLOTS
 
-from . import binding
-from .intrinsics import GLOBAL, I64, atomic_add_word, compiled, device_function, device_intrinsic, fence
+from . import binding, type_checks
+from .intrinsics import (
+    GLOBAL,
+    I64,
+    VolatileLoad,
+    VolatileStore,
+    atomic_add_word,
+    compiled,
+    device_function,
+    device_intrinsic,
+    memory_fence,
+    opaque,
+    store,
+)
+from .orders import POST, RING_SEEN
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, RING_SLOTS
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)  # of a `Request` in ishmem/core/proxy.cpp
 
 
-class _VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    def descr(self, buf: list[str]) -> None:
-        super().descr(buf)
-        buf[-1] = buf[-1].replace("load ", "load volatile ", 1)
-
-
-class _VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
-    def descr(self, buf: list[str]) -> None:
-        super().descr(buf)
-        buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
+before_word, seen_in_order = memory_fence(POST), memory_fence(RING_SEEN)
 
 
 def _pointer(builder: Any, address: Any) -> Any:
@@ -43,7 +46,7 @@ def peek(_context, address):
     """Return the int64 at an address, read at this moment."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        loaded = _VolatileLoad(builder.block, _pointer(builder, arguments[0]))
+        loaded = VolatileLoad(builder.block, _pointer(builder, arguments[0]))
         loaded.align = 8
         builder._insert(loaded)
         return loaded
@@ -56,7 +59,7 @@ def poke(_context, address, value):
     """Write an int64 to an address at this moment."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        stored = _VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
+        stored = VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
         stored.align = 8
         builder._insert(stored)
         return context.get_dummy_value()
@@ -66,8 +69,13 @@ def poke(_context, address, value):
 
 @device_func
 def completed(ring):
-    """Return how many requests the proxy has served."""
-    return peek(ring)
+    """Return how many requests the proxy has served.
+
+    Model: tests/models/proxy_ring.pml.
+    """
+    count = peek(ring)
+    seen_in_order()
+    return count
 
 
 @device_func
@@ -78,18 +86,36 @@ def slot_of(ring, ticket):
 
 @device_func
 def is_free(slot, ticket):
-    """Return whether a request may be written into its slot."""
-    return peek(slot + TURN) == ticket // SLOTS
+    """Return whether a request may be written into its slot.
+
+    Model: tests/models/proxy_ring.pml.
+    """
+    turn = peek(slot + TURN)
+    seen_in_order()
+    return turn == ticket // SLOTS
 
 
 @device_func
 def post(slot, ticket, what, pe, offset):
-    """Hand a request over, whose operands are written."""
+    """Hand a request over, whose operands are written.
+
+    Model: tests/models/proxy_ring.pml.
+    """
     poke(slot + WHAT, what)
     poke(slot + PE, pe)
     poke(slot + OFFSET, offset)
-    fence()
+    before_word()
     poke(slot + POSTED, ticket // SLOTS + 1)
+
+
+@device_func
+def give_up(slot, ticket):
+    """Leave the slot of a request to that of the next lap, once the result has been read.
+
+    Model: tests/models/proxy_ring.pml.
+    """
+    before_word()
+    poke(slot + TURN, ticket // SLOTS + 1)
 
 
 @compiled
@@ -100,27 +126,47 @@ def ring_address():
 
 @compiled
 def take_ticket():
-    """Return the next ticket."""
+    """Return the next ticket.
+
+    Model: tests/models/proxy_ring.pml.
+    """
     return atomic_add_word(ticket_counter(), 1)
 
 
 @device_function
-def claim():
-    """Take the next ticket and wait until its slot is free."""
+def submit(what, pe, offset, like, value, other):
+    """Post a request as soon as its slot is free, and return its ticket.
 
-    def impl():
-        ticket = take_ticket()
+    Model: tests/models/proxy_ring.pml.
+
+    ``value`` is an operand of the dtype of ``like``, ``other`` an int64 or None.
+    """
+    alone = type_checks.absent(other)
+
+    def impl(what, pe, offset, like, value, other):
+        ticket, posted = take_ticket(), 0
         slot = slot_of(ring_address(), ticket)
-        while not is_free(slot, ticket):
-            pass
-        return ticket, slot
+        # Work-items in lockstep leave a loop together: one that has its slot must post within, as the slot that
+        # another one waits for may become free only after that.
+        while not posted:
+            if is_free(slot, ticket):
+                store(slot + OPERAND, like, value)
+                if not alone:
+                    poke(slot + OTHER, other)
+                post(slot, ticket, what, pe, offset)
+                posted = 1
+            posted = opaque(posted)
+        return ticket
 
     return impl
 
 
 @device_function
 def await_ticket(ticket):
-    """Wait until the proxy has served a request and all before it."""
+    """Wait until the proxy has served a request and all before it.
+
+    Model: tests/models/proxy_ring.pml.
+    """
     if not binding.options().proxied:
         return lambda ticket: None
 
@@ -128,6 +174,5 @@ def await_ticket(ticket):
         ring = ring_address()
         while completed(ring) <= ticket:
             pass
-        fence()
 
     return impl

@@ -30,14 +30,15 @@ from .intrinsics import (
     compiled,
     device_function,
     device_intrinsic,
-    fence,
     group_rank,
     group_sum,
     load_word,
+    memory_fence,
     rank_in,
     store_word,
 )
-from .proxy import complete, complete_before_flag, store_at, store_flag
+from .orders import FLAG_SEEN, GROUP
+from .proxy import complete_before_flag, store_at, store_flag
 from .runtime_checks import own_array_fits, report
 from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
 from .strided import extent
@@ -50,6 +51,9 @@ MAX_PAYLOAD = RENDEZVOUS_SLOT - PAYLOAD
 
 ALIGN = 64
 """Parts that members work on are multiples of this many bytes."""
+
+all_seen = memory_fence(FLAG_SEEN)
+of_item = memory_fence(GROUP)
 
 
 class Flow(NamedTuple):
@@ -128,12 +132,15 @@ routine_of = compiled(call_id.routine_of)
 
 @device_function
 def group_sync(group):
-    """Order what any work-item of the group did before it, ahead of what all do after it."""
+    """Order what any work-item of the group did before it, ahead of what all do after it.
+
+    Model: tests/models/work_group.pml.
+    """
     if type_checks.absent(group):
         return lambda group: None
 
     def impl(group):
-        fence()
+        of_item()
         kapi.group_barrier(group)
 
     return impl
@@ -175,7 +182,10 @@ def slots_of(team, begun):
 
 @device_function
 def rendezvous(members, slots, number, call_id, count, share):
-    """Wait for all members to enter the collective call ``number``; return whether all calls are the same."""
+    """Wait for all members to enter the collective call ``number``; return whether all calls are the same.
+
+    Model: tests/models/rendezvous.pml.
+    """
     check = binding.options().check
 
     def impl(members, slots, number, call_id, count, share):
@@ -191,6 +201,7 @@ def rendezvous(members, slots, number, call_id, count, share):
         for member in range(size):
             while atomic_load_word(slots + member * RENDEZVOUS_SLOT) < number:
                 pass
+        all_seen()
         return calls_match(members, slots, call_id, count) if check else True
 
     return impl
@@ -211,7 +222,10 @@ def calls_match(members, slots, call_id, count):
 
 @compiled
 def dissemination_barrier(team, members):
-    """Wait for all members of a team: the algorithm of ``barrier`` in ``ishmem/core/barrier.cpp``."""
+    """Wait for all members of a team: the algorithm of ``barrier`` in ``ishmem/core/barrier.cpp``.
+
+    Model: tests/models/barrier.pml.
+    """
     start, stride, size, me = members
     number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
@@ -219,6 +233,7 @@ def dissemination_barrier(team, members):
         store_flag(start + member * stride, line, number)
         while atomic_load_word(line) < number:
             pass
+        all_seen()
         distance *= 2
         line += LINE
 
@@ -259,7 +274,10 @@ def arguments_allowed(call, count, flow, size):
 
 @compiled
 def put_small_blocks(members, slots, call, count, flow):
-    """Put this PE's small blocks into its slots on the members that receive them."""
+    """Put this PE's small blocks into its slots on the members that receive them.
+
+    Model: tests/models/rendezvous.pml.
+    """
     start, stride, size, me = members
     if flow.from_root and me != call.root:
         return
@@ -305,10 +323,13 @@ def enter(call, flow, group):
 
 @compiled
 def leave(group, team):
-    """Leave a collective call that has accessed the arrays of other members."""
+    """Leave a collective call that has accessed the arrays of other members.
+
+    Model: tests/models/rendezvous.pml.
+    """
     group_sync(group)
     if rank_in(group) == 0:
-        complete()
+        complete_before_flag()
         dissemination_barrier(team, members_of(team))
     group_sync(group)
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 from ishmem.common.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
 
 from . import binding
-from .intrinsics import address_of, atomic_exchange_word, atomic_store_word, compiled, device_function
+from .intrinsics import (
+    address_of,
+    atomic_exchange_word,
+    atomic_store_flag,
+    atomic_store_word,
+    compiled,
+    device_function,
+)
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
 
@@ -76,6 +83,6 @@ def report(routine, problem, pe, address, first, count, size):
             atomic_store_word(record + to_first, first)
             atomic_store_word(record + to_count, count)
             atomic_store_word(record + to_size, size)
-            atomic_store_word(record + to_complete, 1)
+            atomic_store_flag(record + to_complete, 1)
 
     return impl

@@ -13,11 +13,14 @@ from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, device_function, fence, group_rank, group_sum, require
+from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum, memory_fence, require
+from .orders import SIGNAL
 from .runtime_checks import allowed
-from .wait import compare
+from .wait import compare, seen_in_order
 
 SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
+
+before_signal = memory_fence(SIGNAL)
 
 
 def _check(routine: str, sig_addr: Any, signal: Any, index: Any, pe: Any = 0) -> None:
@@ -49,28 +52,30 @@ def update(sig_addr, signal, sig_op, pe, index):
     return impl
 
 
+# Model: tests/models/signal.pml.
 @device(signals.put_signal)
 def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
     _check_put("put_signal", sig_addr, signal, sig_op, index, pe)
 
     def impl(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
         rma.put(dest, source, pe, nelems)
-        fence()
+        before_signal()
         update(sig_addr, signal, sig_op, pe, index)
 
     return impl
 
 
+# Model: tests/models/work_group.pml.
 @device(signals.put_signal_work_group)
 def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
     _check_put("put_signal_work_group", sig_addr, signal, sig_op, index, pe)
 
     def impl(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
         rma.put_work_group(dest, source, pe, group, nelems)
-        fence()  # each work-item's own part
+        before_signal()  # each work-item's own part
         kapi.group_barrier(group)
         if group_rank() == 0:
-            fence()
+            before_signal()
             update(sig_addr, signal, sig_op, pe, index)
         kapi.group_barrier(group)
 
@@ -82,13 +87,16 @@ device(signals.put_signal_nbi)(_put_signal)
 device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
 
 
+# Model: tests/models/signal.pml.
 @device(signals.signal_fetch)
 def _signal_fetch(sig_addr, index=0):
     _check("signal_fetch", sig_addr, None, index)
 
     def impl(sig_addr, index=0):
         if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
-            return atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+            seen = atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+            seen_in_order()
+            return seen
         return types.uint64(0)
 
     return impl
@@ -106,6 +114,7 @@ def _signal_set(sig_addr, signal, pe, index=0):
     return lambda sig_addr, signal, pe, index=0: update(sig_addr, signal, SignalOp.SET, pe, index)
 
 
+# Model: tests/models/signal.pml.
 @device(signals.signal_wait_until)
 def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
     type_checks.may_wait("signal_wait_until")
@@ -115,9 +124,11 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
         wanted = types.uint64(cmp_value)
         if not allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1):
             return types.uint64(0)
-        seen = signals.signal_fetch(sig_addr, index)
+        address = address_of(sig_addr) + index * sig_addr.itemsize
+        seen = atomic_load(address, sig_addr)
         while not compare(seen, cmp, wanted):
-            seen = signals.signal_fetch(sig_addr, index)
+            seen = atomic_load(address, sig_addr)
+        seen_in_order()
         return seen
 
     return impl

@@ -15,10 +15,14 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum
+from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum, memory_fence
+from .orders import WAIT
 from .runtime_checks import allowed
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
+
+seen_in_order = memory_fence(WAIT)
+"""What is loaded after a wait is not older than what was waited for."""
 
 
 @device_function
@@ -48,6 +52,7 @@ def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
     return ivar.dtype
 
 
+# Model: tests/models/signal.pml.
 @device(wait.wait_until)
 def _wait_until(ivar, cmp, cmp_value, index=0):
     type_checks.may_wait("wait_until")
@@ -60,10 +65,12 @@ def _wait_until(ivar, cmp, cmp_value, index=0):
             return
         while not compare(atomic_load(address, ivar), cmp, wanted):
             pass
+        seen_in_order()
 
     return impl
 
 
+# Model: tests/models/signal.pml.
 @device(wait.test)
 def _test(ivar, cmp, cmp_value, index=0):
     dtype = _check("test", ivar, cmp_value, index)
@@ -72,11 +79,15 @@ def _test(ivar, cmp, cmp_value, index=0):
         if not allowed(TEST, ivar, 0, index, 1):
             return False
         address = address_of(ivar) + index * ivar.itemsize
-        return compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
+        held = compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
+        if held:
+            seen_in_order()
+        return held
 
     return impl
 
 
+# Model: tests/models/work_group.pml.
 @device(wait.wait_until_work_group)
 def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
     type_checks.may_wait("wait_until_work_group")

@@ -29,7 +29,7 @@ from .intrinsics import (
 )
 from .runtime_checks import allowed
 from .spec_constants import turn_counter
-from .wait import compare
+from .wait import compare, seen_in_order
 
 WAIT = number("wait_until_all, _any or _some")
 
@@ -88,12 +88,16 @@ def turn(size):
 
 @device_function
 def test_all(ivars, indices, cmp, wanted, status):
-    """Look once for all of a set."""
+    """Look once for all of a set.
+
+    Model: tests/models/signal.pml.
+    """
 
     def impl(ivars, indices, cmp, wanted, status):
-        for i in range(ivars.size):  # noqa: SIM110
+        for i in range(ivars.size):
             if not ignored(status, i) and not holds(ivars, i, cmp, wanted):
                 return False
+        seen_in_order()
         return True
 
     return impl
@@ -101,12 +105,16 @@ def test_all(ivars, indices, cmp, wanted, status):
 
 @device_function
 def test_any(ivars, indices, cmp, wanted, status):
-    """Look once for any of a set."""
+    """Look once for any of a set.
+
+    Model: tests/models/signal.pml.
+    """
 
     def impl(ivars, indices, cmp, wanted, status):
         i = turn(ivars.size) if ivars.size > 1 else 0
         for _ in range(ivars.size):
             if not ignored(status, i) and holds(ivars, i, cmp, wanted):
+                seen_in_order()
                 return i
             i = i + 1 if i + 1 < ivars.size else 0
         return -1
@@ -116,7 +124,10 @@ def test_any(ivars, indices, cmp, wanted, status):
 
 @device_function
 def test_some(ivars, indices, cmp, wanted, status):
-    """Look once for some of a set."""
+    """Look once for some of a set.
+
+    Model: tests/models/signal.pml.
+    """
 
     def impl(ivars, indices, cmp, wanted, status):
         count = 0
@@ -124,6 +135,8 @@ def test_some(ivars, indices, cmp, wanted, status):
             if not ignored(status, i) and holds(ivars, i, cmp, wanted):
                 indices[count] = i
                 count += 1
+        if count:
+            seen_in_order()
         return count
 
     return impl
@@ -131,7 +144,10 @@ def test_some(ivars, indices, cmp, wanted, status):
 
 @device_function
 def wait_until_all(ivars, indices, cmp, wanted, status):
-    """Wait for all of a set."""
+    """Wait for all of a set.
+
+    Model: tests/models/signal.pml.
+    """
 
     def impl(ivars, indices, cmp, wanted, status):
         if not allowed(WAIT, ivars, 0, 0, ivars.size):
@@ -140,6 +156,7 @@ def wait_until_all(ivars, indices, cmp, wanted, status):
             if not ignored(status, i):
                 while not holds(ivars, i, cmp, wanted):
                     pass
+        seen_in_order()
         return True
 
     return impl

@@ -1,4 +1,4 @@
-// Atomic operations on mapped memory, sequentially consistent as in kernels.
+// Atomic operations on mapped memory, relaxed as in kernels: fence and quiet order them.
 #include "operations.hpp"
 
 namespace ishmem {
@@ -7,15 +7,15 @@ namespace {
 template <class Word>
 Word apply(int rmw, Word *at, Word value, Word cond) {
     switch (rmw) {
-        case Fetch: return __atomic_load_n(at, __ATOMIC_SEQ_CST);
-        case Swap: return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
-        case Add: return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
-        case And: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);
-        case Or: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);
-        case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);
+        case Fetch: return __atomic_load_n(at, __ATOMIC_RELAXED);
+        case Swap: return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+        case Add: return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+        case And: return __atomic_fetch_and(at, value, __ATOMIC_RELAXED);
+        case Or: return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+        case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED);
         default: break;
     }
-    __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return cond;  // now the old value, whether it was exchanged or not
 }
 

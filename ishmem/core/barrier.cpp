@@ -29,6 +29,7 @@ bool hopeless(const Team &team, unsigned handle) {
 
 // Dissemination: in round k a member tells the one 2^k further on and waits for the one 2^k before it. The lines
 // hold a number that only grows, so a fast PE never overtakes a reset.
+// Model: tests/models/barrier.pml.
 Outcome barrier(unsigned handle, double timeout) {
     if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
     Team &team = heap().teams[handle];

@@ -54,6 +54,7 @@ Outcome wait(const Call &call, Done done) {
     return poll(done, [&] { return hopeless(call); }, -1.0);
 }
 
+// Model: tests/models/host_ring.pml.
 Outcome await_all(const Call &call) {
     int next = 0;
     return wait(call, [&, next]() mutable {
@@ -62,6 +63,7 @@ Outcome await_all(const Call &call) {
     });
 }
 
+// Model: tests/models/host_ring.pml.
 Outcome leave(const Call &call) {
     raise(call, Left);
     for (int j = 0; j < call.size(); ++j) {
@@ -119,6 +121,7 @@ uint64_t signature(const Call &call) {
 }
 
 // Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count.
+// Model: tests/models/host_ring.pml.
 void publish(Call &call, uint64_t asked, const char *data, size_t bytes) {
     Header *mine = header_at(heap().me, call.handle, call.sequence);
     mine->signature = asked;
@@ -460,8 +463,10 @@ char *address_of(uint64_t place, int pe) {
 char *Call::dest_of(int member) const { return address_of(header(member)->dest, team->pe(member)); }
 const char *Call::source_of(int member) const { return address_of(member == me() ? source.place : header(member)->source, team->pe(member)); }
 
+// Model: tests/models/host_ring.pml.
 void raise(const Call &call, Flag flag) { __atomic_store_n(call.flags(call.me()) + flag, call.sequence, __ATOMIC_RELEASE); }
 
+// Model: tests/models/host_ring.pml.
 Outcome await(const Call &call, Flag flag, int member) {
     const uint64_t *at = call.flags(member) + flag;
     return wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= call.sequence; });

@@ -146,6 +146,7 @@ void move_mapped(const Call &call) {
 }
 
 // Binomial: every member copies from its parent, once that is filled; the root, or the first member, has the data.
+// Model: tests/models/host_ring.pml.
 Outcome broadcast_tree(const Call &call) {
     const int size = call.size(), root = std::max(call.root, 0), place = (call.me() - root + size) % size;
     const char *from;

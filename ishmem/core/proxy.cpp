@@ -61,6 +61,7 @@ void store(T *at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 // that wait spin on the same cores, and the scheduler puts who wakes up before who spins, but who yields behind.
 constexpr unsigned BUSY = 1000, SLEEP = 20;
 
+// Model: tests/models/proxy_ring.pml.
 void Proxy::run() {
     unsigned idle = 0;
     for (int64_t next = 0; !stop.load(std::memory_order_relaxed);) {
@@ -95,10 +96,12 @@ int Proxy::serve(Request &request) {
     return -1;
 }
 
+// Model: tests/models/proxy_ring.pml.
 int Proxy::move_far(char *to, const void *from, size_t bytes) {
     if (bytes > 16) return -1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // what was served before; memory of a card may be write-combining
     store_element(to, from, bytes);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // for who asked, who may see a flag in it
     return 0;
 }
 
@@ -120,12 +123,15 @@ int Proxy::copy(char *far, char *local, size_t bytes, bool put) {
     return 0;
 }
 
+// Model: tests/models/proxy_ring.pml.
 int Proxy::atomic(char *far, Request &request) {
     if (request.item() != 4 && request.item() != 8) return -1;
     int64_t *held = locks[static_cast<size_t>(request.pe)];
     if (held && !lock(held)) return 0;
     const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // as in move_far
     request.operand = static_cast<int64_t>(update_element(request.rmw(), far, request.item(), value, cond));
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (held) store(held, int64_t{0});
     return 0;
 }

@@ -3,6 +3,7 @@
 
 namespace ishmem {
 
+// Model: tests/models/signal.pml.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index) {
     Copy copy;
@@ -14,8 +15,8 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     run(copy);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t *word = reinterpret_cast<uint64_t *>(at);
-    if (add) __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
-    else __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
+    if (add) __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+    else __atomic_store_n(word, value, __ATOMIC_RELAXED);
     return true;
 }
 

@@ -42,6 +42,7 @@ bool variable_of(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *i
 
 }  // namespace
 
+// Model: tests/models/signal.pml.
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout) {
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return BadArguments;
@@ -57,6 +58,7 @@ Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index
 
 void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
+// Model: tests/models/quiet.pml.
 bool quiet() {
     const Heap &h = heap();
     if (!h.n_pes || h.busy_engines || h.violations_watched) return false;

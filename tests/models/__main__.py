@@ -1,0 +1,133 @@
+"""Proves the protocols under a weak memory with Spin: ``make prove``, or ``python tests/models [model ...]``.
+
+Each ``*.pml`` beside this file, but weak.pml, is a model of functions of the library, which it names. Spin goes through
+all its states for each number of PEs. What a model leaves out when ``NO_...`` is defined is a fence, an order or a step
+of the code: Spin must find what goes wrong without it. A model that fails, and a variant that does not, is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build" / "models"
+COMPILER = os.environ.get("CC") or "cc"
+PES = {"barrier": (2, 3, 4)}  # with 3 PEs each hears of all others at first hand
+USUAL = (2, 3)
+LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=8192", "-DMEMLIM=6000"]
+DEPTH = "-m100000"
+
+
+@dataclass
+class Run:
+    """What Spin says of a model, or of a variant of it."""
+
+    model: str
+    pes: int
+    variant: str
+    states: int
+    seconds: float
+    fault: str  # empty when there is none
+
+    @property
+    def refuted(self) -> bool:
+        """Whether Spin found an execution that goes wrong, and did not just fail."""
+        return self.fault.startswith(("assertion violated", "invalid end state"))
+
+
+def variants(model: str) -> list[str]:
+    """Return the names of what can be left out of a model."""
+    return sorted(set(re.findall(r"^#ifn?def (NO_\w+)", (HERE / f"{model}.pml").read_text(), re.MULTILINE)))
+
+
+def check(spin: str, model: str, pes: int, variant: str = "") -> Run:
+    """Go through the states of a model."""
+    folder, begun = BUILD / "-".join(filter(None, (model, str(pes), variant))), time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    defines = [f"-DN={pes}", *([f"-D{variant}"] if variant else [])]
+    # A variant goes wrong early: its program need not be fast, but be there soon.
+    steps = [
+        [spin, f"-P{COMPILER} -E -x c", *defines, "-a", str(HERE / f"{model}.pml")],
+        [COMPILER, "-w", "-O1" if variant else "-O2", *LIMITS, "-o", "pan", "pan.c"],
+        ["./pan", "-n", DEPTH],
+    ]
+    said = ""
+    for command in steps:
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = done.stdout
+        if done.returncode:
+            break
+    states = re.search(r"^ *(\d+) states, stored", said, re.MULTILINE)
+    return Run(model, pes, variant, int(states[1]) if states else 0, time.monotonic() - begun, fault_in(said))
+
+
+def fault_in(said: str) -> str:
+    """Return what Spin found; the end of what was said, where it did not go through all states."""
+    found = re.search(r"^pan:1: (.*) \(at depth", said, re.MULTILINE)
+    if found:
+        return found[1]
+    if "Warning: Search not completed" in said or "max search depth too small" in said or "errors: 0" not in said:
+        return f"not completed: {said[-400:]}"
+    return ""
+
+
+def refute(spin: str, model: str, variant: str) -> Run:
+    """Look for an execution of a variant that goes wrong, with as few PEs as it takes."""
+    for pes in PES.get(model, USUAL):
+        run = check(spin, model, pes, variant)
+        if run.refuted:
+            break
+    return run
+
+
+def report(model: str, proofs: list[Run], refutations: list[Run]) -> bool:
+    """Print the rows of a model; return whether all is as it should be."""
+    for run in proofs:
+        print(f"{model:14}{run.pes:>4}{run.states:>11,}{run.seconds:>8.1f} s  {run.fault or 'holds'}")
+    left = [run for run in refutations if not run.refuted]
+    names = ", ".join(run.variant for run in refutations if run.refuted)
+    print(f"{'':14}refuted {len(refutations) - len(left)} of {len(refutations)} variants: {names}")
+    for run in left:
+        print(f"{'':14}NOT REFUTED: {run.variant} {run.fault}")
+    sys.stdout.flush()
+    return not left and not any(run.fault for run in proofs)
+
+
+def main() -> int:
+    """Check the models named by the arguments, or all."""
+    here = ROOT / "build" / "spin" / "usr" / "bin" / "spin"
+    spin = shutil.which("spin") or (str(here) if here.exists() else None)
+    if not spin or not shutil.which(COMPILER):
+        lacking = "C compiler" if spin else "spin, which .ci/spin fetches from Debian"
+        print(f"SKIPPED: NOTHING WAS PROVEN: there is no {lacking}")
+        return 0
+    models = sys.argv[1:] or sorted(path.stem for path in HERE.glob("*.pml") if path.stem != "weak")
+    print(f"{'model':14}{'PEs':>4}{'states':>11}{'time':>10}  result")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        # What takes longest first: more PEs, and more locations.
+        cases = [(pes, model) for model in models for pes in PES.get(model, USUAL)]
+        proofs = {case: pool.submit(check, spin, case[1], case[0]) for case in sorted(cases, key=lambda c: -c[0])}
+        others = {(m, v): pool.submit(refute, spin, m, v) for m in models for v in variants(m)}
+        good = [
+            report(
+                model,
+                [proofs[case].result() for case in cases if case[1] == model],
+                [run.result() for (name, _variant), run in others.items() if name == model],
+            )
+            for model in models
+        ]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
