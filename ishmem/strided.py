@@ -94,9 +94,9 @@ def by_engine(
     engine = job.current().engine
     plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
     own, private = plan.origin if is_put else plan.to, job.current().heap.private_memory
-    if private.learn(own, plan.nbytes, write=not is_put):
-        if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
-            return
+    learned = private.learn(own, plan.nbytes, write=not is_put)
+    if learned and _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
+        return
     for block in range(plan.count):
         to, origin = plan.to + block * plan.to_step, plan.origin + block * plan.from_step
         engine.copy(to, origin, plan.nbytes, (dest, source))

@@ -123,6 +123,8 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     const char *origin = is_put ? own(from, reach_from * item, Access::Read) : heap().remote(from, reach_from * item, pe);
     if (!target || !origin) return false;
     const auto all = [&] {
+        if (blocks.to_step == blocks.size && blocks.from_step == blocks.size)
+            return move_block(target, origin, bytes * static_cast<size_t>(blocks.count), item);
         const size_t to_step = static_cast<size_t>(blocks.to_step) * item, from_step = static_cast<size_t>(blocks.from_step) * item;
         for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i, target += to_step, origin += from_step)
             move_block(target, origin, bytes, item);
