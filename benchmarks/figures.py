@@ -23,6 +23,7 @@ class Figure(NamedTuple):
         against: The contender to compare with.
         most: The time is at most this multiple of the contender's.
         pes: Number of PEs.
+        argument: The kind of the own array, where the operation has that axis.
     """
 
     what: str
@@ -32,6 +33,7 @@ class Figure(NamedTuple):
     most: float
     sizes: tuple[int | None, ...] | None = (None,)
     pes: int = 2
+    argument: str | None = None
 
 
 HOST = "mpi4py"
@@ -46,6 +48,18 @@ COLLECTIVE_FIGURES = tuple(
     for pes in (2, 4)
     for name, targets in COLLECTIVE
     for size, most in targets
+)
+PRIVATE_FIGURES = tuple(
+    Figure(f"host {words} a private {argument} array", op, "host", against, most, sizes, 2, argument)
+    for words, op, against, most, sizes in (
+        ("put from", "put_from", HOST, 0.4, (8,)),
+        ("get into", "get_into", HOST, 0.4, (8,)),
+        ("put_nbi from", "put_nbi_from", HOST, 0.5, (8,)),
+        ("get_nbi into", "get_nbi_into", HOST, 0.5, (8,)),
+        ("put from", "put_from", MACHINE, 1 / 0.95, (1 << 20, 16 << 20)),
+        ("get into", "get_into", MACHINE, 1 / 0.95, (1 << 20, 16 << 20)),
+    )
+    for argument in ("dpnp", "dpctl")
 )
 FIGURES = (
     Figure("host put", "put", "host", HOST, 0.25, (8,)),
@@ -72,38 +86,51 @@ FIGURES = (
     Figure("host barrier_all", "barrier_all", "host", HOST, 0.25),
     Figure("host barrier_all", "barrier_all", "host", "shmem4py", 1.0),
     Figure("host barrier_all", "barrier_all", "host", HOST, 1.0, (None,), 4),
+    *PRIVATE_FIGURES,
     *COLLECTIVE_FIGURES,
 )
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the table: each target with the times, the ratio and whether it is reached."""
-    lines = ["| | size | PEs | ishmem | against | its time | ratio | at most | |", "|---" * 9 + "|"]
+    """Return the table: each target with the times, the ratio and whether it is reached; and the physical limit."""
+    titles = "| | size | PEs | ishmem | against | its time | ratio | at most | | physical limit | its time | ratio |"
+    lines = [titles, "|---" * 12 + "|"]
     for figure in FIGURES:
-        lines += [_line(figure, own, other) for own, other in _found(figure, rows)]
+        lines += [_line(figure, *found) for found in _found(figure, rows)]
     return "\n".join(lines)
 
 
-def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row, Row | None]]:
     def wanted(row: Row) -> bool:
         size = row.axes.get("size")
         fits = size >= 4096 if figure.sizes is None and size is not None else size in (figure.sizes or ())
         one_way = row.axes.get("direction", "one") == "one"
-        return (row.op, row.side, row.pes) == (figure.op, figure.side, figure.pes) and fits and one_way
+        asked = (figure.op, figure.side, figure.pes, figure.argument)
+        return (row.op, row.side, row.pes, row.axes.get("argument")) == asked and fits and one_way
 
     found = [row for row in rows if wanted(row) and row.seconds]
     own = {row.axes.get("size"): row for row in found if row.contender == "ishmem"}
     other = {row.axes.get("size"): row for row in found if row.contender == figure.against}
-    return [(own[size], other[size]) for size in own if size in other]
+    limit = {row.axes.get("size"): row for row in found if row.contender == MACHINE}
+    return [(own[size], other[size], limit.get(size)) for size in own if size in other]
 
 
-def _line(figure: Figure, own: Row, other: Row) -> str:
-    ratio = own.seconds["median"] / other.seconds["median"]
-    size = own.axes.get("size")
-    against = re.split("[,;]", other.limit)[0] if figure.against == MACHINE else figure.against
+def _line(figure: Figure, own: Row, other: Row, limit: Row | None) -> str:
+    ratio, size = _ratio(own, other), own.axes.get("size")
+    against = _words(other) if figure.against == MACHINE else figure.against
     cells = [figure.what, short_size(size) if size else "", str(own.pes), short_time(own.seconds["median"]), against]
     cells += [short_time(other.seconds["median"]), f"{ratio:.2f}", f"{figure.most:.2f}"]
-    return "| " + " | ".join([*cells, "reached" if ratio <= figure.most else "**missed**"]) + " |"
+    cells.append("reached" if ratio <= figure.most else "**missed**")
+    cells += [_words(limit), short_time(limit.seconds["median"]), f"{_ratio(own, limit):.2f}"] if limit else [""] * 3
+    return f"| {' | '.join(cells)} |"
+
+
+def _ratio(own: Row, other: Row) -> float:
+    return own.seconds["median"] / other.seconds["median"]
+
+
+def _words(limit: Row) -> str:
+    return re.split("[,;]", limit.limit)[0]
 
 
 def about(head: dict[str, Any]) -> str:

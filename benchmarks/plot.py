@@ -205,14 +205,14 @@ def _ratios(rows: Sequence[Row], contender: str) -> list[tuple[str, float]]:
     for own, other in pairs:
         rest = tuple(value for name, value in own.axes.items() if name != "size")
         if own.op != "pairs" and "both" not in rest:
-            ends[own.op, own.side, own.pes].append((own.axes.get("size"), own, other))
+            ends[own.op, own.side, own.pes, own.axes.get("argument", "")].append((own.axes.get("size"), own, other))
     bars = []
-    for (op, side, pes), found in ends.items():
+    for (op, side, pes, argument), found in ends.items():
         found.sort(key=lambda each: each[0] or 0)
         for size, own, other in [found[0], *found[1:][-1:]]:
-            words = [op, *([side] if side != "host" else []), *([short_size(size)] if size else [])]
+            words = [op, argument, side if side != "host" else "", short_size(size) if size else ""]
             words += [f"{pes} PEs"] if pes != 2 else []
-            bars.append((" ".join(words), own.seconds["median"] / other.seconds["median"]))
+            bars.append((" ".join(filter(None, words)), own.seconds["median"] / other.seconds["median"]))
     return bars
 
 

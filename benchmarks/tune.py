@@ -69,7 +69,7 @@ def measure(
     from ishmem.benchmarks.cases import CASES
     from ishmem.benchmarks.runner import Options, Runner, points
 
-    known = (profile.PUT, *tune_cases.MEASURED)
+    known = (*profile.COPIES, *tune_cases.MEASURED)
     if unknown := [name for name in routines if name not in known]:
         raise ValueError(f"{unknown[0]!r} is not tuned; allowed are {', '.join(known)}")
     files = (str(Path(tune_cases.__file__)),)

@@ -1,14 +1,17 @@
-"""The cases of ``ishmem tune``: each algorithm of each collective, and both routes of a put."""
+"""The cases of ``ishmem tune``: each algorithm of each collective, and both routes of host copies."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
+
+import numpy as np
 
 from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
-from ishmem.environment.profile import PUT, ROUTES
+from ishmem.environment.profile import GET_PRIVATE, PUT, PUT_PRIVATE, ROUTES
 
 SAME = {
     "fcollect": ("collect",),
@@ -54,5 +57,36 @@ def put(w: Ishmem, size: int, algorithm: str) -> Plan:
     return Plan(statement, names, lambda done: w.expect(dest, values(size, w.left)), size)
 
 
+def mapped_private(array: Any) -> Any:
+    """Return the host's mapping of a private array."""
+    from ishmem.ipc import handles
+    from ishmem.runtime import job
+
+    export = handles.export(job.current().heap.context, array._pointer)
+    return handles.map_host(export.fds, array.nbytes, export.place)
+
+
+def _register_private(name: str, to_peer: bool) -> None:
+    @case(PREFIX + name, "host", size=True, algorithm=ROUTES)
+    def of_ishmem(w: Ishmem, size: int, algorithm: str) -> Plan:
+        import dpctl.tensor
+
+        from ishmem.runtime import job
+
+        other = w.blank(size) if to_peer else w.filled(size)
+        private = dpctl.tensor.asarray(values(size, w.pe) if to_peer else np.zeros_like(values(size, 0)))
+        heap, mapping = job.current().heap, mapped_private(private)
+        here = memoryview((ctypes.c_char * size).from_address(mapping.address)).cast("B")
+        sides = [private._pointer, heap.peers[w.right] + other.get_array()._pointer - heap.base]
+        views, order = [here, w.host_view(other, w.right)], slice(None, None, -1 if to_peer else 1)
+        names: dict[str, Any] = {**dict(zip(("to", "origin"), sides[order])), **dict(zip(("a", "b"), views[order]))}
+        names.update(engine=job.current().engine, size=size, private=private, mapping=mapping)
+        statement = "a[:] = b" if algorithm == "mapped" else "engine.copy(to, origin, size, private); engine.quiet()"
+        seen = other if to_peer else private
+        return Plan(statement, names, lambda done: w.expect(seen, values(size, w.left if to_peer else w.right)), size)
+
+
 for _name in MEASURED:
     _register(_name)
+_register_private(PUT_PRIVATE, True)
+_register_private(GET_PRIVATE, False)

@@ -10,6 +10,17 @@ import numpy as np
 from ishmem.benchmarks.cases import Skip, Wrong, values
 
 
+def to_host(array: Any) -> Any:
+    """Return an array of any kind as numpy takes it."""
+    if hasattr(array, "asnumpy"):
+        return array.asnumpy()
+    if hasattr(array, "usm_data"):
+        import dpctl.tensor
+
+        return dpctl.tensor.asnumpy(array)
+    return array
+
+
 class World:
     """A PE.
 
@@ -45,7 +56,7 @@ class World:
 
     def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
         """Raise `Wrong` unless an array holds the wanted values."""
-        array = np.asarray(seen.asnumpy() if hasattr(seen, "asnumpy") else seen).reshape(-1)
+        array = np.asarray(to_host(seen)).reshape(-1)
         if not np.array_equal(array, wanted):
             bad = np.flatnonzero(array != wanted)
             first = int(bad[0]) if bad.size else 0

@@ -131,6 +131,9 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
         strided.put_views(dest, source, number, nelems)
         return
     remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
+    learned = origin.device and this.heap.private_memory.learn(origin.address, nbytes, write=False)
+    if learned and _core.put(dest, source, pe, nelems):
+        return
     this.engine.copy(remote, origin.address, nbytes, source)
 
 
@@ -142,6 +145,9 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
         strided.get_views(dest, source, number, nelems)
         return
     remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
+    learned = to.device and this.heap.private_memory.learn(to.address, nbytes, write=True)
+    if learned and _core.get(dest, source, pe, nelems):
+        return
     this.engine.copy(to.address, remote, nbytes, dest)
 
 

@@ -93,6 +93,10 @@ def by_engine(
     """Start the copies of a strided operation in the copy engine, after every check."""
     engine = job.current().engine
     plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
+    own, private = plan.origin if is_put else plan.to, job.current().heap.private_memory
+    learned = private.learn(own, plan.nbytes, write=not is_put)
+    if learned and _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
+        return
     for block in range(plan.count):
         to, origin = plan.to + block * plan.to_step, plan.origin + block * plan.from_step
         engine.copy(to, origin, plan.nbytes, (dest, source))

@@ -18,6 +18,7 @@ namespace nb = nanobind;
 
 namespace ishmem {
 void bind_collectives(nb::module_ &m);
+void bind_private_memory(nb::module_ &m);
 }
 using namespace ishmem;
 
@@ -189,6 +190,7 @@ NB_MODULE(_core, m) {
     m.def("proxy_problem", &proxy_problem);
     if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
     bind_collectives(m);
+    bind_private_memory(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

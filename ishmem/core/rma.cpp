@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "operations.hpp"
+#include "private_memory.hpp"
 
 namespace ishmem {
 namespace {
@@ -45,6 +46,12 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
     else std::memmove(to, from, bytes);
 }
 
+// Host address of the range of this PE's own array; null when the host has none or the copy engine is to copy it.
+char *own(const View &view, size_t bytes, Access access) {
+    char *place = heap().local(view, bytes);
+    return place ? place : private_memory().place(view.address, bytes, access);
+}
+
 }  // namespace
 
 void store_element(char *to, const void *from, size_t item) { move_element(to, static_cast<const char *>(from), item); }
@@ -59,8 +66,8 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     if ((to.device || from.device) && count * to.item >= heap().cutover_to(pe)) return false;
     copy.bytes = count * to.item;
     copy.item = to.item;
-    copy.to = is_put ? heap().remote(to, copy.bytes, pe) : heap().local(to, copy.bytes);
-    copy.from = is_put ? heap().local(from, copy.bytes) : heap().remote(from, copy.bytes, pe);
+    copy.to = is_put ? heap().remote(to, copy.bytes, pe) : own(to, copy.bytes, Access::Write);
+    copy.from = is_put ? own(from, copy.bytes, Access::Read) : heap().remote(from, copy.bytes, pe);
     return copy.to && copy.from;
 }
 
@@ -68,6 +75,7 @@ void run(const Copy &copy) {
     if (copy.bytes < LONG) {
         move_block(copy.to, copy.from, copy.bytes, copy.item);
     } else {
+        const PrivateMemory::Use use;
         Py_BEGIN_ALLOW_THREADS
         move_block(copy.to, copy.from, copy.bytes, copy.item);
         Py_END_ALLOW_THREADS
@@ -111,10 +119,12 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (reach_to > to.count || reach_from > from.count) return false;
     const size_t item = to.item, bytes = static_cast<size_t>(blocks.size) * item;
     if ((to.device || from.device) && bytes >= heap().cutover_to(pe)) return false;
-    char *target = is_put ? heap().remote(to, reach_to * item, pe) : heap().local(to, reach_to * item);
-    const char *origin = is_put ? heap().local(from, reach_from * item) : heap().remote(from, reach_from * item, pe);
+    char *target = is_put ? heap().remote(to, reach_to * item, pe) : own(to, reach_to * item, Access::Write);
+    const char *origin = is_put ? own(from, reach_from * item, Access::Read) : heap().remote(from, reach_from * item, pe);
     if (!target || !origin) return false;
     const auto all = [&] {
+        if (blocks.to_step == blocks.size && blocks.from_step == blocks.size)
+            return move_block(target, origin, bytes * static_cast<size_t>(blocks.count), item);
         const size_t to_step = static_cast<size_t>(blocks.to_step) * item, from_step = static_cast<size_t>(blocks.from_step) * item;
         for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i, target += to_step, origin += from_step)
             move_block(target, origin, bytes, item);
@@ -122,6 +132,7 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (bytes * static_cast<size_t>(blocks.count) < LONG) {
         all();
     } else {
+        const PrivateMemory::Use use;
         Py_BEGIN_ALLOW_THREADS
         all();
         Py_END_ALLOW_THREADS

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 PUT = "put"
 """The entry for host copies: the size from which the copy engine copies."""
+PUT_PRIVATE, GET_PRIVATE = "put_private", "get_private"
+"""The entries for host copies from, and to, private device memory."""
+COPIES = (PUT, PUT_PRIVATE, GET_PRIVATE)
 ROUTES = ("mapped", "engine")
 
 
@@ -101,9 +104,9 @@ def _table(entries: configparser.SectionProxy) -> Table:
 
 
 def _entries(where: str, routine: str, text: str) -> list[tuple[int, str]]:
-    if routine != PUT and routine not in COLLECTIVES:
-        raise ValueError(f"[{where}]: {routine!r} is no collective routine, nor {PUT!r}")
-    names = ROUTES if routine == PUT else allowed(routine)
+    if routine not in COPIES and routine not in COLLECTIVES:
+        raise ValueError(f"[{where}]: {routine!r} is no collective routine, nor one of {', '.join(COPIES)}")
+    names = ROUTES if routine in COPIES else allowed(routine)
     entries = []
     for part in text.split(","):
         name, _colon, size = part.strip().partition(":")

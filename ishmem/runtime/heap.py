@@ -26,16 +26,20 @@ from ishmem.common.type_tables import COLLECTIVES
 from ishmem.environment import profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime.allocator import Allocator
+from ishmem.runtime.private_memory import PrivateMemory
 from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
 
 if TYPE_CHECKING:
     import dpctl
     import dpnp
 
+    from ishmem.common.algorithms import Table
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
 
 DISCRETE_CUTOVER = 16 << 10
+DISCRETE_READ_CUTOVER = 512
+"""Loads across PCIe wait for each line; stores do not."""
 NEVER = 2**63
 
 
@@ -72,7 +76,10 @@ class SymmetricHeap:
         routes: The route of this PE's kernels to each PE.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
+        private_memory: The host's mappings of this PE's other device memory.
     """
+
+    private_memory: PrivateMemory
 
     def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
         """Allocate the heap on the device of ``queue`` and clear its internal part."""
@@ -160,6 +167,9 @@ class SymmetricHeap:
         addresses = [each.address for each in self._maps]
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
+        cutovers = private_cutovers(self.device, settings, measured)
+        device_bytes = self.queue.sycl_device.global_mem_size
+        self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         _core.watch_violations(settings.check)
         masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
@@ -238,6 +248,8 @@ class SymmetricHeap:
     def close(self, unmap: bool = True) -> None:
         """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
         _core.reset()
+        if self._maps:
+            self.private_memory.close()
         if not unmap:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
             return
@@ -277,12 +289,28 @@ def host_routes(
     ``measured`` is the profile's entry for ``put``.
     """
     shared = shares_atomics(device)
-    cutover = NEVER if shared else DISCRETE_CUTOVER
-    if measured is not None:
-        cutover = next((start for start, route in measured if route == "engine"), NEVER)
-    if settings.copy_cutover is not None:
-        cutover = settings.copy_cutover
+    cutover = _cutover(settings, measured, NEVER if shared else DISCRETE_CUTOVER)
     return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
+
+
+def private_cutovers(device: int, settings: Settings, measured: Table) -> tuple[int, int]:
+    """Return the sizes from which the copy engine reads, and writes, private memory for the host.
+
+    ``measured`` is the profile; its entries for private memory are taken out.
+    """
+    defaults = (NEVER, NEVER) if shares_atomics(device) else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
+    entries = [measured.pop(name, None) for name in (profile.PUT_PRIVATE, profile.GET_PRIVATE)]
+    read, write = (_cutover(settings, *each) for each in zip(entries, defaults))
+    return read, write
+
+
+def _cutover(settings: Settings, measured: list[tuple[int, str]] | None, default: int) -> int:
+    """Return the size from which the copy engine copies: set, measured, or by default."""
+    if settings.copy_cutover is not None:
+        return settings.copy_cutover
+    if measured is not None:
+        return next((start for start, route in measured if route == "engine"), NEVER)
+    return default
 
 
 def shares_atomics(device: int) -> bool:

@@ -1,4 +1,4 @@
-"""Runs operations for a long time, and checks that memory, file descriptors and threads do not grow."""
+"""Runs operations for a long time, and checks that memory, file descriptors, mappings and threads do not grow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sample = dict[str, Any]
 
 def show(samples: dict[int, list[Sample]], left: list[str]) -> None:
     """Print the table of each PE's resources after warm-up and at the end."""
-    table = Table("PE", "turns", "private memory, MiB", "a turn", "shared, MiB", "fds", "threads")
+    table = Table("PE", "turns", "private memory, MiB", "a turn", "shared, MiB", "fds", "mappings", "threads")
     for pe, taken in sorted(samples.items()):
         warm = next(sample for sample in taken if sample["seconds"] >= WARM * taken[-1]["seconds"])
         last = taken[-1]
@@ -31,7 +31,7 @@ def show(samples: dict[int, list[Sample]], left: list[str]) -> None:
     Console().print("left behind: " + ("; ".join(left) or "nothing"))
 
 
-UNITS = {"private": 1 << 20, "shared": 1 << 20, "fds": 1, "threads": 1}
+UNITS = {"private": 1 << 20, "shared": 1 << 20, "fds": 1, "maps": 1, "threads": 1}
 
 
 @click.command()

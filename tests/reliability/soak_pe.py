@@ -73,6 +73,28 @@ def move(draw: random.Random, me: int, n: int) -> None:
         ishmem.free(array)
 
 
+kept: list[Any] = []
+"""Private arrays that live longer than a turn."""
+
+
+def private(draw: random.Random, me: int, n: int) -> None:
+    """Put from private arrays and get into them, small ones and those that the driver allocates anew each time."""
+    size, salt = draw.choice([1, 512, 1 << 15, 1 << 20, 3 << 18]), draw.randrange(1 << 20)
+    dest, own, back = array_of(size, 0), dpnp.asarray(values(me, size, salt)), dpnp.zeros(size, dtype="i8")
+    for _ in range(draw.randint(1, 3)):
+        ishmem.put(dest, own, (me + 1) % n)
+    ishmem.barrier_all()
+    require(dest.asnumpy(), values((me - 1) % n, size, salt), "put of a private array")
+    for _ in range(draw.randint(1, 3)):
+        ishmem.get_nbi(back, dest, (me + 1) % n)
+        ishmem.quiet()
+    require(back.asnumpy(), values(me, size, salt), "get_nbi into a private array")
+    ishmem.barrier_all()
+    kept.append(own)
+    del kept[: max(len(kept) - 4, 0)]
+    ishmem.free(dest)
+
+
 def count(draw: random.Random, _me: int, n: int) -> None:
     """Add to one counter from all PEs, with and without a lock."""
     counter, lock, home, times = array_of(2, 0), ishmem.zeros(1, dtype="i8"), draw.randrange(n), draw.randint(1, 50)
@@ -152,7 +174,7 @@ def refuse(draw: random.Random, _me: int, n: int) -> None:
     ishmem.free(array)
 
 
-OPERATIONS: list[Operation] = [allocate, move, count, wait, teams, kernel, on_queue, refuse]
+OPERATIONS: list[Operation] = [allocate, move, private, count, wait, teams, kernel, on_queue, refuse]
 
 
 def usage(turns: int, start: float) -> str:
@@ -160,6 +182,8 @@ def usage(turns: int, start: float) -> str:
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/status") as file:
         sizes = {line.split(":")[0]: int(line.split()[1]) << 10 for line in file if line.endswith("kB\n")}
+    with open("/proc/self/maps") as file:
+        maps = len(file.readlines())
     return json.dumps(
         {
             "pe": ishmem.my_pe(),
@@ -168,6 +192,7 @@ def usage(turns: int, start: float) -> str:
             "private": sizes["RssAnon"],
             "shared": sizes["RssShmem"],
             "fds": len(os.listdir("/proc/self/fd")),
+            "maps": maps,
             "threads": len(os.listdir("/proc/self/task")),
         }
     )
