@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem.benchmarks.copies import MEMCPY, WINDOW, at_origin, at_target, nothing
 from ishmem.benchmarks.cases import Plan, case, values
+from ishmem.benchmarks.copies import MEMCPY, WINDOW, at_origin, at_target, nothing
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 ARGUMENTS = ("symmetric", "dpnp", "dpctl", "numpy")
