@@ -63,7 +63,7 @@ def mapped_private(array: Any) -> Any:
     from ishmem.runtime import job
 
     export = handles.export(job.current().heap.context, array._pointer)
-    return handles.map_host(export.fds, array.nbytes, export.place)
+    return handles.map_host(export.fds, array.nbytes, export.fd_offset)
 
 
 def _register_private(name: str, to_peer: bool) -> None:

@@ -42,7 +42,7 @@ class Pool:
         self._connections: list[Connection] = []
         self._log: Any = None
 
-    def run(self, function: Callable[..., Any], *args: Any, timeout: float = 60) -> list[Any]:
+    def run(self, function: Callable[..., Any], *args: Any, timeout: float = 120) -> list[Any]:
         """Run a module-level function on every PE; gives the results in the order of the PEs.
 
         Raises:
@@ -162,7 +162,7 @@ def run_program(
     n: int,
     *args: str,
     env: dict[str, str] | None = None,
-    timeout: float = 60,
+    timeout: float = 120,
     sim: int | None = None,
     options: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
@@ -190,7 +190,7 @@ def run_program(
 
 
 def run_command(
-    command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 60
+    command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 120
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; raises PesError, with the output, when it takes too long."""
     process = subprocess.Popen(

@@ -78,7 +78,7 @@ class PrivateMemory:
         try:
             export = handles.export(self._context, base)
             try:
-                mapped = handles.map_host(export.fds, size, export.place)
+                mapped = handles.map_host(export.fds, size, export.fd_offset)
             finally:
                 self._give_back(export)
         except (LevelZeroError, IshmemError):
