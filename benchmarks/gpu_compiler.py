@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ishmem.kernels import binding, spec_constants, spirv
 from ishmem.common.layout import Layout
+from ishmem.kernels import binding, spec_constants, spirv
 
 DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
 FETCHED = Path("build/gpu-compiler")
@@ -109,7 +109,7 @@ def renamed(code: bytes) -> bytes:
     module = []
     for op, operands in spirv.instructions(code):
         if op == ENTRY_POINT:
-            words = next(at for at, word in enumerate(operands[2:], 3) if word < 1 << 24)  # the last byte of a name is 0
+            words = next(at for at, word in enumerate(operands[2:], 3) if word < 1 << 24)  # a name's last byte is 0
             operands = (*operands[:2], *struct.unpack("<2I", NAME.ljust(8, b"\0")), *operands[words:])
         if op not in (NAME_OF, MEMBER_NAME):
             module.append((op, operands))

@@ -140,7 +140,7 @@ def tell(results: dict[tuple[Kernel, str], Result]) -> int:
         here = [(kernel, found) for (kernel, other), found in results.items() if other == device]
         failed = [(kernel, found.error) for kernel, found in here if found.error]
         spilling = {kernel.name for kernel, found in here if found.spilled}
-        print(f"{device} ({product}): {len(here)} kernels; {len(failed)} do not compile; {len(spilling)} spill registers")
+        print(f"{device} ({product}): {len(here)} kernels; {len(failed)} do not compile; {len(spilling)} spill")
         for name in sorted(spilling):
             print(f"  spills: {name}")
         for kernel, error in failed:
