@@ -15,7 +15,7 @@ from numba_dpex.kernel_api_impl.spirv import spirv_generator
 from .spirv import Instruction, assembled, bound_of, instructions
 
 NAME, DECORATE, CONSTANT, VARIABLE, LOAD, STORE, BITCAST = 5, 71, 43, 59, 61, 62, 124  # instructions
-TYPE_VECTOR, TYPE_POINTER, EXTRACT, EXTRACT_DYNAMIC = 23, 32, 81, 77
+TYPE_INT, TYPE_VECTOR, TYPE_POINTER, EXTRACT, EXTRACT_DYNAMIC, CONVERT = 21, 23, 32, 81, 77, 113
 ACCESS_CHAINS, PTR_ACCESS_CHAINS = (65, 66), (67, 70)  # each also "in bounds"
 ADDRESSES = (*ACCESS_CHAINS, *PTR_ACCESS_CHAINS, BITCAST)
 TAKE_ANY = (57, STORE, 112, 117, 121, 169, 245)  # calls, stores, conversions, selections and phis of addresses
@@ -31,10 +31,17 @@ class Vector(NamedTuple):
 
 
 class Component(NamedTuple):
-    """A component of a built-in vector; ``index`` is a number, or the negative id of one that is not constant."""
+    """A component of a built-in vector.
+
+    Attributes:
+        vector: The vector.
+        index: The number of the component, or the negative id of one that is not constant.
+        narrow: Whether the address is taken to be one of a smaller integer, which is the low part of the component.
+    """
 
     vector: Vector
     index: int
+    narrow: bool = False
 
 
 def whole_loads(code: bytes) -> bytes:
@@ -53,8 +60,8 @@ def whole_loads(code: bytes) -> bytes:
     result: list[Instruction] = []
     for op, operands in module:
         if op == LOAD and operands[2] in components:
-            result += _extraction(components[operands[2]], operands[1], fresh)
-            fresh += 1
+            result += _extraction(components[operands[2]], operands[:2], fresh)
+            fresh += 2
         elif not _defines(components, op, operands):
             result.append((op, operands))
     return assembled(code, result, fresh)
@@ -66,20 +73,21 @@ def _defines(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction does more with an address than to load the component, or to step from it."""
-    if op == LOAD and operands[2] in components:
-        return operands[0] != components[operands[2]].vector.part
+    """Return whether an instruction does more with an address than to load from it, or to step from it."""
     if op in ADDRESSES and operands[2] in components:
         return operands[1] not in components
     ids = operands[:2] if op == STORE else operands
     return op in TAKE_ANY and any(operand in components for operand in ids)
 
 
-def _extraction(component: Component, to: int, fresh: int) -> list[Instruction]:
-    """Return the load of the vector as ``fresh``, and of its component as ``to``."""
-    (variable, whole, part), index = component
-    load: Instruction = (LOAD, (whole, fresh, variable))
-    return [load, (EXTRACT, (part, to, fresh, index)) if index >= 0 else (EXTRACT_DYNAMIC, (part, to, fresh, -index))]
+def _extraction(component: Component, to: tuple[int, ...], fresh: int) -> list[Instruction]:
+    """Return the load of the vector as ``fresh``, and of its component as ``to``, which is a type and an id."""
+    (variable, whole, part), index, narrow = component
+    target = (part, fresh + 1) if narrow else to
+    extract: Instruction = (EXTRACT, (*target, fresh, index))
+    if index < 0:
+        extract = (EXTRACT_DYNAMIC, (*target, fresh, -index))
+    return [(LOAD, (whole, fresh, variable)), extract, *([(CONVERT, (*to, fresh + 1))] if narrow else [])]
 
 
 def _vectors(module: list[Instruction]) -> dict[int, Vector]:
@@ -96,6 +104,8 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
     """Return what addresses of components stand for, by their ids."""
     vectors = _vectors(module)
     numbers = {operands[1]: operands[2] for op, operands in module if op == CONSTANT}
+    integers = {operands[0] for op, operands in module if op == TYPE_INT}
+    pointees = {operands[0]: operands[2] for op, operands in module if op == TYPE_POINTER}
     found: dict[int, Component] = {}
     for op, operands in module if vectors else ():
         if op in ADDRESSES and operands[2] in (*vectors, *found):
@@ -104,8 +114,9 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
                 steps = steps[1:]  # the first counts whole vectors, of which there is one
             base = found.get(operands[2]) or Component(vectors[operands[2]], 0)
             index = numbers.get(steps[0], -steps[0]) if steps else 0
-            if index == 0 or base.index == 0:
-                found[operands[1]] = Component(base.vector, base.index or index)
+            kind = pointees[operands[0]]
+            if kind in integers and (index == 0 or not (base.index or base.narrow)):
+                found[operands[1]] = Component(base.vector, base.index or index, kind != base.vector.part)
     return found
 
 

@@ -31,7 +31,6 @@ from .intrinsics import (
     device_function,
     device_intrinsic,
     fence,
-    group_rank,
     group_sum,
     load_word,
     rank_in,
@@ -147,7 +146,7 @@ def group_broadcast(group, held):
     check = binding.options().check
 
     def impl(group, held):
-        known = group_sum(held and group_rank() == 0) != 0 if check else True
+        known = group_sum(held and rank_in(group) == 0) != 0 if check else True
         kapi.group_barrier(group)
         return known
 

@@ -13,7 +13,7 @@ from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, device_function, fence, group_rank, group_sum, require
+from .intrinsics import address_of, atomic_load, device, device_function, fence, group_sum, item_bytes, rank_in, require
 from .runtime_checks import allowed
 from .wait import compare
 
@@ -69,7 +69,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
         rma.put_work_group(dest, source, pe, group, nelems)
         fence()  # each work-item's own part
         kapi.group_barrier(group)
-        if group_rank() == 0:
+        if rank_in(group) == 0:
             fence()
             update(sig_addr, signal, sig_op, pe, index)
         kapi.group_barrier(group)
@@ -88,7 +88,7 @@ def _signal_fetch(sig_addr, index=0):
 
     def impl(sig_addr, index=0):
         if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
-            return atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+            return atomic_load(address_of(sig_addr) + index * item_bytes(sig_addr), sig_addr)
         return types.uint64(0)
 
     return impl
@@ -131,7 +131,7 @@ def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
     def impl(sig_addr, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
         seen = types.uint64(0)
-        if group_rank() == 0:
+        if rank_in(group) == 0:
             seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index)
         all_see = types.uint64(group_sum(seen))
         kapi.group_barrier(group)
