@@ -31,7 +31,16 @@ EQ, SET = int(ishmem.CMP_EQ), int(ishmem.SIGNAL_SET)
 
 
 class Operation(NamedTuple):
-    """An operation and what stands beside it; ``loop`` says that one iteration is counted."""
+    """An operation and what stands beside it.
+
+    Attributes:
+        name: In words, for the table.
+        run: The kernel with the operation.
+        plain: The kernel without ishmem.
+        beside: What that does, in words.
+        loop: Count one iteration of the loop, instead of all instructions.
+        group: The kernels are of work-groups.
+    """
 
     name: str
     run: Callable[..., Any]
@@ -200,6 +209,7 @@ def barrier_all(item: kapi.Item, a, b, flag, pe, n):
     ishmem.barrier_all()
 
 
+ONE_BY_GROUP = "a copy between two group barriers"
 COPY, GROUP_COPY = "a loop of loads and stores", "the same loop by a group, between two group barriers"
 RELAXED = "a relaxed `AtomicRef`"
 OPERATIONS = (
@@ -211,10 +221,12 @@ OPERATIONS = (
     Operation("`get`, 8 bytes", get_one, copy_one, "a load and a store"),
     Operation("`put`, 4 KiB", put_many, copy_many, COPY),
     Operation("`get`, 4 KiB", get_many, copy_many, COPY),
-    Operation("`put_work_group`, 8 bytes", put_one_group, copy_one_group, "a copy between two group barriers", group=True),
-    Operation("`get_work_group`, 8 bytes", get_one_group, copy_one_group, "a copy between two group barriers", group=True),
+    Operation("the same, one turn of the loop", put_many, copy_many, COPY, loop=True),
+    Operation("`put_work_group`, 8 bytes", put_one_group, copy_one_group, ONE_BY_GROUP, group=True),
+    Operation("`get_work_group`, 8 bytes", get_one_group, copy_one_group, ONE_BY_GROUP, group=True),
     Operation("`put_work_group`, 4 KiB", put_many_group, copy_many_group, GROUP_COPY, group=True),
     Operation("`get_work_group`, 4 KiB", get_many_group, copy_many_group, GROUP_COPY, group=True),
+    Operation("the same, one turn of the loop", get_many_group, copy_many_group, COPY, loop=True, group=True),
     Operation("`atomic_add`", atomic_add, plain_add, RELAXED),
     Operation("`atomic_fetch_add`", atomic_fetch_add, plain_fetch_add, RELAXED),
     Operation("`fence`", fence, release, "a release fence"),
@@ -241,7 +253,7 @@ def messages(lines: list[str]) -> Counter[str]:
 
 
 def turn(assembly: str) -> list[str]:
-    """Return the instructions of the shortest loop."""
+    """Return the instructions of the loop that stores the widest units, and of those the shortest."""
     lines, labels, loops = [], {}, []
     for line in assembly.splitlines():
         if found := re.match(r"(\w+):", line):
@@ -250,7 +262,13 @@ def turn(assembly: str) -> list[str]:
         lines.append(line)
         if (found := re.search(r"\b(?:while|goto|jmpi)\b.* (L\d+)\b", line)) and found[1] in labels:
             loops.append(lines[labels[found[1]] :])
-    return min(loops, key=len)
+    return max(loops, key=lambda loop: (max(stored(loop), default=0), -len(loop)))
+
+
+def stored(lines: list[str]) -> list[int]:
+    """Return the bytes that a work-item stores at each store."""
+    units = (re.search(r"store\.ugm\.d(\d+)x?(\d*)", line) for line in lines)
+    return [int(found[1]) * int(found[2] or 1) // 8 for found in units if found]
 
 
 def counted(compiler: gpu_compiler.Compiler, function: Callable[..., Any], what: Operation) -> list[str]:
@@ -266,10 +284,25 @@ def table(compiler: gpu_compiler.Compiler) -> str:
     for what in OPERATIONS:
         own, other = (counted(compiler, function, what) for function in (what.run, what.plain))
         base = 0 if what.loop else nothing
-        memory = ", ".join(f"{count} {name}" if count > 1 else name for name, count in messages(own).items())
-        cells = [what.name, len(own) - base, what.beside, len(other) - base, len(own) - len(other), memory]
+        cells = [what.name + turned(what, own), len(own) - base, what.beside + turned(what, other), len(other) - base]
+        cells += [len(own) - len(other), memory(own)]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
+
+
+def turned(what: Operation, lines: list[str]) -> str:
+    """Return how much one turn of a loop stores, in words."""
+    return f", {sum(stored(lines))} bytes" if what.loop else ""
+
+
+def memory(lines: list[str]) -> str:
+    """Return the messages to memory, in words."""
+    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in messages(lines).items())
+
+
+def set_up() -> None:
+    """Launch a kernel: numba-dpex sets itself up at the first launch."""
+    dpex.call_kernel(dpex.kernel(empty), kapi.Range(1), *[dpnp.zeros(2, dtype="int64")] * 3, 0, 0)
 
 
 @click.command()
@@ -282,7 +315,7 @@ def main(folder: Path, page: Path | None, show: str | None) -> None:
     if compiler is None:
         raise click.ClickException(f"no GPU compiler in {folder} or in the PATH; .ci/gpu-compiler fetches it")
     with ishmem.init():
-        dpex.call_kernel(dpex.kernel(empty), kapi.Range(1), *[dpnp.zeros(2, dtype="int64")] * 3, 0, 0)  # sets numba up
+        set_up()
         if show:
             click.echo(compiler.compile(spirv_of(globals()[show], "group" in show), DEVICE).assembly)
             return
