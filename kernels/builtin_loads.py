@@ -35,12 +35,12 @@ class Component(NamedTuple):
 
     Attributes:
         vector: The vector.
-        index: The number of the component, or the negative id of one that is not constant.
+        number: Which component, or the negative id of one that is not constant.
         narrow: Whether the address is taken to be one of a smaller integer, which is the low part of the component.
     """
 
     vector: Vector
-    index: int
+    number: int
     narrow: bool = False
 
 
@@ -115,8 +115,8 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
             base = found.get(operands[2]) or Component(vectors[operands[2]], 0)
             index = numbers.get(steps[0], -steps[0]) if steps else 0
             kind = pointees[operands[0]]
-            if kind in integers and (index == 0 or not (base.index or base.narrow)):
-                found[operands[1]] = Component(base.vector, base.index or index, kind != base.vector.part)
+            if kind in integers and (index == 0 or not (base.number or base.narrow)):
+                found[operands[1]] = Component(base.vector, base.number or index, kind != base.vector.part)
     return found
 
 
