@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test sanitize prove bench bench-collectives lint clean
+.PHONY: help demo test gpu-compile sanitize prove bench bench-collectives lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -20,6 +20,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
@@ -32,7 +33,12 @@ demo: $(VENV)/.installed
 	@$(VENV)/bin/ishmrun -n 4 examples/denoise.py
 
 test: $(VENV)/.installed
-	@$(VENV)/bin/python -m pytest $(AT_ONCE) $(ARGS)
+	@rm -rf build/kernels
+	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest $(AT_ONCE) $(ARGS)
+
+gpu-compile: $(VENV)/.installed
+	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
+	$(VENV)/bin/python tests/gpu_compile
 
 sanitize: $(VENV)/.installed
 	@$(VENV)/bin/python tests/sanitize

@@ -144,16 +144,16 @@ def about(head: dict[str, Any]) -> str:
     )
 
 
-def update(page: Path, text: str) -> None:
-    """Replace the text between the markers of a page.
+def update(page: Path, text: str, name: str = "figures") -> None:
+    """Replace the text between the markers of this name on a page.
 
     Raises:
         ValueError: The page has no markers.
     """
-    before = page.read_text()
-    head, begin, rest = before.partition(BEGIN)
-    _old, end, tail = rest.partition(END)
+    first, last = BEGIN.replace("figures", name), END.replace("figures", name)
+    head, begin, rest = page.read_text().partition(first)
+    _old, end, tail = rest.partition(last)
     if not begin or not end:
-        raise ValueError(f"{page} has no part between {BEGIN} and {END}")
-    page.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        raise ValueError(f"{page} has no part between {first} and {last}")
+    page.write_text(f"{head}{first}\n{text}\n{last}{tail}")
 

@@ -9,7 +9,7 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic, device, peer_delta, store
+from .intrinsics import address_of, atomic, device, item_bytes, peer_delta, store
 from .orders import AMO
 from .proxy import atomic_far, has_atomics
 from .runtime_checks import allowed
@@ -45,7 +45,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(source, pe, index=0):
             if allowed(this, source, pe, index, 1):
-                at = address_of(source) + index * source.itemsize
+                at = address_of(source) + index * item_bytes(source)
                 return run(at + peer_delta(pe), source) if has_atomics(pe) else atomic_far(rmw, source, pe, at, 0, 0)
             return zero
 
@@ -57,7 +57,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                at = address_of(dest) + index * dest.itemsize
+                at = address_of(dest) + index * item_bytes(dest)
                 return run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else atomic_far(rmw, dest, pe, at, 1, 0)
             return zero
 
@@ -69,7 +69,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                at = address_of(dest) + index * dest.itemsize
+                at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value)
                 return atomic_far(rmw, dest, pe, at, value, 0)
@@ -83,7 +83,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         def impl(dest, cond, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):
-                at = address_of(dest) + index * dest.itemsize
+                at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value, cond)
                 return atomic_far(rmw, dest, pe, at, value, cond)

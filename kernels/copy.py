@@ -4,70 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba_dpex import device_func
-
 from . import binding
-from .intrinsics import compiled, device_function, load, move, peer_delta, store
+from .intrinsics import compiled, device_function, move, peer_delta
 from .proxy import move_far, reachable
 
-WIDEST = 16
+WIDEST = 16  # Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # up to so many elements, looking for wider units costs more than it gains
-
-
-def _make_copier(unit: int) -> Any:
-    @device_func
-    def copy_units(to: int, origin: int, nbytes: int, rank: int, size: int) -> None:
-        for position in range(rank * unit, nbytes, size * unit):
-            move(unit, to + position, origin + position)
-
-    return copy_units
-
-
-_copiers = {unit: _make_copier(unit) for unit in (1, 2, 4, 8, 16)}
-
-
-def _make_wide_copier(itemsize: int) -> Any:
-    """Make the copy of elements: head and tail by elements, the body by wide units when both ends line up.
-
-    A unit is 16 bytes, or 8 in a group, whose neighbouring work-items make one wide access of theirs.
-    """
-    narrow, words, wide = _copiers[min(itemsize, 8)], _copiers[8], _copiers[WIDEST]
-    # More than one wide unit, so that the head is shorter than the whole.
-    few = max(FEW * itemsize, WIDEST)
-
-    @device_func
-    def copy(to: int, origin: int, nbytes: int, rank: int, size: int) -> None:
-        if nbytes <= few or (to ^ origin) & (WIDEST - 1):
-            narrow(to, origin, nbytes, rank, size)
-        else:
-            head = -to & (WIDEST - 1)
-            body = (nbytes - head) & -WIDEST
-            narrow(to, origin, head, rank, size)
-            if size == 1:
-                wide(to + head, origin + head, body, rank, size)
-            else:
-                words(to + head, origin + head, body, rank, size)
-            narrow(to + head + body, origin + head + body, nbytes - head - body, rank, size)
-
-    return copy
-
-
-_wide_copiers = {itemsize: _make_wide_copier(itemsize) for itemsize in (1, 2, 4, 8, 16)}
 
 
 def _make_plain_copier(unit: int) -> Any:
     @compiled
     def copy_units(to, origin, nbytes, rank, size):
-        position, step = rank * unit, size * unit
-        while position < nbytes:
-            move(unit, to + position, origin + position)
-            position += step
+        first, step, distance = rank * unit, size * unit, to - origin
+        at, left = origin + first, nbytes - first - 1
+        while left >= 0:  # what is left is counted: a GPU sees the sign of 64 bits faster than it compares two numbers
+            move(unit, at + distance, at)
+            at += step
+            left -= step
 
     return copy_units
 
 
-_bytewise, _by_4, _by_8, _wide = map(_make_plain_copier, (1, 4, 8, WIDEST))
+_bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1, 2, 4, 8, WIDEST))
+
+
+def _make_copier(itemsize: int, narrow: Any) -> Any:
+    """Make the copy of elements: by wide units where both ends line up, head and tail by elements."""
+    # More than one wide unit, so that the head is shorter than the whole.
+    few = max(FEW * itemsize, WIDEST)
+
+    @compiled
+    def copy(to, origin, nbytes, rank, size):
+        head, body = nbytes, 0
+        if nbytes > few and not (to ^ origin) & (WIDEST - 1):
+            head = -to & (WIDEST - 1)
+            body = (nbytes - head) & -WIDEST
+        done = head + body
+        narrow(to, origin, head, rank, size)
+        _wide(to + head, origin + head, body, rank, size)
+        narrow(to + done, origin + done, nbytes - done, rank, size)
+
+    return copy
+
+
+_narrow = {1: _bytewise, 2: _by_2, 4: _by_4, 8: _by_8, 16: _by_8}
+_copiers = {itemsize: _make_copier(itemsize, narrow) for itemsize, narrow in _narrow.items()}
 
 
 @compiled
@@ -95,11 +77,12 @@ def copy_elements(like, to, origin, count, rank, size):
     Source and destination must not overlap, unless they are the same.
     """
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
-    copy = _wide_copiers[itemsize]
+    copy, unit = _copiers[itemsize], min(itemsize, 8)
 
     def impl(like, to, origin, count, rank, size):
-        if count == 1 and size == 1:
-            store(to, like, load(origin, like))
+        if count == 1:
+            for part in range(0, itemsize, unit):  # as bits: an Arc has no float64
+                move(unit, to + part, origin + part)
         else:
             copy(to, origin, count * itemsize, rank, size)
 

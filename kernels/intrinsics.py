@@ -82,6 +82,19 @@ def address_of(_context: Any, array: Any) -> Any:
 
 
 @device_intrinsic
+def item_bytes(_context, array):
+    """Return the bytes of an element of an array.
+
+    A constant, unlike ``array.itemsize``: so an index becomes an offset by a shift. A Max has no 64-bit multiplication.
+    """
+
+    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return I64(context.get_abi_sizeof(context.get_data_type(array.dtype)))
+
+    return types.int64(array), code
+
+
+@device_intrinsic
 def zero_of(_context, array):
     """Return 0 of the dtype of an array."""
 
@@ -155,6 +168,37 @@ def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, like, value), code
+
+
+@device_intrinsic
+def load_element(_context: Any, base: Any, index: Any, like: Any) -> Any:
+    """Return element ``index`` of an array of the dtype of ``like`` that begins at an address.
+
+    The address of the element is made last, so that a loop, or a thread of work-items, shares the array's.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.unpack_value(builder, like.dtype, _element(context, builder, signature, arguments, like.dtype))
+
+    return like.dtype(types.int64, index, like), code
+
+
+@device_intrinsic
+def store_element(_context: Any, base: Any, index: Any, like: Any, value: Any) -> Any:
+    """Store ``value`` as element ``index`` of an array of the dtype of ``like``: see `load_element`."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _element(context, builder, signature, arguments, like.dtype)
+        converted = context.cast(builder, arguments[3], signature.args[3], like.dtype)
+        context.pack_value(builder, like.dtype, converted, pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, index, like, value), code
+
+
+def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: Any) -> Any:
+    index = context.cast(builder, arguments[1], signature.args[1], types.int64)
+    return builder.gep(_element_pointer(context, builder, arguments[0], dtype), [index])
 
 
 @device_intrinsic
@@ -314,51 +358,47 @@ def memory_fence(order: orders.Order) -> Any:
 
 
 def _builtin(builder: Any, name: str) -> list[Any]:
-    """Load the three components of a SPIR-V built-in variable."""
+    """Load the three components of a SPIR-V built-in variable; those of groups fit 32 bits, which GPUs multiply."""
     symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(I64, 3)
     variable = builder.module.globals.get(symbol)
     if variable is None:
         variable = ir.GlobalVariable(builder.module, vector, symbol, addrspace=GLOBAL)
         variable.linkage, variable.global_constant, variable.align = "external", True, 32
     value = builder.load(variable)
-    return [builder.extract_element(value, I32(axis)) for axis in range(3)]
+    return [builder.trunc(builder.extract_element(value, I32(axis)), I32) for axis in range(3)]
 
 
-def _rank(builder: Any) -> Any:
-    x, y, z = _builtin(builder, "LocalInvocationId")
-    width, height, _depth = _builtin(builder, "WorkgroupSize")
-    return builder.add(x, builder.mul(width, builder.add(y, builder.mul(height, z))))
+def _rank(builder: Any, ndim: int) -> Any:
+    ids, sizes = _builtin(builder, "LocalInvocationId"), _builtin(builder, "WorkgroupSize")
+    rank = ids[ndim - 1]
+    for axis in reversed(range(ndim - 1)):
+        rank = builder.add(ids[axis], builder.mul(sizes[axis], rank))
+    return builder.zext(rank, I64)
 
 
-def _size(builder: Any) -> Any:
-    width, height, depth = _builtin(builder, "WorkgroupSize")
-    return builder.mul(width, builder.mul(height, depth))
-
-
-@device_intrinsic
-def group_rank(_context):
-    """Return the number of this work-item in its group, whatever the group's dimensions."""
-    return types.int64(), lambda _context, builder, _signature, _arguments: _rank(builder)
-
-
-@device_intrinsic
-def group_size(_context):
-    """Return the number of work-items in the group."""
-    return types.int64(), lambda _context, builder, _signature, _arguments: _size(builder)
+def _size(builder: Any, ndim: int) -> Any:
+    size, *others = _builtin(builder, "WorkgroupSize")[:ndim]
+    for other in others:
+        size = builder.mul(size, other)
+    return builder.zext(size, I64)
 
 
 @device_intrinsic
 def rank_in(_context, group):
     """Return the number of this work-item among those that call together: 0 where ``group`` is None."""
-    alone = isinstance(group, types.NoneType)
-    return types.int64(group), lambda _context, builder, _signature, _arguments: I64(0) if alone else _rank(builder)
+    ndim = getattr(group, "ndim", 0)
+    return types.int64(group), lambda _context, builder, _signature, _arguments: (
+        _rank(builder, ndim) if ndim else I64(0)
+    )
 
 
 @device_intrinsic
 def size_of(_context, group):
     """Return the number of work-items that call together: 1 where ``group`` is None."""
-    alone = isinstance(group, types.NoneType)
-    return types.int64(group), lambda _context, builder, _signature, _arguments: I64(1) if alone else _size(builder)
+    ndim = getattr(group, "ndim", 0)
+    return types.int64(group), lambda _context, builder, _signature, _arguments: (
+        _size(builder, ndim) if ndim else I64(1)
+    )
 
 
 @device_intrinsic

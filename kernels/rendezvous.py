@@ -30,7 +30,6 @@ from .intrinsics import (
     compiled,
     device_function,
     device_intrinsic,
-    group_rank,
     group_sum,
     load_word,
     memory_fence,
@@ -154,7 +153,7 @@ def group_broadcast(group, held):
     check = binding.options().check
 
     def impl(group, held):
-        known = group_sum(held and group_rank() == 0) != 0 if check else True
+        known = group_sum(held and rank_in(group) == 0) != 0 if check else True
         kapi.group_barrier(group)
         return known
 

@@ -15,7 +15,18 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .copy import copy_elements
-from .intrinsics import address_of, compiled, device, device_function, load, peer_delta, rank_in, size_of, store
+from .intrinsics import (
+    address_of,
+    compiled,
+    device,
+    device_function,
+    item_bytes,
+    load_element,
+    peer_delta,
+    rank_in,
+    size_of,
+    store_element,
+)
 from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_far, load_far, reachable, store_far
 from .proxy_ring import await_ticket
 from .runtime_checks import allowed, fits
@@ -66,7 +77,7 @@ def _make_transfer(put: int) -> Any:
                     delta, rank, size = peer_delta(pe), rank_in(group), size_of(group)
                     copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
                 elif rank_in(group) == 0:
-                    nbytes = count * dest.itemsize
+                    nbytes = count * item_bytes(dest)
                     if put:
                         await_ticket(copy_far(PROXY_PUT, pe, to, origin, nbytes))
                     else:
@@ -116,11 +127,10 @@ def _p(dest, value, pe, index=0):
 
     def impl(dest, value, pe, index=0):
         if allowed(P, dest, pe, index, 1):
-            place = address_of(dest) + index * dest.itemsize
             if reachable(pe):
-                store(place + peer_delta(pe), dest, value)
+                store_element(address_of(dest) + peer_delta(pe), index, dest, value)
             else:
-                store_far(dest, value, pe, place)
+                store_far(dest, value, pe, address_of(dest) + index * item_bytes(dest))
 
     return impl
 
@@ -134,10 +144,9 @@ def _g(source, pe, index=0):
 
     def impl(source, pe, index=0):
         if allowed(G, source, pe, index, 1):
-            place = address_of(source) + index * source.itemsize
             if reachable(pe):
-                return load(place + peer_delta(pe), source)
-            return load_far(source, pe, place)
+                return load_element(address_of(source) + peer_delta(pe), index, source)
+            return load_far(source, pe, address_of(source) + index * item_bytes(source))
         return zero
 
     return impl

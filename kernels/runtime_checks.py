@@ -16,6 +16,7 @@ from .intrinsics import (
     atomic_store_word,
     compiled,
     device_function,
+    item_bytes,
 )
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
@@ -40,7 +41,7 @@ def allowed(routine, array, pe, first, count):
         address = address_of(array)
         if pe < 0 or pe >= pe_count():
             problem = NO_PE
-        elif address < user_start() or address + array.size * array.itemsize > heap_end():
+        elif address < user_start() or address + array.size * item_bytes(array) > heap_end():
             problem = NOT_SYMMETRIC
         elif first < 0 or count < 0 or first + count > array.size:
             problem = OUTSIDE

@@ -13,7 +13,17 @@ from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum, memory_fence, require
+from .intrinsics import (
+    address_of,
+    atomic_load,
+    device,
+    device_function,
+    group_sum,
+    item_bytes,
+    memory_fence,
+    rank_in,
+    require,
+)
 from .orders import SIGNAL
 from .runtime_checks import allowed
 from .wait import compare, seen_in_order
@@ -74,7 +84,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
         rma.put_work_group(dest, source, pe, group, nelems)
         before_signal()  # each work-item's own part
         kapi.group_barrier(group)
-        if group_rank() == 0:
+        if rank_in(group) == 0:
             before_signal()
             update(sig_addr, signal, sig_op, pe, index)
         kapi.group_barrier(group)
@@ -94,7 +104,7 @@ def _signal_fetch(sig_addr, index=0):
 
     def impl(sig_addr, index=0):
         if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
-            seen = atomic_load(address_of(sig_addr) + index * sig_addr.itemsize, sig_addr)
+            seen = atomic_load(address_of(sig_addr) + index * item_bytes(sig_addr), sig_addr)
             seen_in_order()
             return seen
         return types.uint64(0)
@@ -142,7 +152,7 @@ def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
     def impl(sig_addr, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
         seen = types.uint64(0)
-        if group_rank() == 0:
+        if rank_in(group) == 0:
             seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index)
         all_see = types.uint64(group_sum(seen))
         kapi.group_barrier(group)

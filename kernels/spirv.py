@@ -10,6 +10,9 @@ HEADER = 5  # words
 DECORATE, CONSTANT, SPEC_CONSTANT, FUNCTION = 71, 43, 50, 54  # instructions
 SPEC_ID = 1  # decoration
 
+Instruction = tuple[int, tuple[int, ...]]
+"""Number and operands."""
+
 
 def patched(code: bytes, values: dict[int, int]) -> bytes:
     """Return ``code`` with the 64-bit specialisation constants of these numbers set to other defaults.
@@ -23,7 +26,8 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
         if op == DECORATE and len(operands) == 3 and operands[1] == SPEC_ID:
             numbers[operands[0]] = operands[2]
         if op == SPEC_CONSTANT and len(operands) == 4 and numbers.get(operands[1]) in values:
-            struct.pack_into("<q", words, 4 * (at + 3), values[numbers[operands[1]]])
+            # Device addresses of Level Zero begin at 0xff00 << 48; what is negative is meant modulo 2**64, too.
+            struct.pack_into("<Q", words, 4 * (at + 3), values[numbers[operands[1]]] % (1 << 64))
     return bytes(words)
 
 
@@ -33,8 +37,40 @@ def has_constant(code: bytes, low: int, high: int) -> bool:
     return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
 
 
+def bound_of(code: bytes) -> int:
+    """Return the number that all ids of a module are below."""
+    return int(struct.unpack_from("<I", code, 12)[0])
+
+
+def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
+    """Return a module of other instructions with the header of ``code``; all ids are below ``bound``."""
+    words = [*struct.unpack("<5I", code[: 4 * HEADER])]
+    words[3] = bound
+    for op, operands in module:
+        words += [(len(operands) + 1) << 16 | op, *operands]
+    return struct.pack(f"<{len(words)}I", *words)
+
+
 def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Give place, number and operands of the instructions before the first function."""
+    for at, op, operands in _placed(code):
+        if op == FUNCTION:
+            return
+        yield at, op, operands
+
+
+def instructions(code: bytes) -> Iterator[Instruction]:
+    """Give number and operands of all instructions.
+
+    Raises:
+        ValueError: Not SPIR-V.
+    """
+    for _at, op, operands in _placed(code):
+        yield op, operands
+
+
+def _placed(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Give place, number and operands of all instructions."""
     words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
     if len(code) % 4 or len(words) < HEADER or words[0] != MAGIC:
         raise ValueError("not SPIR-V")
@@ -43,7 +79,5 @@ def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         count, op = words[at] >> 16, words[at] & 0xFFFF
         if count == 0 or at + count > len(words):
             raise ValueError("an instruction's length is wrong")
-        if op == FUNCTION:
-            return
         yield at, op, words[at + 1 : at + count]
         at += count

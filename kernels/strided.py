@@ -11,7 +11,7 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .copy import copy_elements
-from .intrinsics import address_of, device, device_function, group_rank, group_size, peer_delta
+from .intrinsics import address_of, device, device_function, item_bytes, peer_delta, rank_in, size_of
 from .proxy import move_far, reachable
 from .runtime_checks import allowed, fits
 
@@ -23,7 +23,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``."""
 
     def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
-        to_step, from_step = dst * like.itemsize, sst * like.itemsize
+        to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
         if bsize < size:  # then a work-item has blocks of its own, else all have a part of each
             for block in range(rank, nblocks, size):
                 copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
@@ -44,7 +44,7 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
             to, origin = to + put * delta, origin + (1 - put) * delta
             copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
         else:
-            item = like.itemsize
+            item = item_bytes(like)
             move_far(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
     return impl
@@ -103,7 +103,7 @@ def _register(name: str, put: int) -> None:
             kapi.group_barrier(group)
             to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
             if fitting(dest, source, pe, to_count, from_count):
-                rank, size = group_rank(), group_size()
+                rank, size = rank_in(group), size_of(group)
                 move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
             kapi.group_barrier(group)
 

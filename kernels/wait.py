@@ -15,7 +15,7 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic_load, device, device_function, group_rank, group_sum, memory_fence
+from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
 from .orders import WAIT
 from .runtime_checks import allowed
 
@@ -59,7 +59,7 @@ def _wait_until(ivar, cmp, cmp_value, index=0):
     dtype = _check("wait_until", ivar, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0):
-        address = address_of(ivar) + index * ivar.itemsize
+        address = address_of(ivar) + index * item_bytes(ivar)
         wanted = dtype(cmp_value)
         if not allowed(WAIT_UNTIL, ivar, 0, index, 1):
             return
@@ -78,7 +78,7 @@ def _test(ivar, cmp, cmp_value, index=0):
     def impl(ivar, cmp, cmp_value, index=0):
         if not allowed(TEST, ivar, 0, index, 1):
             return False
-        address = address_of(ivar) + index * ivar.itemsize
+        address = address_of(ivar) + index * item_bytes(ivar)
         held = compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
         if held:
             seen_in_order()
@@ -95,7 +95,7 @@ def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
 
     def impl(ivar, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
-        if group_rank() == 0:
+        if rank_in(group) == 0:
             wait.wait_until(ivar, cmp, cmp_value, index)
         kapi.group_barrier(group)
 
@@ -109,7 +109,7 @@ def _test_work_group(ivar, cmp, cmp_value, group, index=0):
     def impl(ivar, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
         # One work-item decides: others could see another value.
-        held = group_rank() == 0 and wait.test(ivar, cmp, cmp_value, index)
+        held = rank_in(group) == 0 and wait.test(ivar, cmp, cmp_value, index)
         decided = group_sum(held) != 0
         kapi.group_barrier(group)
         return decided

@@ -23,8 +23,8 @@ from .intrinsics import (
     atomic_store_word,
     device,
     device_function,
-    group_rank,
     group_sum,
+    rank_in,
     require,
 )
 from .runtime_checks import allowed
@@ -229,7 +229,7 @@ def _by_group(look: Any, is_all: bool) -> Any:
         def impl(ivars, indices, cmp, wanted, status, group):
             kapi.group_barrier(group)
             found = 0
-            if group_rank() == 0:
+            if rank_in(group) == 0:
                 found = int(look(ivars, indices, cmp, wanted, status))
             decided = group_sum(found)
             kapi.group_barrier(group)

@@ -1,0 +1,139 @@
+"""Intel's compiler for GPUs, without a GPU: what it makes of the SPIR-V of a kernel.
+
+The compiler is the offline one of the compute driver, ``ocloc``. ``.ci/gpu-compiler`` fetches Debian's into
+``build/gpu-compiler``; an ``ocloc`` in the ``PATH`` serves as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from ishmem.common.layout import Layout
+from ishmem.kernels import binding, spec_constants, spirv
+
+DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
+FETCHED = Path("build/gpu-compiler")
+NAME = b"kernel"
+ENTRY_POINT, NAME_OF, MEMBER_NAME = 15, 5, 6  # SPIR-V instructions
+ZEBIN = "-cl-intel-allow-zebin"  # the format that tells registers and spills
+HEAP, HEAP_SIZE = 0xFF00_0000_0100_0000, 64 << 20  # what Level Zero gives on a Max
+PATIENCE = 300.0  # seconds for one kernel
+
+
+class Refused(Exception):
+    """The compiler does not compile a kernel; the text is what it said."""
+
+
+class Binary(NamedTuple):
+    """A compiled kernel.
+
+    Attributes:
+        simd: Work-items that one thread runs.
+        registers: Registers of 32 or 64 bytes that a thread has.
+        spilled: Bytes that did not fit into the registers.
+        assembly: Text, one instruction a line, and labels.
+    """
+
+    simd: int
+    registers: int
+    spilled: int
+    assembly: str
+
+    @property
+    def instructions(self) -> int:
+        """Return the number of instructions that a thread runs, without the loading of its arguments."""
+        return len(body(self.assembly))
+
+
+class Compiler:
+    """An ``ocloc`` and where its libraries are."""
+
+    def __init__(self, program: Path, libraries: Iterable[Path]) -> None:
+        self._program = program
+        self._libraries = list(libraries)
+        known = [*map(str, self._libraries), os.environ.get("LD_LIBRARY_PATH", "")]
+        self._environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, known))}
+
+    def version(self) -> str:
+        """Return what tells this compiler from another one, as the name of a file."""
+        known = [*self._libraries, self._program.parent.parent / "lib"]
+        found = next((path for folder in known for path in sorted(folder.rglob("libigc.so.*.*"))), self._program)
+        return f"{found.name}-{found.stat().st_size}"
+
+    def compile(self, code: bytes, device: str) -> Binary:
+        """Compile a kernel for a device such as ``pvc``.
+
+        Raises:
+            Refused: It does not compile.
+        """
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "kernel.spv").write_bytes(renamed(code))
+            options = ["-spirv_input", "-internal_options", ZEBIN, "-output_no_suffix"]
+            self._run(folder, "compile", "-file", "kernel.spv", "-device", device, "-output", "kernel", *options)
+            binary = next(path for path in folder.iterdir() if path.name != "kernel.spv")
+            (folder / "parts").mkdir()
+            self._run(folder, "disasm", "-file", binary.name, "-device", device, "-dump", "parts")
+            return _binary(folder / "parts")
+
+    def _run(self, folder: Path, *words: str) -> None:
+        done = subprocess.run(
+            [self._program, *words], cwd=folder, env=self._environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE,
+        )  # fmt: skip
+        if done.returncode:
+            how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
+            said = dict.fromkeys(line for line in done.stdout.splitlines() if line)  # it says the same many times
+            raise Refused("\n".join([f"ocloc {words[0]}: {how}", *said]))
+
+
+def find(folder: Path = FETCHED) -> Compiler | None:
+    """Return the compiler in a folder of unpacked Debian packages, or that in the ``PATH``, or ``None``."""
+    program = (folder / "usr/bin/ocloc").absolute()
+    if program.exists():
+        return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"))
+    installed = shutil.which("ocloc")
+    return Compiler(Path(installed), []) if installed else None
+
+
+def renamed(code: bytes) -> bytes:
+    """Return a module whose kernel has a short name, as files are named after it, and nothing else a name."""
+    module = []
+    for op, operands in spirv.instructions(code):
+        if op == ENTRY_POINT:
+            words = next(at for at, word in enumerate(operands[2:], 3) if word < 1 << 24)  # a name's last byte is 0
+            operands = (*operands[:2], *struct.unpack("<2I", NAME.ljust(8, b"\0")), *operands[words:])
+        if op not in (NAME_OF, MEMBER_NAME):
+            module.append((op, operands))
+    return spirv.assembled(code, module, spirv.bound_of(code))
+
+
+def as_on_a_gpu(code: bytes) -> bytes:
+    """Return a kernel with the constants that PE 1 of 4 could have on a GPU, as the loading of a kernel sets them."""
+    return spirv.patched(code, spec_constants.defaults(binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4))))
+
+
+def body(assembly: str) -> list[str]:
+    """Return the instructions of a thread: without those that load its arguments, and the padding behind its end."""
+    found = [line for line in assembly.splitlines() if line and not re.match(r"\w+:|\s+illegal", line)]
+    return [line for line in found if "bti[255]" not in line]
+
+
+def _binary(parts: Path) -> Binary:
+    """Read what the disassembler wrote."""
+    facts = (parts / ".ze_info").read_text(errors="replace")
+
+    def number(name: str) -> int:
+        found = re.search(rf"\b{name}: +(\d+)", facts)
+        return int(found[1]) if found else 0
+
+    text = next(path for path in parts.iterdir() if path.name.startswith(".text."))
+    return Binary(number("simd_size"), number("grf_count"), number("spill_size"), text.read_text())

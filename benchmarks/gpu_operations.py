@@ -1,0 +1,329 @@
+"""Counts what operations in kernels are on a GPU: ``python -m ishmem.benchmarks.gpu_operations [--page PAGE]``.
+
+Each operation is in a kernel, and what a user would write without ishmem is in one that is otherwise the same. Both
+are compiled for a Max 1550 by Intel's compiler, see `gpu_compiler`, and their instructions counted.
+"""
+
+# What numba compiles has numba's types.
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, Callable, NamedTuple
+
+import click
+import dpnp
+import numba_dpex as dpex
+from numba import typeof, types
+from numba_dpex import kernel_api as kapi
+from numba_dpex.core.types.kernel_api.index_space_ids import ItemType, NdItemType
+
+import ishmem
+from ishmem.benchmarks import figures, gpu_compiler
+
+MARKER = "gpu instructions"
+DEVICE = "pvc"
+ELEMENTS = 512  # of 8 bytes: 4 KiB
+EQ, SET = int(ishmem.CMP_EQ), int(ishmem.SIGNAL_SET)
+
+
+class Operation(NamedTuple):
+    """An operation and what stands beside it.
+
+    Attributes:
+        name: In words, for the table.
+        run: The kernel with the operation.
+        plain: The kernel without ishmem.
+        beside: What that does, in words.
+        loop: Count one iteration of the loop, instead of all instructions.
+        group: The kernels are of work-groups.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    plain: Callable[..., Any]
+    beside: str
+    loop: bool = False
+    group: bool = False
+
+
+def empty(item: kapi.Item, a, b, flag, pe, n):
+    pass
+
+
+def store_uniform(item: kapi.Item, a, b, flag, pe, n):
+    a[3] = b[0]
+
+
+def p_uniform(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.p(a, b[0], pe, 3)
+
+
+def store_each(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    a[i] = b[i]
+
+
+def p_each(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    ishmem.p(a, b[i], pe, i)
+
+
+def load_each(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    b[i] = a[i]
+
+
+def g_each(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    b[i] = ishmem.g(a, pe, i)
+
+
+def store_loop(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    for k in range(n):
+        a[i + k] = k
+
+
+def p_loop(item: kapi.Item, a, b, flag, pe, n):
+    i = item.get_id(0)
+    for k in range(n):
+        ishmem.p(a, k, pe, i + k)
+
+
+def copy_one(item: kapi.Item, a, b, flag, pe, n):
+    a[0] = b[0]
+
+
+def put_one(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.put(a, b, pe, 1)
+
+
+def get_one(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.get(a, b, pe, 1)
+
+
+def copy_many(item: kapi.Item, a, b, flag, pe, n):
+    for k in range(ELEMENTS):
+        a[k] = b[k]
+
+
+def put_many(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.put(a, b, pe, ELEMENTS)
+
+
+def get_many(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.get(a, b, pe, ELEMENTS)
+
+
+def copy_one_group(item: kapi.NdItem, a, b, flag, pe, n):
+    kapi.group_barrier(item.get_group())
+    if item.get_local_id(0) == 0:
+        a[0] = b[0]
+    kapi.group_barrier(item.get_group())
+
+
+def put_one_group(item: kapi.NdItem, a, b, flag, pe, n):
+    ishmem.put_work_group(a, b, pe, item.get_group(), 1)
+
+
+def get_one_group(item: kapi.NdItem, a, b, flag, pe, n):
+    ishmem.get_work_group(a, b, pe, item.get_group(), 1)
+
+
+def copy_many_group(item: kapi.NdItem, a, b, flag, pe, n):
+    kapi.group_barrier(item.get_group())
+    for k in range(item.get_local_id(0), ELEMENTS, item.get_group().get_local_range(0)):
+        a[k] = b[k]
+    kapi.group_barrier(item.get_group())
+
+
+def put_many_group(item: kapi.NdItem, a, b, flag, pe, n):
+    ishmem.put_work_group(a, b, pe, item.get_group(), ELEMENTS)
+
+
+def get_many_group(item: kapi.NdItem, a, b, flag, pe, n):
+    ishmem.get_work_group(a, b, pe, item.get_group(), ELEMENTS)
+
+
+def plain_add(item: kapi.Item, a, b, flag, pe, n):
+    kapi.AtomicRef(a, index=3, memory_order=kapi.MemoryOrder.RELAXED).fetch_add(n)
+
+
+def atomic_add(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.atomic_add(a, n, pe, 3)
+
+
+def plain_fetch_add(item: kapi.Item, a, b, flag, pe, n):
+    b[1] = kapi.AtomicRef(a, index=3, memory_order=kapi.MemoryOrder.RELAXED).fetch_add(n)
+
+
+def atomic_fetch_add(item: kapi.Item, a, b, flag, pe, n):
+    b[1] = ishmem.atomic_fetch_add(a, n, pe, 3)
+
+
+def release(item: kapi.Item, a, b, flag, pe, n):
+    kapi.atomic_fence(kapi.MemoryOrder.RELEASE, kapi.MemoryScope.SYSTEM)
+
+
+def everything(item: kapi.Item, a, b, flag, pe, n):
+    kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
+
+
+def fence(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.fence()
+
+
+def quiet(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.quiet()
+
+
+def plain_wait(item: kapi.Item, a, b, flag, pe, n):
+    while kapi.AtomicRef(a, index=0, memory_order=kapi.MemoryOrder.ACQUIRE).load() != n:
+        pass
+
+
+def wait_until(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.wait_until(a, EQ, n)
+
+
+def plain_signal(item: kapi.Item, a, b, flag, pe, n):
+    a[0] = b[0]
+    kapi.AtomicRef(a, index=1, memory_order=kapi.MemoryOrder.RELEASE).store(n)
+
+
+def put_signal(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.put_signal(a, b, flag, 1, SET, pe, 1)
+
+
+def plain_flags(item: kapi.Item, a, b, flag, pe, n):
+    kapi.AtomicRef(a, index=0, memory_order=kapi.MemoryOrder.RELEASE).store(n)
+    while kapi.AtomicRef(b, index=0, memory_order=kapi.MemoryOrder.ACQUIRE).load() != n:
+        pass
+
+
+def barrier_all(item: kapi.Item, a, b, flag, pe, n):
+    ishmem.barrier_all()
+
+
+ONE_BY_GROUP = "a copy between two group barriers"
+COPY, GROUP_COPY = "a loop of loads and stores", "the same loop by a group, between two group barriers"
+RELAXED = "a relaxed `AtomicRef`"
+OPERATIONS = (
+    Operation("`p` at a constant index", p_uniform, store_uniform, "a store"),
+    Operation("`p`, each work-item its index", p_each, store_each, "a store"),
+    Operation("`p` in a loop, one turn", p_loop, store_loop, "a store in a loop", loop=True),
+    Operation("`g`, each work-item its index", g_each, load_each, "a load"),
+    Operation("`put`, 8 bytes", put_one, copy_one, "a load and a store"),
+    Operation("`get`, 8 bytes", get_one, copy_one, "a load and a store"),
+    Operation("`put`, 4 KiB", put_many, copy_many, COPY),
+    Operation("`get`, 4 KiB", get_many, copy_many, COPY),
+    Operation("the same, one turn of the loop", put_many, copy_many, COPY, loop=True),
+    Operation("`put_work_group`, 8 bytes", put_one_group, copy_one_group, ONE_BY_GROUP, group=True),
+    Operation("`get_work_group`, 8 bytes", get_one_group, copy_one_group, ONE_BY_GROUP, group=True),
+    Operation("`put_work_group`, 4 KiB", put_many_group, copy_many_group, GROUP_COPY, group=True),
+    Operation("`get_work_group`, 4 KiB", get_many_group, copy_many_group, GROUP_COPY, group=True),
+    Operation("the same, one turn of the loop", get_many_group, copy_many_group, COPY, loop=True, group=True),
+    Operation("`atomic_add`", atomic_add, plain_add, RELAXED),
+    Operation("`atomic_fetch_add`", atomic_fetch_add, plain_fetch_add, RELAXED),
+    Operation("`fence`", fence, release, "a release fence"),
+    Operation("`quiet`", quiet, everything, "a sequentially consistent fence"),
+    Operation("`wait_until`", wait_until, plain_wait, "a loop of acquiring loads"),
+    Operation("`put_signal`, 8 bytes", put_signal, plain_signal, "a copy, then a releasing store"),
+    Operation("`barrier_all`", barrier_all, plain_flags, "a releasing store and a wait"),
+)  # fmt: skip
+
+
+def spirv_of(function: Callable[..., Any], group: bool) -> bytes:
+    """Return the SPIR-V of a function as a kernel, with the constants of a GPU."""
+    array, flag = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
+    item = NdItemType(1) if group else ItemType(1)
+    signature = types.void(item, array, array, flag, types.int64, types.int64)
+    result = dpex.kernel(function).get_compile_result(signature)
+    return gpu_compiler.as_on_a_gpu(result.kernel_device_ir_module.kernel_bitcode)
+
+
+def messages(lines: list[str]) -> Counter[str]:
+    """Count what goes to memory, by what the disassembler calls it: loads, stores, atomics and fences."""
+    found = (re.search(r"// .*; ((?:load|store|atomic|fence)[\w.]*)", line) for line in lines)
+    return Counter(match[1] for match in found if match)
+
+
+def turn(assembly: str) -> list[str]:
+    """Return the instructions of the loop that stores the widest units, and of those the shortest."""
+    lines, labels, loops = [], {}, []
+    for line in assembly.splitlines():
+        if found := re.match(r"(\w+):", line):
+            labels[found[1]] = len(lines)
+            continue
+        lines.append(line)
+        if (found := re.search(r"\b(?:while|goto|jmpi)\b.* (L\d+)\b", line)) and found[1] in labels:
+            loops.append(lines[labels[found[1]] :])
+    return max(loops, key=lambda loop: (max(stored(loop), default=0), -len(loop)))
+
+
+def stored(lines: list[str]) -> list[int]:
+    """Return the bytes that a work-item stores at each store."""
+    units = (re.search(r"store\.ugm\.d(\d+)x?(\d*)", line) for line in lines)
+    return [int(found[1]) * int(found[2] or 1) // 8 for found in units if found]
+
+
+def counted(compiler: gpu_compiler.Compiler, function: Callable[..., Any], what: Operation) -> list[str]:
+    """Return the instructions of a kernel."""
+    assembly = compiler.compile(spirv_of(function, what.group), DEVICE).assembly
+    return turn(assembly) if what.loop else gpu_compiler.body(assembly)
+
+
+def table(compiler: gpu_compiler.Compiler) -> str:
+    """Return the table in markdown."""
+    nothing = len(counted(compiler, empty, Operation("", empty, empty, "")))
+    lines = ["| | instructions | beside | its instructions | more | what goes to memory |", "|---" * 6 + "|"]
+    for what in OPERATIONS:
+        own, other = (counted(compiler, function, what) for function in (what.run, what.plain))
+        base = 0 if what.loop else nothing
+        cells = [what.name + turned(what, own), len(own) - base, what.beside + turned(what, other), len(other) - base]
+        cells += [len(own) - len(other), memory(own)]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def turned(what: Operation, lines: list[str]) -> str:
+    """Return how much one turn of a loop stores, in words."""
+    return f", {sum(stored(lines))} bytes" if what.loop else ""
+
+
+def memory(lines: list[str]) -> str:
+    """Return the messages to memory, in words."""
+    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in messages(lines).items())
+
+
+def set_up() -> None:
+    """Launch a kernel: numba-dpex sets itself up at the first launch."""
+    dpex.call_kernel(dpex.kernel(empty), kapi.Range(1), *[dpnp.zeros(2, dtype="int64")] * 3, 0, 0)
+
+
+@click.command()
+@click.option("--compiler", "folder", type=click.Path(path_type=Path), default=gpu_compiler.FETCHED, show_default=True)
+@click.option("--page", type=click.Path(path_type=Path, exists=True), help="a page whose table is to be renewed")
+@click.option("--show", metavar="NAME", help="print the assembly of a kernel, such as p_each or store_each")
+def main(folder: Path, page: Path | None, show: str | None) -> None:
+    """Count the instructions of operations in kernels on a GPU."""
+    compiler = gpu_compiler.find(folder)
+    if compiler is None:
+        raise click.ClickException(f"no GPU compiler in {folder} or in the PATH; .ci/gpu-compiler fetches it")
+    with ishmem.init():
+        set_up()
+        if show:
+            click.echo(compiler.compile(spirv_of(globals()[show], "group" in show), DEVICE).assembly)
+            return
+        text = table(compiler)
+    click.echo(text)
+    if page:
+        figures.update(page, text, MARKER)
+
+
+if __name__ == "__main__":
+    main()

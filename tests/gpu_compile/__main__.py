@@ -1,0 +1,165 @@
+"""Compiles kept kernels with Intel's compiler for GPUs: ``make gpu-compile``, or ``python tests/gpu_compile``.
+
+``make test`` keeps the kernels of tests and examples in ``build/kernels``; where there are none, the examples are run
+for theirs. Each is compiled for each device and disassembled. What came of it stays in ``build/gpu-compile`` by the
+hash of the kernel, so that a second run compiles only what is new. A kernel that does not compile is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ishmem.benchmarks import gpu_compiler
+from ishmem.benchmarks.gpu_compiler import DEVICES, Compiler, Refused
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"
+REPORT = RESULTS / "kernels.md"
+HEADER = 16 + 32  # magic and checksum of a kept kernel: see kernels/store.py
+EXAMPLES = ("denoise", "fft2d", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
+
+KNOWN = {
+    ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",
+}
+"""What does not compile, by the device and what the compiler says, and why."""
+
+
+class Kernel(NamedTuple):
+    """A kept kernel: its name as in Python, its SPIR-V, and what results are kept by."""
+
+    name: str
+    code: bytes
+    hash: str
+
+
+class Result(NamedTuple):
+    """What the compiler made of a kernel for a device; ``error`` is empty when it compiled."""
+
+    simd: int = 0
+    registers: int = 0
+    spilled: int = 0
+    instructions: int = 0
+    error: str = ""
+
+
+def main() -> int:
+    """Compile, write the report, tell the failures."""
+    compiler = gpu_compiler.find(ROOT / gpu_compiler.FETCHED)
+    if compiler is None:
+        line = "=" * 100
+        print(f"{line}\nSKIPPED: no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU.\n{line}")
+        return 0
+    if not any(KEPT.glob("*.kernel")):
+        print("No kernels of the tests (make test keeps them): only those of the examples are compiled.", flush=True)
+        keep_kernels_of_examples()
+    kernels, known = kept_kernels(), compiled_before(compiler)
+    jobs = [(kernel, device) for kernel in kernels for device in DEVICES]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = dict(zip(jobs, pool.map(lambda job: result(compiler, known, *job), jobs)))
+    REPORT.write_text(table(results))
+    return tell(results)
+
+
+def keep_kernels_of_examples() -> None:
+    """Run the examples; one that fails is told, and is no failure here, as it is one of the tests."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "ISHMEM_KERNEL_CACHE": str(KEPT), "ISHMEM_DEVICE": "sim"}
+    for name in EXAMPLES:
+        command = [sys.executable, "-m", "ishmem", "run", "-n", "2", str(ROOT / "examples" / f"{name}.py")]
+        done = subprocess.run(command, env=environment, cwd=KEPT.parent, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            print(f"{name}.py failed, its kernels may be missing:\n{done.stderr}", flush=True)
+
+
+def kept_kernels() -> list[Kernel]:
+    """Return the kept kernels with the constants of a GPU, each code once, by name."""
+    found: dict[str, Kernel] = {}
+    for path in KEPT.glob("*.kernel"):
+        name, _, code = path.read_bytes()[HEADER:].partition(b"\0")
+        code = gpu_compiler.renamed(gpu_compiler.as_on_a_gpu(code))
+        digest = hashlib.sha256(code).hexdigest()
+        found[digest] = Kernel(readable(name.decode()), code, digest)
+    return sorted(found.values(), key=lambda kernel: (kernel.name, len(kernel.code)))
+
+
+def readable(mangled: str) -> str:
+    """Return module and function of a name that numba has mangled, a sequence of lengths and parts."""
+    parts, at = [], len("_ZN")
+    while found := re.match(r"\d+", mangled[at:]):
+        at += found.end()
+        parts.append(mangled[at : at + int(found[0])])
+        at += int(found[0])
+    parts = [re.sub(r"_24\d+$", "", part) for part in parts if "locals" not in part]  # $ and a number
+    return ".".join(parts) or mangled[:40]
+
+
+def compiled_before(compiler: Compiler) -> Path:
+    """Return the folder of the results of this compiler."""
+    folder = RESULTS / compiler.version()
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def result(compiler: Compiler, known: Path, kernel: Kernel, device: str) -> Result:
+    """Return what is known of a kernel, or compile it."""
+    path = known / f"{kernel.hash[:32]}-{device}.json"
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return Result(**json.loads(path.read_text()))
+    try:
+        made = compiler.compile(kernel.code, device)
+    except Refused as reason:
+        found = Result(error=str(reason))
+    else:
+        found = Result(made.simd, made.registers, made.spilled, made.instructions)
+        path.with_suffix(".asm").write_text(made.assembly)
+    path.write_text(json.dumps(found._asdict()))
+    return found
+
+
+def table(results: dict[tuple[Kernel, str], Result]) -> str:
+    """Return a line in markdown for each kernel and device."""
+    lines = ["| kernel | device | SPIR-V bytes | SIMD | registers | spilled bytes | instructions |", "|---" * 7 + "|"]
+    for (kernel, device), found in results.items():
+        facts: list[Any] = [found.simd, found.registers, found.spilled, found.instructions]
+        if found.error:
+            facts = ["does not compile", "", "", ""]
+        lines.append("| " + " | ".join(map(str, [kernel.name, device, len(kernel.code), *facts])) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def tell(results: dict[tuple[Kernel, str], Result]) -> int:
+    """Print a summary for each device and what does not compile; return the exit status."""
+    wrong = 0
+    for device, product in DEVICES.items():
+        here = [(kernel, found) for (kernel, other), found in results.items() if other == device]
+        failed = [(kernel, found.error) for kernel, found in here if found.error]
+        spilling = {kernel.name for kernel, found in here if found.spilled}
+        print(f"{device} ({product}): {len(here)} kernels; {len(failed)} do not compile; {len(spilling)} spill")
+        for name in sorted(spilling):
+            print(f"  spills: {name}")
+        for kernel, error in failed:
+            known = known_reason(device, error)
+            wrong += not known
+            print(f"  {'known' if known else 'FAILED'}: {kernel.name}, {kernel.hash[:32]}: {known or error}")
+    print(f"each kernel: {REPORT.relative_to(ROOT)}; assembly beside it")
+    if not results:
+        print("FAILED: there is no kept kernel at all")
+    return int(wrong > 0 or not results)
+
+
+def known_reason(device: str, error: str) -> str:
+    """Return why a kernel is not expected to compile; nothing where it is."""
+    return next((why for (where, said), why in KNOWN.items() if where == device and said in error), "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

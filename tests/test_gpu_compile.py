@@ -1,0 +1,94 @@
+"""What ``make gpu-compile`` makes of kept kernels, with a compiler that is not there."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, renamed
+from ishmem.kernels import spirv
+
+PROGRAM = Path(__file__).parent / "gpu_compile" / "__main__.py"
+SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)
+program: Any = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(program)
+
+KERNEL = program.Kernel("module.kernel", b"code", "ab" * 32)
+MADE = Binary(32, 128, 0, "L0:\n        mov r1 r2\n        illegal\n        send.ugm r1 // load.ugm.bti[255]\n")
+NO_DOUBLE = "error: Double type is not supported on this platform."
+
+
+class Compiler:
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+
+    def compile(self, code: bytes, device: str) -> Binary:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Binary):
+            return answer
+        raise Refused(answer)
+
+
+def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
+    compiler = Compiler(MADE)
+    found = [program.result(compiler, tmp_path, KERNEL, "pvc") for _ in range(2)]
+    assert found == [program.Result(32, 128, 0, 1)] * 2
+    assert (tmp_path / f"{KERNEL.hash[:32]}-pvc.asm").read_text() == MADE.assembly
+
+
+def test_damaged_results_are_made_again(tmp_path: Path) -> None:
+    (tmp_path / f"{KERNEL.hash[:32]}-pvc.json").write_text('{"simd": ')
+    assert program.result(Compiler(MADE), tmp_path, KERNEL, "pvc").simd == 32
+
+
+@pytest.mark.parametrize(
+    ("device", "said", "status"), [("pvc", "crashed", 1), ("pvc", NO_DOUBLE, 1), ("dg2", NO_DOUBLE, 0)]
+)
+def test_a_kernel_that_does_not_compile(
+    device: str, said: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = program.result(Compiler(said), tmp_path, KERNEL, device)
+    assert program.tell({(KERNEL, device): found}) == status
+    printed = capsys.readouterr().out
+    assert ("FAILED: module.kernel" in printed, "known: module.kernel" in printed) == (status == 1, status == 0)
+    assert "does not compile" in program.table({(KERNEL, device): found})
+
+
+def test_no_kernel_is_a_failure() -> None:
+    assert program.tell({}) == 1
+
+
+def test_names() -> None:
+    mangled = "_ZN8__main__11pass_on_242B70c8tJTIcFKzyF2ILShI4CrgQElUaPP8ItemTypeILi1EE"
+    assert program.readable(mangled) == "__main__.pass_on"
+    inner = "_ZN4test9check_all12_3clocals_3e10kernel_243B70c8t"
+    assert program.readable(inner) == "test.check_all.kernel"
+    assert program.readable("strange") == "strange"
+
+
+def test_the_kernel_gets_a_short_name() -> None:
+    long_name = (*tuple(int.from_bytes(b"name", "little") for _ in range(9)), 0)
+    module = [(15, (6, 77, *long_name, 12, 13)), (5, (77, *long_name)), (54, (1, 77, 0, 2))]
+    code = spirv.assembled(bytes([3, 2, 35, 7]) + bytes(16), module, 100)
+    entry, function = spirv.instructions(renamed(code))
+    kernel = tuple(int.from_bytes(part, "little") for part in (b"kern", b"el\0\0"))
+    assert entry == (15, (6, 77, *kernel, 12, 13))
+    assert function == module[2]
+
+
+def test_the_padding_and_the_arguments_do_not_count() -> None:
+    assert body(MADE.assembly) == ["        mov r1 r2"]
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find(tmp_path) is None
+
+
+def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(program.gpu_compiler, "find", lambda _folder: None)
+    assert program.main() == 0
+    assert "SKIPPED" in capsys.readouterr().out
