@@ -35,7 +35,7 @@ _loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDict
 
 
 def use(where: str, limit: int) -> None:
-    """Cache at most ``limit`` bytes in the folder ``where``; ``auto`` is in the user's cache folder, ``off`` disables it."""
+    """Cache at most ``limit`` bytes in folder ``where``: ``auto`` is the user's cache folder, ``off`` disables it."""
     global _store
     folder = platformdirs.user_cache_path("ishmem") / "kernels" if where == "auto" else Path(where)
     _store = None if where == "off" else Store(folder, limit)

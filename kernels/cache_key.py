@@ -182,7 +182,7 @@ def _unchanged(function: SPIRVKernelDispatcher, description: tuple[Any, ...]) ->
 
 
 def _arguments(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    queues: list[Any] = []  # a number per queue: numba-dpex refuses a kernel whose arrays are of several
+    queues: list[Any] = []  # the key says which arrays share a queue: numba-dpex rejects arrays of several queues
     return tuple(_argument(argument, queues) for argument in arguments)
 
 
