@@ -1,12 +1,12 @@
 """The device side: what the names of ``ishmem`` mean inside numba-dpex kernels.
 
-Importing it registers an overload of each host function for the device target, so that the same name in a
-kernel compiles to the device form. A kernel author passes arrays and PE numbers, nothing else.
+Importing this package registers an overload of each host function for the device target, so the same name in a kernel
+compiles to the device form. Kernels need no handle or context: arrays and PE numbers are the only arguments.
 """
 
 from __future__ import annotations
 
-import numba_dpex  # noqa: F401  # first: at its end ishmem binds parts of this package, which must not be half made
+import numba_dpex  # noqa: F401  # first: at its end it binds parts of this package, which must not be half imported
 
 from . import (
     amo,

@@ -1,4 +1,4 @@
-"""Atomic operations inside kernels: the device forms of ``ishmem.amo``, made from the table of atomics."""
+"""Atomic operations inside kernels: the device forms of ``ishmem.amo``, generated from the table ``ATOMICS``."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
 
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register a routine that returns nothing: the fetching one, whose value is dropped."""
+    """Register a routine that returns nothing: it calls the fetching form and discards the value."""
 
     def increment(dest, pe, index=0):
         _check(routine, dest, (), pe, index)
@@ -117,7 +117,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
 
 def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register the form that writes the old value into the first element of ``fetch``."""
+    """Register the non-blocking form, which writes the old value to the first element of ``fetch``."""
 
     def check(fetch: Any, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
         _check(routine, target, operands, pe, index)

@@ -1,4 +1,4 @@
-"""What is baked into kernels when they are compiled: facts of this process between init and finalize."""
+"""Compile-time constants of kernels: the options and addresses of this process between ``init`` and ``finalize``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What decides which code a kernel becomes; it is in the key of a kernel that is kept.
+    """Options that change the code of a kernel; they are part of its cache key.
 
     Attributes:
         check: Whether operations check their arguments.
-        proxied: Whether some peers are reached through the proxy, see `ishmem.runtime.proxy`.
-        no_waits: Why kernels of this job may not wait for other PEs; empty when they may.
+        proxied: Whether kernels reach some peers through the proxy; see `ishmem.runtime.proxy`.
+        no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
     """
 
     check: bool = False
@@ -27,10 +27,10 @@ class CompileOptions:
 
 
 class ProcessConstants(NamedTuple):
-    """Constants that differ from process to process; a kernel that is kept gets those of the one that loads it.
+    """Constants that differ between processes; a cached kernel gets those of the process that loads it.
 
-    Device code takes them from the functions of these names in `kernels.constants` only. What is no number or size is a
-    device address in this PE's heap, of what `ishmem.common.layout` says.
+    Device code reads them only through the functions in `kernels.spec_constants`. All fields but PE numbers and sizes
+    are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
     """
 
     heap: int
@@ -51,7 +51,7 @@ class ProcessConstants(NamedTuple):
 
     @classmethod
     def of(cls, heap: int, size: int, pe: int, layout: Layout) -> ProcessConstants:
-        """Return the constants of a PE whose heap has an address and a size."""
+        """Return the constants of PE ``pe``, whose heap of ``size`` bytes starts at device address ``heap``."""
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
@@ -70,37 +70,37 @@ _bound: tuple[CompileOptions, ProcessConstants] | None = None
 
 
 def bind(options: CompileOptions, process: ProcessConstants) -> None:
-    """Set the constants of kernels that are compiled from now on."""
+    """Set the options and constants for kernels that are compiled or loaded from now on."""
     global _bound
     _bound = (options, process)
 
 
 def unbind() -> None:
-    """Refuse to compile kernels that use ishmem."""
+    """Remove the options and constants; compiling a kernel that uses ishmem raises from now on."""
     global _bound
     _bound = None
 
 
 def options() -> CompileOptions:
-    """Return what to compile with.
+    """Return the compile options of this job.
 
     Raises:
-        TypingError: Not between ``init`` and ``finalize``.
+        TypingError: The call is not between ``init`` and ``finalize``.
     """
     return _needed()[0]
 
 
 def process() -> ProcessConstants:
-    """Return what differs from process to process.
+    """Return the constants of this process.
 
     Raises:
-        TypingError: Not between ``init`` and ``finalize``.
+        TypingError: The call is not between ``init`` and ``finalize``.
     """
     return _needed()[1]
 
 
 def bound() -> tuple[CompileOptions, ProcessConstants] | None:
-    """Return what was bound, or ``None`` outside a job."""
+    """Return the options and constants, or ``None`` outside a job."""
     return _bound
 
 

@@ -1,7 +1,7 @@
-"""A kernel that the device's compiler refuses is an error of the launch.
+"""Raise an error from the launch of a kernel that the device's compiler rejects.
 
-numba-dpex goes on with the null pointer that it gets, and crashes. So when it compiles the code of a launch, the kernel
-is built as that code will build it, and found there again.
+numba-dpex does not check the result of the build and crashes on its null pointer. So when numba-dpex compiles a launch,
+this module first builds the kernel through the same build cache; the launch then finds it there.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _sycl = ctypes.CDLL("libDPCTLSyclInterface.so.0")
 
 
 class KernelBuildError(NumbaError, IshmemError):  # type: ignore[misc]
-    """The device's compiler refuses a kernel; the message ends with its log."""
+    """The device's compiler rejects a kernel; the message ends with the build log."""
 
     def add_context(self, _message: str) -> KernelBuildError:
-        """Leave the message as it is: what numba was at does not explain it."""
+        """Return the error unchanged: numba's compilation context does not explain it."""
         return self
 
 
@@ -52,7 +52,7 @@ _delete_kernel = _sycl_function("DPCTLKernel_Delete")
 
 
 def install() -> None:
-    """Let each launch that is compiled check first that its kernel builds."""
+    """Make numba-dpex check that a kernel builds before it compiles a launch of it."""
     KernelLaunchIRBuilder.set_kernel_from_spirv = _set_kernel
 
 
@@ -69,10 +69,10 @@ def _set_kernel(self: KernelLaunchIRBuilder, kernel_module: SPIRVKernelModule, d
 
 
 def _check(device: str, kernel_module: SPIRVKernelModule, debug: bool) -> None:
-    """Build a kernel for a device, where numba-dpex looks for it when it is launched.
+    """Build a kernel for a device into the build cache of numba-dpex.
 
     Raises:
-        KernelBuildError: That failed.
+        KernelBuildError: The device's compiler rejects the kernel.
     """
     queue = dpctl._sycl_queue_manager.get_device_cached_queue(device)
     flags = config.BUILD_KERNEL_OPTIONS or (f"{OPEN_CL_OPT_DISABLE_FLAG} {L0_OPT_DISABLE_FLAG}" if debug else "")
@@ -88,7 +88,7 @@ def _check(device: str, kernel_module: SPIRVKernelModule, debug: bool) -> None:
 
 
 def _plain(mangled: str) -> str:
-    """Return a kernel's name as the program has it; numba-dpex adds a number behind ``$``, which is ``_24``."""
+    """Return a kernel's name as in the source; numba-dpex appends ``$`` (mangled: ``_24``) and a number."""
     rest = mangled.removeprefix("_ZN")
     while size := re.match(r"\d+", rest):
         end = size.end() + int(size[0])
@@ -103,4 +103,4 @@ def _reason(queue: dpctl.SyclQueue, code: bytes, flags: str) -> str:
         pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, flags)
     except LevelZeroError as error:
         return str(error)
-    return "SYCL does not say why"
+    return "SYCL gives no reason"

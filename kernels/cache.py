@@ -1,7 +1,7 @@
-"""Compiled kernels kept on disk: a kernel that any process has compiled before is loaded, not compiled.
+"""The kernel cache on disk: a kernel that any process has compiled before is loaded instead of compiled.
 
-What is kept is the SPIR-V, as it is before the driver. The constants that differ from process to process are set in
-it when it is loaded.
+The cache holds the SPIR-V that numba-dpex hands to the driver. Constants that differ between processes are patched in
+when a kernel is loaded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger("ishmem")
 
 
 class Loaded(NamedTuple):
-    """What numba-dpex needs of a compiled kernel to launch it."""
+    """The part of a compiled kernel that numba-dpex needs to launch it."""
 
     kernel_device_ir_module: SPIRVKernelModule
 
@@ -35,11 +35,11 @@ _loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDict
 
 
 def use(where: str, limit: int) -> None:
-    """Keep kernels in a folder (``auto``: of this user) of so many bytes at most, or not at all (``off``)."""
+    """Cache at most ``limit`` bytes in folder ``where``: ``auto`` is the user's cache folder, ``off`` disables it."""
     global _store
     folder = platformdirs.user_cache_path("ishmem") / "kernels" if where == "auto" else Path(where)
     _store = None if where == "off" else Store(folder, limit)
-    # numba-dpex has no way in for a cache; this is where each launch asks for the compiled kernel.
+    # numba-dpex has no hook for a cache, so this replaces the method that every launch calls for the compiled kernel.
     SPIRVKernelDispatcher.get_compile_result = _get_compile_result
 
 
@@ -58,18 +58,18 @@ def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
         try:
             name = key(kernel, arguments)
         except NoKeyError as reason:
-            log.debug("kernel %s is not kept: %s", kernel.__name__, reason)
+            log.debug("kernel %s is not cached: %s", kernel.__name__, reason)
             return _compile(kernel, sig)
         result = _load(store, name)
         if result is None:
             return _make(store, name, kernel, sig)
-        log.debug("kernel %s is from the cache", kernel.__name__)
+        log.debug("kernel %s is loaded from the cache", kernel.__name__)
         known[arguments] = result
     return known[arguments]
 
 
 def _make(store: Store, name: str, kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
-    """Compile a kernel and keep it, unless another process does so at this moment."""
+    """Compile a kernel and cache it; if another process is compiling it, wait and load its result."""
     with store.turn(name):
         result = _load(store, name)
         if result is not None:
@@ -87,7 +87,7 @@ def _keep(store: Store, name: str, module: SPIRVKernelModule) -> None:
         mine = here[1]
         code = spirv.patched(code, dict.fromkeys(spec_constants.defaults(mine), 0))
         if spirv.has_constant(code, mine.heap, mine.end):
-            log.debug("kernel %s is not kept: it has an address of this process in it", module.kernel_name)
+            log.debug("kernel %s is not cached: it contains a heap address of this process", module.kernel_name)
             return
     store.put(name, module.kernel_name.encode() + b"\0" + code)
 

@@ -1,8 +1,8 @@
-"""The key of a compiled kernel: everything that its SPIR-V depends on, or no key when that is not surely known.
+"""The cache key of a compiled kernel: a hash of everything that its SPIR-V depends on.
 
-A kernel is described by its bytecode and what its names stand for, device functions that it calls included; by the
-types of its arguments, its options, the device, and the versions of all that compiles it. Functions of libraries are
-known by their names and the library's version.
+The key covers the bytecode of the kernel and of the device functions it calls, the values of the names they use, the
+argument types, options, device, settings, and the versions of the compiler packages. A library function is identified
+by its name and the library's version. A kernel that depends on anything else has no key and is not cached.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ LIBRARIES = {"builtins", "math", "cmath", "operator", "numpy", "numba", "numba_d
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
 ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
 NUMBERS = (types.Integer, types.Float, types.Complex, types.Boolean)
-NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # settings of numba that leave kernels alone
+NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # words in names of numba's settings that do not affect kernels
 SKIPPED = {"EXTENDED_ARG", "CACHE", "PRECALL"}
 
 
 class NoKeyError(Exception):
-    """Something about a kernel cannot be hashed surely."""
+    """A kernel depends on something that cannot be hashed reliably."""
 
 
 def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
     """Return the key of a kernel for arguments of these types.
 
     Raises:
-        NoKeyError: There is none; the text says why.
+        NoKeyError: The kernel has no key; the message gives the reason.
     """
     if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
-        raise NoKeyError("numba-dpex is asked to write what it compiles")
+        raise NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
     walk = _Walk()
     parts = [walk.dispatcher(kernel), _arguments(arguments), _surroundings(), _settings(), SOURCES]
     if walk.uses_ishmem:
@@ -71,7 +71,7 @@ def _digest(parts: Any) -> str:
 
 
 class _Walk:
-    """One pass over a kernel and all that it refers to; descriptions are nested tuples of plain values."""
+    """One pass over a kernel and everything it refers to; a description is a nested tuple of plain values."""
 
     def __init__(self) -> None:
         self.uses_ishmem = False
@@ -81,7 +81,7 @@ class _Walk:
         compiler = kernel._compiler
         options = sorted(kernel.targetoptions.items())
         if compiler.locals or compiler.pipeline_class is not KernelCompiler or kernel.targetoptions.get("debug"):
-            raise NoKeyError(f"{kernel.__name__} has options that are not known")
+            raise NoKeyError(f"{kernel.__name__} is compiled with options that the key does not cover")
         if any(kernel is other for other in self._open):
             raise NoKeyError(f"{kernel.__name__} calls itself")
         self._open.append(kernel)
@@ -125,7 +125,7 @@ class _Walk:
         return "library", self._library(name, value)
 
     def _library(self, name: str, value: Any) -> str:
-        """Return the full name of what is found under it in a library."""
+        """Return the qualified name of an object that a library exports under that name."""
         module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
         path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
         root = module.split(".")[0]
@@ -140,7 +140,7 @@ class _Walk:
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
-    """Give what the global and closure variables of a function stand for, as it reads them: ``module.name`` as one."""
+    """Yield name and value of each global or closure variable that a function reads; ``module.name`` is one name."""
     code = function.__code__
     scope = {**vars(builtins), **function.__globals__}
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
@@ -168,21 +168,21 @@ _compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def _unchanged(function: SPIRVKernelDispatcher, description: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the description of a device function, unless numba may have compiled it when it was another.
+    """Return the description of a device function; raise if it has changed since numba compiled it.
 
-    numba compiles a device function once for each signature, with what its names stood for then.
+    numba compiles a device function once per signature, with the values its variables had at that time.
     """
     digest = _digest(description)
     if not function.overloads:
         _compiled[function] = digest
     elif _compiled.get(function) != digest:
         _compiled[function] = "changed"
-        raise NoKeyError(f"{function.__name__} was compiled before, maybe with other values of its variables")
+        raise NoKeyError(f"{function.__name__} was compiled earlier, possibly with other values of its variables")
     return description
 
 
 def _arguments(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    queues: list[Any] = []  # which arrays share one, since a kernel may not take arrays of several
+    queues: list[Any] = []  # the key says which arrays share a queue: numba-dpex rejects arrays of several queues
     return tuple(_argument(argument, queues) for argument in arguments)
 
 
@@ -198,7 +198,7 @@ def _argument(argument: Any, queues: list[Any]) -> tuple[Any, ...]:
         return kind.__name__, argument.ndim
     if kind in NUMBERS:
         return "number", str(argument)
-    raise NoKeyError(f"an argument is a {argument}")
+    raise NoKeyError(f"an argument has type {argument}, which the key does not cover")
 
 
 @functools.cache
@@ -215,7 +215,7 @@ def _surroundings() -> tuple[Any, ...]:
 
 
 def _settings() -> tuple[Any, ...]:
-    """Return the settings of numba and numba-dpex, which may change at any time."""
+    """Return the settings of numba and numba-dpex; they can change during a process, so they are read each time."""
     found = {**vars(numba.core.config), **vars(numba_dpex.core.config)}
     plain = ((name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str)))
     return tuple(sorted(item for item in plain if item[0].isupper() and not any(word in item[0] for word in NOT_CODE)))
@@ -229,7 +229,7 @@ def _job() -> str:
 
 
 def _sources() -> str:
-    """Hash the sources that kernels are made of; done at import, as they may be edited while the process runs."""
+    """Hash the sources of device code; called at import, because files can be edited while the process runs."""
     package = Path(ishmem.__file__).parent
     folders = (package, package / "common", Path(__file__).parent)
     files = sorted(path for folder in folders for path in folder.glob("*.py"))

@@ -1,4 +1,4 @@
-"""Copies by one work-item or by all of a group, in the widest units that both addresses allow."""
+"""Copies by one work-item or by a whole work-group, in the widest units that the alignment of both addresses allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .proxy import move_far, reachable
 
 WIDEST = 16  # Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
-FEW = 4  # up to so many elements, looking for wider units costs more than it gains
+FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
 
 
 def _make_plain_copier(unit: int) -> Any:
@@ -54,7 +54,7 @@ _copiers = {itemsize: _make_copier(itemsize, narrow) for itemsize, narrow in _na
 
 @compiled
 def copy_bytes(to, origin, nbytes, rank, size):
-    """Copy bytes as work-item ``rank`` of ``size``: compiled once for all dtypes."""
+    """Copy the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
     misaligned = to | origin | nbytes
     if nbytes > FEW_BYTES and not (to ^ origin) & (WIDEST - 1):
         head = -to & (WIDEST - 1)
@@ -74,7 +74,7 @@ def copy_bytes(to, origin, nbytes, rank, size):
 def copy_elements(like, to, origin, count, rank, size):
     """Copy ``count`` elements of the dtype of ``like``, as work-item ``rank`` of ``size``.
 
-    Source and destination must not overlap, unless they are the same.
+    The two address ranges must be disjoint or identical.
     """
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
     copy, unit = _copiers[itemsize], min(itemsize, 8)
@@ -91,7 +91,7 @@ def copy_elements(like, to, origin, count, rank, size):
 
 @compiled
 def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
-    """Copy elements of ``item`` bytes, strides in elements, as work-item ``rank`` of ``size``."""
+    """Copy ``count`` strided elements of ``item`` bytes, as work-item ``rank`` of ``size``; steps are in elements."""
     if to_step == 1 and from_step == 1:
         copy_bytes(to, origin, count * item, rank, size)
     else:
@@ -103,7 +103,7 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
 
 @device_function
 def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Put (``put`` 1) or get (0) what `copy_steps` copies; both addresses are those on this PE."""
+    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are given as on this PE."""
 
     def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
         delta = peer_delta(pe)

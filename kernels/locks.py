@@ -1,6 +1,6 @@
-"""Locks inside kernels: the device forms of ``ishmem.locks``, on the same words.
+"""Locks inside kernels: the device forms of ``ishmem.locks``. Host and kernels share the lock words.
 
-``clear_lock`` of a lock that this PE does not have does nothing.
+``clear_lock`` does nothing when this PE does not hold the lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _check(routine: str, lock: Any, index: Any) -> None:
 
 @compiled
 def home_of(lock, index):
-    """Return the PE that a lock lives on: see ``ishmem.locks.find``."""
+    """Return the PE whose heap holds the lock word; see ``ishmem.locks.find``."""
     return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
 
 
@@ -78,7 +78,7 @@ def _clear_lock(lock, index=0):
         if word & HOLDERS == me + 1:
             complete()
             give = (1 << SERVING) - (me + 1)
-            if (word >> SERVING) & TICKETS == TICKETS:  # must not carry into the next ticket
+            if (word >> SERVING) & TICKETS == TICKETS:  # avoid a carry into the next-ticket field
                 give -= 1 << NEXT
             amo.atomic_add(lock, give, home, index)
 

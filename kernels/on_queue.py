@@ -1,4 +1,4 @@
-"""The kernels of one work-item that synchronise PEs in the order of a queue."""
+"""Kernels of one work-item that run barriers and syncs in the order of a SYCL queue."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def _kernel(name: str) -> Any:
 
 
 def launch(name: str, team: int, anchor: dpctl.tensor.usm_ndarray, after: dpctl.SyclEvent) -> dpctl.SyclEvent:
-    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after an event."""
+    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``."""
     return dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)[1]

@@ -1,7 +1,7 @@
 """Memory ordering inside kernels: the device forms of ``ishmem.order``.
 
-A kernel's stores and atomics go straight to the memory of peers that it reaches, so nothing is outstanding that a
-memory fence for all devices does not order and complete. What the proxy does for others is waited for, if there is any.
+A kernel's stores and atomics go directly to the memory of reachable peers, so a memory fence of cross-device scope
+orders and completes them. If the job uses the proxy, ``fence`` and ``quiet`` also wait for all requests to it.
 """
 
 from __future__ import annotations

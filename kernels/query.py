@@ -1,6 +1,6 @@
 """Queries inside kernels: the device forms of ``ishmem.query``.
 
-``my_pe`` and ``n_pes`` are constants of the compiled kernel.
+``my_pe`` and ``n_pes`` are constants in the loaded kernel.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _ptr(a, pe):
         if allowed(PTR, a, pe, 0, 0):
             if reachable(pe):
                 return at_address(a, address_of(a) + peer_delta(pe))
-            # A kernel cannot return None: it returns this PE's own array, and the host raises.
+            # A kernel cannot return None: it returns this PE's array and records a violation, which the host raises.
             report(PTR, UNREACHABLE, pe, address_of(a), 0, 0, a.size)
         return a
 

@@ -1,8 +1,8 @@
 """Reductions and scans inside kernels: the device forms of ``ishmem.reductions``.
 
-One work-item or a work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays travel with the
-rendezvous to all members, and each member combines them. Of large arrays, each member combines one part and puts the
-result to all members. Elements are combined in the order of the members, so that all PEs get the same bits.
+One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
+members as payload of the rendezvous, and each member reduces all of them. Of large arrays, each member reduces one part
+and puts the result to all members. Elements are combined in the order of the members, so all PEs get the same bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .proxy import load_at, store_at
 from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of
 from .teams import members_of
 
-# ``max`` and ``min`` are NaN if either operand is.
+# ``max`` and ``min`` return NaN if either operand is NaN.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "and": lambda a, b: a & b,
     "or": lambda a, b: a | b,
@@ -32,11 +32,11 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _make(work: Any) -> Any:
-    """Make a reduction or scan from ``work``, which combines elements that lie in slots or in arrays."""
+    """Make a reduction or scan from ``work``, which combines elements of rendezvous slots or of the members' arrays."""
 
     @device_function
     def reduce(sample, call, flow, group):
-        """Do the call."""
+        """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
 
         def impl(sample, call, flow, group):
             slots, count = enter(call, flow, group)

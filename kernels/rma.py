@@ -1,7 +1,7 @@
 """Remote memory access inside kernels: the device forms of ``ishmem.rma``.
 
-For a reachable peer an operation is one load from the table of peers, one addition, and the loads and stores of the
-data. For other PEs it is a request to the proxy: ``ishmem.kernels.proxy``.
+On a directly reachable peer, an operation loads the peer's address offset from a table, adds it, and loads and stores
+the data. On other PEs it sends a request to the proxy: see ``ishmem.kernels.proxy``.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def _source_size(dest, source):
 
 
 def _make_transfer(put: int) -> Any:
-    """Make the function that puts (``put`` 1) or gets (0), as a work-item (``group`` None) or as a work-group."""
+    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group."""
     size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
 
     @device_function
     def transfer(dest, source, pe, nelems, group):
-        """Transfer ``nelems`` elements, or as many as the local array has."""
+        """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
 
         def impl(dest, source, pe, nelems, group):
@@ -89,9 +89,9 @@ def _make_transfer(put: int) -> Any:
 
 
 def _register(name: str, put: int) -> None:
-    """Register a routine, its work-group form, and the non-blocking forms of both, which are the same.
+    """Register a routine and its work-group form; they also serve as the non-blocking forms.
 
-    Loads and stores in kernels are never deferred.
+    Kernels never defer loads and stores, so blocking and non-blocking forms are the same code.
     """
     transfer = _make_transfer(put)
 

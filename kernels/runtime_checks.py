@@ -1,7 +1,7 @@
-"""Checks inside kernels, which are compiled in when ``ISHMEM_CHECK`` is set and are nothing otherwise.
+"""Checks inside kernels: compiled in when ``ISHMEM_CHECK`` is set, no code otherwise.
 
-An operation that does not pass is left out, and the first one is written down in this PE's heap, where the
-host finds it: see ``ishmem.common.violations``.
+An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host finds it:
+see ``ishmem.common.violations``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .spec_constants import heap_end, pe_count, user_start, violation_record
 
 @compiled
 def own_array_fits(routine, address, size, item, count):
-    """Return whether a symmetric array of this PE has so many elements, of ``item`` bytes."""
+    """Return whether an array of ``size`` elements of ``item`` bytes is symmetric and ``count`` is at most ``size``."""
     problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
     if problem == OUTSIDE and 0 <= count <= size:
         return True
@@ -33,7 +33,7 @@ def own_array_fits(routine, address, size, item, count):
 
 @device_function
 def allowed(routine, array, pe, first, count):
-    """Return whether elements of a symmetric array on a PE may be reached."""
+    """Return whether ``pe`` exists, the array is symmetric, and ``count`` elements from ``first`` lie in it."""
     if not binding.options().check:
         return lambda routine, array, pe, first, count: True
 
@@ -55,7 +55,7 @@ def allowed(routine, array, pe, first, count):
 
 @device_function
 def fits(routine, array, count):
-    """Return whether an array of this PE has so many elements."""
+    """Return whether a local array has at least ``count`` elements."""
     if not binding.options().check:
         return lambda routine, array, count: True
 
@@ -70,7 +70,7 @@ def fits(routine, array, count):
 
 @device_function
 def report(routine, problem, pe, address, first, count, size):
-    """Write a violation down, unless there is one already."""
+    """Record a violation, unless one is recorded already."""
     fields = tuple(Violation.at(name) for name in Violation._fields[1:])
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 

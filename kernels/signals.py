@@ -51,7 +51,7 @@ def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any
 
 @device_function
 def update(sig_addr, signal, sig_op, pe, index):
-    """Set or add to a signal on a PE."""
+    """Set the signal on PE ``pe`` to a value, or add the value to it."""
 
     def impl(sig_addr, signal, sig_op, pe, index):
         if sig_op == SignalOp.ADD:
@@ -82,7 +82,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
 
     def impl(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
         rma.put_work_group(dest, source, pe, group, nelems)
-        before_signal()  # each work-item's own part
+        before_signal()  # each work-item orders its own stores
         kapi.group_barrier(group)
         if rank_in(group) == 0:
             before_signal()
@@ -92,7 +92,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
     return impl
 
 
-# Stores are never left for later, so the non-blocking forms are the same.
+# Kernels never defer stores, so the non-blocking forms are the blocking ones.
 device(signals.put_signal_nbi)(_put_signal)
 device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
 

@@ -1,7 +1,7 @@
-"""What differs from process to process, as functions in kernels: the device compiler sees constants.
+"""Constants that differ between processes, as functions in kernels that the device compiler sees as constants.
 
-Each is an ``OpSpecConstant`` of the SPIR-V, whose default is set when a kernel is loaded: so the code that is kept
-serves every PE and every number of PEs.
+Each is an ``OpSpecConstant`` of the SPIR-V whose default is set when a kernel is loaded, so cached code serves every PE
+and any number of PEs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_N
 from . import binding
 from .binding import ProcessConstants
 
-FIRST = 0x15A0  # SPIR-V number of the first field of `ProcessConstants`
+FIRST = 0x15A0  # SPIR-V specialisation number of the first field of `ProcessConstants`
 
 
 def defaults(process: ProcessConstants) -> dict[int, int]:
-    """Return the constants of a process by their SPIR-V numbers."""
+    """Return the constants of a process, keyed by SPIR-V specialisation number."""
     return dict(enumerate(process, FIRST))
 
 
 def emit(builder: Any, field: str) -> Any:
-    """Emit the constant of a field of `ProcessConstants`."""
+    """Emit the specialisation constant for a field of `ProcessConstants`."""
     i32, i64 = ir.IntType(32), ir.IntType(64)
     symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i32, i64]), symbol)

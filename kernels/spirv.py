@@ -1,4 +1,4 @@
-"""The words of a compiled kernel: its constants that differ from process to process, found and given other values."""
+"""Find and patch the specialisation constants in the SPIR-V of a compiled kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Instruction = tuple[int, tuple[int, ...]]
 
 
 def patched(code: bytes, values: dict[int, int]) -> bytes:
-    """Return ``code`` with the 64-bit specialisation constants of these numbers set to other defaults.
+    """Return ``code`` with new defaults for 64-bit specialisation constants.
 
     Raises:
         ValueError: Not SPIR-V.
@@ -32,7 +32,7 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
 
 
 def has_constant(code: bytes, low: int, high: int) -> bool:
-    """Return whether a 64-bit constant that is no specialisation constant lies in ``low`` to ``high``."""
+    """Return whether an ordinary 64-bit constant lies in the half-open range from ``low`` to ``high``."""
     wide = (operands for _at, op, operands in _declarations(code) if op == CONSTANT and len(operands) == 4)
     return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
 

@@ -1,4 +1,4 @@
-"""A folder of compiled kernels: one file each, written by any number of processes at once."""
+"""A folder of compiled kernels, one file each, that any number of processes read and write concurrently."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 
 MAGIC = b"ishmem kernel 1\n"
 SUFFIX = ".kernel"
-PATIENCE = 30.0  # seconds to wait for another process that compiles the same kernel
-POLL = 0.005
-KEPT = 0.75  # of the limit, after old files were removed
+PATIENCE = 30.0  # seconds to wait for another process that is compiling the same kernel
+POLL = 0.005  # seconds
+KEPT = 0.75  # fraction of the limit that remains after old files are removed
 
 
 class Store:
-    """Values under keys of hexadecimal digits; what cannot be read or written is as if it were not there.
+    """Values under keys of hexadecimal digits; a file that cannot be read or written counts as absent.
 
-    A file is renamed to its place when it is complete. It is not believed unless it is of this user and its checksum
-    over key and value is right.
+    A file is written under a temporary name and renamed when it is complete. It is ignored unless this user owns it and
+    its checksum over key and value is correct.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -36,14 +36,14 @@ class Store:
                 if os.fstat(file.fileno()).st_uid != os.getuid():
                     return None
                 data = file.read()
-            os.utime(path)  # what was used last is removed last
+            os.utime(path)  # files are removed in order of last use
         except OSError:
             return None
         value = data[len(MAGIC) + 32 :]
         return value if data == _sealed(key, value) else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a value; remove those that were not used for the longest time when there are too many bytes."""
+        """Store a value, then remove the least recently used values if the folder exceeds its limit."""
         with contextlib.suppress(OSError):
             self._make_folder()
             descriptor, name = tempfile.mkstemp(dir=self.folder)
@@ -58,11 +58,11 @@ class Store:
 
     @contextlib.contextmanager
     def turn(self, key: str) -> Iterator[None]:
-        """Let one process at a time make the value of a key; after some seconds, let it be made all the same."""
+        """Lock a key while its value is computed; after `PATIENCE` seconds, go on without the lock."""
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):
                 self._make_folder()
-                # Never removed, so few: two keys with the same one wait for each other, which does no harm.
+                # Lock files are never removed, so there are at most 256; keys that share one only wait longer.
                 file = stack.enter_context(open(self.folder / f"{key[:2]}.lock", "wb"))
                 _lock(file.fileno())
             yield
@@ -76,7 +76,7 @@ class Store:
     def _shrink(self) -> None:
         found = []
         for path in self.folder.glob(f"*{SUFFIX}"):
-            with contextlib.suppress(OSError):  # another process removes, too
+            with contextlib.suppress(OSError):  # another process may remove files, too
                 status = path.stat()
                 found.append((status.st_mtime_ns, status.st_size, path))
         total = sum(size for _time, size, _path in found)

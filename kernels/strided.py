@@ -24,7 +24,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
 
     def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
         to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
-        if bsize < size:  # then a work-item has blocks of its own, else all have a part of each
+        if bsize < size:  # each work-item copies whole blocks; otherwise all share each block
             for block in range(rank, nblocks, size):
                 copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
         else:
@@ -36,7 +36,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
 
 @device_function
 def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
-    """Put or get blocks of elements, given the addresses on this PE of both ends."""
+    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are given as on this PE."""
 
     def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
         if reachable(pe):
@@ -52,7 +52,7 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
 
 @device_func
 def extent(stride, bsize, nblocks):
-    """Return how many elements of an array are reached, the gaps included."""
+    """Return the number of elements from the first block to the end of the last one, gaps included."""
     return (nblocks - 1) * stride + bsize if nblocks > 0 else nblocks
 
 
@@ -74,7 +74,7 @@ def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
 
 
 def _register(name: str, put: int) -> None:
-    """Register the routine for blocks ``ib<name>``, that for elements ``i<name>``, and those of groups."""
+    """Register ``ib<name>``, ``i<name>`` and their work-group forms."""
     blocks, elements = getattr(strided, f"ib{name}"), getattr(strided, f"i{name}")
     group_blocks = getattr(strided, f"ib{name}_work_group")
     fitting = (_get_fits, _put_fits)[put]

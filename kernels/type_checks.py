@@ -1,4 +1,4 @@
-"""Checks of the argument types of device functions, made when a kernel is compiled."""
+"""Checks of the argument types of device functions, at compile time of a kernel."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .intrinsics import require
 
 
 def absent(argument: Any) -> bool:
-    """Whether an optional argument was left out."""
+    """Return whether an optional argument was omitted or is ``None``."""
     return argument is None or isinstance(argument, (types.Omitted, types.NoneType))
 
 
 def may_wait(routine: str) -> None:
-    """Require that kernels of several PEs run at a time, since this one is to wait for others."""
+    """Require a job whose PEs can run kernels concurrently, as ``routine`` waits for other PEs."""
     reason = binding.options().no_waits
     require(not reason, f"{routine} in a kernel: {reason}")
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
-    """Require a contiguous array of one of the dtypes."""
+    """Require a contiguous or 1-D strided array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
     require(dtype in allowed, refusal(routine, name, dtype, allowed))
@@ -32,20 +32,20 @@ def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYP
 
 
 def contiguous(routine: str, **arrays: Any) -> None:
-    """Require arrays that lie in memory as one piece."""
+    """Require contiguous arrays."""
     for name, kind in arrays.items():
         array(routine, name, kind)
         require(kind.layout in "CF", f"{routine}: {name} is not contiguous; pass a contiguous slice at a time")
 
 
 def same_dtype(dest: Any, source: Any) -> None:
-    """Require two arrays of one dtype."""
+    """Require two arrays of the same dtype."""
     words = f"dest has dtype {dest.dtype} and source has dtype {source.dtype}; they must be equal"
     require(dest.dtype == source.dtype, words)
 
 
 def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
-    """Require a list of counts or places, or one that was left out."""
+    """Require a list of counts or displacements; if ``optional``, it may be omitted."""
     if optional and absent(kind):
         return
     fine = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout in "CF" and kind.dtype == types.int64
@@ -54,16 +54,17 @@ def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
 
 
 def integer(routine: str, name: str, kind: Any) -> None:
-    """Require an integer, or an argument that was left out."""
+    """Require an integer, or an omitted argument with an integer default."""
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
     require(plain, f"{routine}: {name} is an integer, got {kind}")
 
-# A value of a kind fits a dtype of the same kind or of one that comes later.
+
+# A dtype accepts values of its own kind and of kinds with a lower number.
 _WIDTH = {types.Boolean: 0, types.Integer: 1, types.Float: 2, types.Complex: 3}
 
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
-    """Require a number of the kind that the dtype holds."""
+    """Require a number of a kind that converts to the dtype."""
     rank = next((rank for family, rank in _WIDTH.items() if isinstance(dtype, family)), -1)
     fits = any(isinstance(kind, family) and its <= rank for family, its in _WIDTH.items())
     require(fits, f"{routine}: {name} is {kind}, which is not of the kind of dtype {dtype}")

@@ -1,6 +1,6 @@
 """Waiting and testing inside kernels: the device forms of ``ishmem.wait``.
 
-A kernel that waits spins: it cannot yield, so what it waits for must be able to happen meanwhile.
+A waiting kernel spins and cannot yield, so the PE or kernel that updates the variable must run at the same time.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .runtime_checks import allowed
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 
 seen_in_order = memory_fence(WAIT)
-"""What is loaded after a wait is not older than what was waited for."""
+"""Fence after a wait: later loads are not older than the awaited update."""
 
 
 @device_function
 def compare(seen, cmp, wanted):
-    """Return whether ``seen`` compares with ``wanted`` as ``cmp`` says."""
+    """Return whether ``seen cmp wanted`` holds."""
 
-    # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, on which the OpenCL CPU runtime crashes.
+    # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, which crashes the OpenCL CPU runtime.
     def impl(seen, cmp, wanted):
         less, equal, greater = seen < wanted, seen == wanted, seen > wanted
         return (
@@ -108,7 +108,7 @@ def _test_work_group(ivar, cmp, cmp_value, group, index=0):
 
     def impl(ivar, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
-        # One work-item decides: others could see another value.
+        # Only one work-item tests: the others could load a different value.
         held = rank_in(group) == 0 and wait.test(ivar, cmp, cmp_value, index)
         decided = group_sum(held) != 0
         kapi.group_barrier(group)

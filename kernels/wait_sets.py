@@ -1,7 +1,7 @@
 """Waiting for and testing sets inside kernels: the device forms of ``ishmem.wait_sets``.
 
-One look at a set and one wait exist for each of all, any and some; the ``_vector`` forms are the same code for
-an array of values, and in the ``_work_group`` forms one work-item looks and tells the others.
+Each of all, any and some has one test and one wait. The ``_vector`` forms are the same code with an array of values
+to compare with. In the ``_work_group`` forms one work-item tests or waits and broadcasts the result to its group.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ WAIT = number("wait_until_all, _any or _some")
 
 @device_function
 def ignored(status, i):
-    """Return whether variable ``i`` is not in the set."""
+    """Return whether ``status`` excludes variable ``i`` from the set."""
     if type_checks.absent(status):
         return lambda status, i: False
     return lambda status, i: status[i] != 0
 
 
 @device_function
-def holds(ivars, i, cmp, wanted):
-    """Return whether variable ``i`` compares with ``wanted``, one value or an array."""
+def satisfied(ivars, i, cmp, wanted):
+    """Return whether variable ``i`` satisfies the comparison with ``wanted``, one value or an array of values."""
     dtype = ivars.dtype
     if isinstance(wanted, types.Array):
         return lambda ivars, i, cmp, wanted: compare(
@@ -57,7 +57,7 @@ def holds(ivars, i, cmp, wanted):
 
 @device_function
 def empty(ivars, status):
-    """Return whether all variables are ignored."""
+    """Return whether ``status`` excludes all variables."""
 
     def impl(ivars, status):
         for i in range(ivars.size):  # noqa: SIM110
@@ -69,14 +69,14 @@ def empty(ivars, status):
 
 
 @device_function
-def turn(size):
-    """Return a number below ``size`` that no pattern of calls can foresee."""
+def random_index(size):
+    """Return a pseudo-random index below ``size``, so that no variable of a set is starved."""
     u64 = types.uint64
     golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
     def impl(size):
         counter = turn_counter()
-        calls = atomic_load_word(counter) + 1  # one that another work-item overwrites does no harm
+        calls = atomic_load_word(counter) + 1  # losing an update to another work-item is harmless
         atomic_store_word(counter, calls)
         mixed = u64(calls) * u64(golden)
         mixed = (mixed ^ (mixed >> u64(30))) * u64(first)
@@ -88,14 +88,14 @@ def turn(size):
 
 @device_function
 def test_all(ivars, indices, cmp, wanted, status):
-    """Look once for all of a set.
+    """Return whether all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
 
     def impl(ivars, indices, cmp, wanted, status):
         for i in range(ivars.size):
-            if not ignored(status, i) and not holds(ivars, i, cmp, wanted):
+            if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
                 return False
         seen_in_order()
         return True
@@ -105,15 +105,15 @@ def test_all(ivars, indices, cmp, wanted, status):
 
 @device_function
 def test_any(ivars, indices, cmp, wanted, status):
-    """Look once for any of a set.
+    """Return the index of a variable that satisfies the comparison, or -1.
 
     Model: tests/models/signal.pml.
     """
 
     def impl(ivars, indices, cmp, wanted, status):
-        i = turn(ivars.size) if ivars.size > 1 else 0
+        i = random_index(ivars.size) if ivars.size > 1 else 0
         for _ in range(ivars.size):
-            if not ignored(status, i) and holds(ivars, i, cmp, wanted):
+            if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
                 seen_in_order()
                 return i
             i = i + 1 if i + 1 < ivars.size else 0
@@ -124,7 +124,7 @@ def test_any(ivars, indices, cmp, wanted, status):
 
 @device_function
 def test_some(ivars, indices, cmp, wanted, status):
-    """Look once for some of a set.
+    """Write the indices of all variables that satisfy the comparison to ``indices``; return their number.
 
     Model: tests/models/signal.pml.
     """
@@ -132,7 +132,7 @@ def test_some(ivars, indices, cmp, wanted, status):
     def impl(ivars, indices, cmp, wanted, status):
         count = 0
         for i in range(ivars.size):
-            if not ignored(status, i) and holds(ivars, i, cmp, wanted):
+            if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
                 indices[count] = i
                 count += 1
         if count:
@@ -144,7 +144,7 @@ def test_some(ivars, indices, cmp, wanted, status):
 
 @device_function
 def wait_until_all(ivars, indices, cmp, wanted, status):
-    """Wait for all of a set.
+    """Wait until all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
@@ -154,7 +154,7 @@ def wait_until_all(ivars, indices, cmp, wanted, status):
             return True
         for i in range(ivars.size):
             if not ignored(status, i):
-                while not holds(ivars, i, cmp, wanted):
+                while not satisfied(ivars, i, cmp, wanted):
                     pass
         seen_in_order()
         return True
@@ -162,16 +162,16 @@ def wait_until_all(ivars, indices, cmp, wanted, status):
     return impl
 
 
-def _until(look: Any, nothing: int) -> Any:
-    """Make the wait that looks until it finds something, or at once finds that the set is empty."""
+def _until(test: Any, nothing: int) -> Any:
+    """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
     def impl(ivars, indices, cmp, wanted, status):
         if not allowed(WAIT, ivars, 0, 0, ivars.size):
             return nothing
-        result = look(ivars, indices, cmp, wanted, status)
+        result = test(ivars, indices, cmp, wanted, status)
         if result == nothing and not empty(ivars, status):
             while result == nothing:
-                result = look(ivars, indices, cmp, wanted, status)
+                result = test(ivars, indices, cmp, wanted, status)
         return result
 
     return impl
@@ -179,13 +179,13 @@ def _until(look: Any, nothing: int) -> Any:
 
 @device_function
 def wait_until_any(ivars, indices, cmp, wanted, status):
-    """Wait for any of a set."""
+    """Wait until a variable of a set satisfies the comparison; return its index, or -1 for an empty set."""
     return _until(test_any, -1)
 
 
 @device_function
 def wait_until_some(ivars, indices, cmp, wanted, status):
-    """Wait for some of a set."""
+    """Wait until variables of a set satisfy the comparison; write their indices and return their number."""
     return _until(test_some, 0)
 
 
@@ -209,8 +209,8 @@ def _check_some(routine: str, ivars: Any, indices: Any, wanted: Any, status: Any
     type_checks.array(routine, "indices", indices, STANDARD)
 
 
-def _by_group(look: Any, is_all: bool) -> Any:
-    """Make the form of ``look`` for a group: one work-item looks, as others could see other values."""
+def _by_group(operation: Any, is_all: bool) -> Any:
+    """Make the work-group form of a test or wait: only one work-item runs it, as others could load different values."""
 
     @device_func
     def result(total):
@@ -224,13 +224,13 @@ def _by_group(look: Any, is_all: bool) -> Any:
 
     @device_function
     def by_group(ivars, indices, cmp, wanted, status, group):
-        """Look as a group."""
+        """Run the operation in one work-item and return its result in all."""
 
         def impl(ivars, indices, cmp, wanted, status, group):
             kapi.group_barrier(group)
             found = 0
             if rank_in(group) == 0:
-                found = int(look(ivars, indices, cmp, wanted, status))
+                found = int(operation(ivars, indices, cmp, wanted, status))
             decided = group_sum(found)
             kapi.group_barrier(group)
             return convert(decided)
@@ -240,65 +240,65 @@ def _by_group(look: Any, is_all: bool) -> Any:
     return by_group
 
 
-def _register(name: str, look: Any) -> None:
-    """Register the four forms of a routine for all or any."""
-    group_look = _by_group(look, name.endswith("all"))
+def _register(name: str, operation: Any) -> None:
+    """Register the four forms of an ``_all`` or ``_any`` routine."""
+    group_form = _by_group(operation, name.endswith("all"))
     vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
 
     @device(getattr(wait_sets, name))
     def _scalar(ivars, cmp, cmp_value, status=None):
         _check(name, ivars, cmp_value, status)
-        return lambda ivars, cmp, cmp_value, status=None: look(ivars, None, cmp, cmp_value, status)
+        return lambda ivars, cmp, cmp_value, status=None: operation(ivars, None, cmp, cmp_value, status)
 
     @device(getattr(wait_sets, vector))
     def _vector(ivars, cmp, cmp_values, status=None):
         _check(vector, ivars, cmp_values, status)
-        return lambda ivars, cmp, cmp_values, status=None: look(ivars, None, cmp, cmp_values, status)
+        return lambda ivars, cmp, cmp_values, status=None: operation(ivars, None, cmp, cmp_values, status)
 
     @device(getattr(wait_sets, work_group))
     def _scalar_group(ivars, cmp, cmp_value, group, status=None):
         _check(work_group, ivars, cmp_value, status)
-        return lambda ivars, cmp, cmp_value, group, status=None: group_look(ivars, None, cmp, cmp_value, status, group)
+        return lambda ivars, cmp, cmp_value, group, status=None: group_form(ivars, None, cmp, cmp_value, status, group)
 
     @device(getattr(wait_sets, vector_group))
     def _vector_group(ivars, cmp, cmp_values, group, status=None):
         _check(vector_group, ivars, cmp_values, status)
-        return lambda ivars, cmp, cmp_values, group, status=None: group_look(
+        return lambda ivars, cmp, cmp_values, group, status=None: group_form(
             ivars, None, cmp, cmp_values, status, group
         )
 
 
-def _register_some(name: str, look: Any) -> None:
-    """Register the four forms of a routine for some."""
-    group_look = _by_group(look, False)
+def _register_some(name: str, operation: Any) -> None:
+    """Register the four forms of a ``_some`` routine."""
+    group_form = _by_group(operation, False)
     vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
 
     @device(getattr(wait_sets, name))
     def _scalar(ivars, indices, cmp, cmp_value, status=None):
         _check_some(name, ivars, indices, cmp_value, status)
-        return lambda ivars, indices, cmp, cmp_value, status=None: look(ivars, indices, cmp, cmp_value, status)
+        return lambda ivars, indices, cmp, cmp_value, status=None: operation(ivars, indices, cmp, cmp_value, status)
 
     @device(getattr(wait_sets, vector))
     def _vector(ivars, indices, cmp, cmp_values, status=None):
         _check_some(vector, ivars, indices, cmp_values, status)
-        return lambda ivars, indices, cmp, cmp_values, status=None: look(ivars, indices, cmp, cmp_values, status)
+        return lambda ivars, indices, cmp, cmp_values, status=None: operation(ivars, indices, cmp, cmp_values, status)
 
     @device(getattr(wait_sets, work_group))
     def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None):
         _check_some(work_group, ivars, indices, cmp_value, status)
-        return lambda ivars, indices, cmp, cmp_value, group, status=None: group_look(
+        return lambda ivars, indices, cmp, cmp_value, group, status=None: group_form(
             ivars, indices, cmp, cmp_value, status, group
         )
 
     @device(getattr(wait_sets, vector_group))
     def _vector_group(ivars, indices, cmp, cmp_values, group, status=None):
         _check_some(vector_group, ivars, indices, cmp_values, status)
-        return lambda ivars, indices, cmp, cmp_values, group, status=None: group_look(
+        return lambda ivars, indices, cmp, cmp_values, group, status=None: group_form(
             ivars, indices, cmp, cmp_values, status, group
         )
 
 
-for _look in (test_all, test_any, wait_until_all, wait_until_any):
-    _register(_look.__name__, _look)
-for _look in (test_some, wait_until_some):
-    _register_some(_look.__name__, _look)
+for _operation in (test_all, test_any, wait_until_all, wait_until_any):
+    _register(_operation.__name__, _operation)
+for _operation in (test_some, wait_until_some):
+    _register_some(_operation.__name__, _operation)

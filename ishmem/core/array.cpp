@@ -7,7 +7,7 @@
 namespace ishmem {
 namespace {
 
-// A dpctl array as dpctl's own header lays it out: its functions for the fields take longer than all the rest of a put.
+// The memory layout of a dpctl array, as in dpctl's header: its accessor functions take longer than the rest of a put.
 struct UsmArray {
     PyObject_HEAD
     void *methods;
@@ -18,7 +18,7 @@ struct UsmArray {
     PyObject *base, *array_namespace, *weak_references;
 };
 
-// What is used of dpctl, found without a header of it.
+// The parts of dpctl that are used, looked up at run time without its headers.
 struct Dpctl {
     PyTypeObject *array = nullptr;
     PyTypeObject *memory = nullptr;
@@ -43,7 +43,7 @@ PyObject *attribute(const char *module_name, const char *name) {
     return found;
 }
 
-// The type of arrays, when its objects are laid out as above.
+// The type object of dpctl arrays; null when its layout differs from the one above.
 PyTypeObject *array_type() {
     auto *type = reinterpret_cast<PyTypeObject *>(attribute("dpctl.tensor._usmarray", "usm_ndarray"));
     return type && type->tp_basicsize == sizeof(UsmArray) ? type : nullptr;
@@ -153,7 +153,7 @@ bool view_buffer(PyObject *object, View &view) {
     view.order = (PyBuffer_IsContiguous(&buffer, 'C') ? 1 : 0) | (PyBuffer_IsContiguous(&buffer, 'F') ? 2 : 0);
     view.writable = !buffer.readonly;
     view.device = false;
-    PyBuffer_Release(&buffer);  // the caller's reference keeps the memory
+    PyBuffer_Release(&buffer);  // the caller's reference keeps the memory alive
     return true;
 }
 
@@ -237,7 +237,7 @@ bool view_of(PyObject *object, View &view) {
     }
     const bool usm = PyObject_TypeCheck(array, api.array);
     if (usm) view_usm(array, view);
-    Py_DECREF(array);  // the dpnp array keeps it
+    Py_DECREF(array);  // the dpnp array keeps it alive
     return usm;
 }
 
@@ -249,7 +249,7 @@ bool store_scalar(PyObject *value, Type type, void *out) {
         return truth || value == Py_False;
     }
     if (PyLong_Check(value)) return store_integer(value, type, out);
-    PyObject *index = PyNumber_Index(value);  // so that numpy's integers pass and floats do not
+    PyObject *index = PyNumber_Index(value);  // accepts numpy's integers, rejects floats
     if (!index) {
         PyErr_Clear();
         return false;

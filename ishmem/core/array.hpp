@@ -1,4 +1,4 @@
-// What the host operations need to know of an array: where its elements are, how many, of which type.
+// The description of an array that host operations work with: address, number and type of its elements.
 #pragma once
 #include <Python.h>
 
@@ -7,7 +7,7 @@
 
 namespace ishmem {
 
-// numpy's type numbers, which dpctl shares; the platform's two 64-bit spellings are folded into one.
+// numpy's type numbers, which dpctl shares; long and long long map to the same 64-bit type.
 enum Type { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32 = 11, F64 = 12, C64 = 14, C128 = 15, F16 = 23, Other = -1 };
 
 struct View {
@@ -17,20 +17,20 @@ struct View {
     Type type;
     int order;      // bit 0: C-contiguous, bit 1: Fortran-contiguous
     bool writable;
-    bool device;    // USM, which the host may touch only through the mapped heap
+    bool device;    // USM, which the host may access only through the mapped heap
     size_t bytes() const { return count * item; }
 };
 
-// Whether dpctl is of a version whose arrays can be read here.
+// Whether the layout of arrays is known for the installed version of dpctl.
 bool arrays_known();
 
-// Fills `view` from a dpnp array, a dpctl array or memory, or anything with the buffer protocol; false for others.
+// Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects.
 bool view_of(PyObject *object, View &view);
 
-// Writes `value` as one element of `type`; false when the type cannot hold it exactly or is not handled here.
+// Writes `value` as one element of `type`; false when `type` cannot represent it exactly or is not supported.
 bool store_scalar(PyObject *value, Type type, void *out);
 
-// A new Python scalar from one element of `type`; null without an exception when the type is not handled here.
+// Returns a new Python scalar from one element of `type`; null without an exception when `type` is not supported.
 PyObject *load_scalar(const void *in, Type type);
 
 }  // namespace ishmem

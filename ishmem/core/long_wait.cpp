@@ -1,4 +1,4 @@
-// What Python is told of a long wait.
+// Callbacks to Python during a long wait.
 #include "operations.hpp"
 
 namespace ishmem {
@@ -17,7 +17,7 @@ void on_wait(PyObject *call) {
 bool tell_wait(bool goes_on) {
     if (!wait_call) return true;
     PyObject *kind, *error, *trace;
-    PyErr_Fetch(&kind, &error, &trace);  // what ends the wait, when it is its end
+    PyErr_Fetch(&kind, &error, &trace);  // an exception that ends the wait, if any
     PyObject *call = wait_call;
     Py_INCREF(call);
     PyObject *result = PyObject_CallFunctionObjArgs(call, goes_on ? Py_True : Py_False, nullptr);

@@ -1,4 +1,4 @@
-// How the collectives that move data move them: out of the members' slots, or between their arrays.
+// Data movement of collectives: from the members' slots, or directly between their arrays.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -15,10 +15,10 @@ void copy(char *to, const char *from, size_t bytes) {
     if (to != from && bytes) std::memcpy(to, from, bytes);
 }
 
-constexpr size_t PIECE = 64 << 10;   // what is copied in one go of a block that may be copied backwards
-constexpr size_t STREAM = 32 << 20;  // a destination that no cache keeps until it is read
+constexpr size_t PIECE = 64 << 10;   // bytes per copy of a block that may be copied backwards
+constexpr size_t STREAM = 32 << 20;  // bytes of a destination too large to stay in a cache until it is read
 
-// Copies past the caches: stores that need not read the lines they fill.
+// Copies with non-temporal stores, which do not read the cache lines they fill.
 void stream(char *to, const char *from, size_t bytes) {
 #ifdef __SSE2__
     const size_t head = std::min(-reinterpret_cast<uintptr_t>(to) % 64, bytes), whole = (bytes - head) / 64 * 64;
@@ -26,7 +26,7 @@ void stream(char *to, const char *from, size_t bytes) {
     for (size_t at = head; at < head + whole; at += 16)
         _mm_stream_si128(reinterpret_cast<__m128i *>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i *>(from + at)));
     std::memcpy(to + head + whole, from + head + whole, bytes - head - whole);
-    _mm_sfence();  // these stores are not ordered by the release of a flag
+    _mm_sfence();  // the release store of a flag does not order non-temporal stores
 #else
     std::memcpy(to, from, bytes);
 #endif
@@ -36,7 +36,7 @@ void move(char *to, const char *from, size_t bytes, bool past_caches) {
     past_caches && to != from ? stream(to, from, bytes) : copy(to, from, bytes);
 }
 
-// Copies a block piece by piece from its start or its end.
+// Copies a block in pieces, forwards from its start or backwards from its end.
 void copy_pieces(char *to, const char *from, size_t bytes, bool backwards, bool past_caches) {
     for (size_t done = 0, piece; done < bytes; done += piece) {
         piece = std::min(PIECE, bytes - done);
@@ -45,7 +45,7 @@ void copy_pieces(char *to, const char *from, size_t bytes, bool backwards, bool 
     }
 }
 
-// Block `index` of `bytes` bytes.
+// Byte offset of block `index`.
 size_t block(const Call &call, int index) { return static_cast<size_t>(index) * call.bytes; }
 
 void broadcast_mapped(const Call &call) {
@@ -134,10 +134,10 @@ void move_mapped(const Call &call) {
             return copy(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
         default: break;
     }
-    // Every other call goes backwards: of arrays used again, the end that the last call touched is still in the cache.
+    // Every second call copies backwards: when arrays are reused, the end that the last call copied is still in the cache.
     const bool backwards = call.sequence % 2, past_caches = call.bytes * static_cast<size_t>(size) >= STREAM;
     for (int i = 0; i < size; ++i) {
-        const int j = (me + (backwards ? size - 1 - i : i)) % size;  // so that not all read from one
+        const int j = (me + (backwards ? size - 1 - i : i)) % size;  // spreads reads over the members
         if (call.routine == Fcollect) copy_pieces(dest + block(call, j), call.source_of(j), call.bytes, backwards, past_caches);
         else if (call.routine == Alltoall)
             copy_pieces(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes, backwards, past_caches);
@@ -145,7 +145,7 @@ void move_mapped(const Call &call) {
     }
 }
 
-// Binomial: every member copies from its parent, once that is filled; the root, or the first member, has the data.
+// Binomial tree: each member copies from its parent once that is filled; the root, or the first member, has the data.
 // Model: tests/models/host_ring.pml.
 Outcome broadcast_tree(const Call &call) {
     const int size = call.size(), root = std::max(call.root, 0), place = (call.me() - root + size) % size;

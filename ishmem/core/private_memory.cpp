@@ -11,7 +11,7 @@ namespace nb = nanobind;
 namespace ishmem {
 
 PrivateMemory &private_memory() {
-    static PrivateMemory &only = *new PrivateMemory;  // as the heap: never destroyed
+    static PrivateMemory &only = *new PrivateMemory;  // never destroyed, like the heap
     return only;
 }
 
@@ -30,7 +30,7 @@ void PrivateMemory::clear() {
     query_ = nullptr;
 }
 
-// The driver gives an id to one allocation only; 0 for memory that it does not know.
+// The driver never reuses an id; 0 for memory that it does not know.
 uint64_t PrivateMemory::id_of(const char *address) const {
     AllocationProperties properties;
     return query_(context_, address, &properties, nullptr) == 0 && properties.type ? properties.id : 0;

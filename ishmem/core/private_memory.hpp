@@ -1,8 +1,8 @@
-// USM of this process outside its symmetric heap, as the host sees it: one mapping per allocation of the driver.
+// Host mappings of this process's USM outside its symmetric heap: one mapping per allocation of the driver.
 //
-// Python makes and unmaps the mappings (ishmem/runtime/private_memory.py); here they are found by address. An address
-// may be of another allocation than when the mapping was made, so each use compares the driver's id of the allocation.
-// All functions are called with the interpreter's lock held.
+// Python makes and unmaps the mappings (ishmem/runtime/private_memory.py); this class finds them by address. The
+// driver can reuse an address for another allocation, so each use compares the allocation id that the driver reports.
+// All functions require the GIL.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,27 +21,27 @@ struct AllocationProperties {
     uint64_t page_size = 0;
 };
 
-enum class Access { Read, Write };  // by the host
+enum class Access { Read, Write };  // what the host does
 
 class PrivateMemory {
 public:
     using Query = int (*)(void *context, const void *address, AllocationProperties *properties, void **device);
 
-    // From so many bytes on the copy engine reads, and writes.
+    // From `read_cutover` and `write_cutover` bytes on, the copy engine reads and writes.
     void configure(Query query, void *context, size_t read_cutover, size_t write_cutover);
     void clear();
 
-    // Host address of a private range; null when it has no mapping or the copy engine is to copy it.
+    // Returns the host address of a private range; null when it has no mapping or the copy engine must copy it.
     char *place(const char *address, size_t bytes, Access access);
 
-    // Registers the mapping of an allocation; the address itself where the host reaches it without one.
+    // Registers the mapping of an allocation; `mapped` is `base` where the host reaches the memory without a mapping.
     void add(char *base, size_t size, uint64_t id, char *mapped);
 
-    // Forgets allocations that are freed, then those used longest ago until one of `more` bytes fits into the bounds.
-    // Gives the ids of those forgotten, and whether one fits: nothing is forgotten while a copy runs without the lock.
+    // Removes freed allocations, then the least recently used, until one of `more` bytes fits into the limits.
+    // Returns the removed ids, and whether it fits. Removes nothing while a copy runs without the GIL.
     std::pair<std::vector<uint64_t>, bool> make_room(size_t more, size_t most_bytes, size_t most);
 
-    // Exists while a copy may run without the interpreter's lock.
+    // Exists while a copy may run without the GIL.
     struct Use {
         Use();
         ~Use();
@@ -64,7 +64,7 @@ private:
     Query query_ = nullptr;
     void *context_ = nullptr;
     size_t read_cutover_ = 0, write_cutover_ = 0;
-    std::map<const char *, Entry> entries_;  // by base
+    std::map<const char *, Entry> entries_;  // by base address
     uint64_t clock_ = 0;
     int uses_ = 0;
 };

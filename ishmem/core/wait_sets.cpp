@@ -1,4 +1,4 @@
-// Waiting for, and testing, all, any or some of a set of variables of this PE; and a wait that tells what it saw.
+// Wait and test for all, any or some of a set of this PE's variables; and a wait that returns the value it has seen.
 #include <vector>
 
 #include "polling.hpp"
@@ -6,14 +6,14 @@
 namespace ishmem {
 namespace {
 
-// A set as plain memory: variable i is `step` bytes after the one before it.
+// A set in memory: consecutive variables are `step` bytes apart.
 struct Set {
     const char *first;
     size_t step;
     const char *wanted;
-    size_t wanted_step;            // 0: all are compared with one value
+    size_t wanted_step;            // 0: all variables are compared with one value
     int how;
-    std::vector<int64_t> pending;  // of these variables, without those that the caller ignores
+    std::vector<int64_t> pending;  // indices of variables to test, without those that the caller excludes
     int64_t *found;
 };
 
@@ -27,7 +27,7 @@ bool holds(const Set &set, int64_t i) {
     return compare(seen_at<T>(set, i), set.how, *reinterpret_cast<const T *>(set.wanted + i * static_cast<int64_t>(set.wanted_step)));
 }
 
-// A place that no pattern of calls can foresee, so that none can starve a variable. Called with the interpreter's lock.
+// A pseudo-random start index, so that no variable of a set is starved. The caller holds the GIL.
 size_t turn() {
     static uint64_t state = 0;
     uint64_t mixed = (state += 0x9e3779b97f4a7c15u);
@@ -35,7 +35,7 @@ size_t turn() {
     return mixed ^ mixed >> 31;
 }
 
-// One look at the set. Whether the call is done; `count` says how many variables it found.
+// Tests the set once. Returns whether the call is complete; `count` is the number of indices written to `found`.
 template <class T>
 bool look(Set &set, Mode mode, size_t start, int64_t &count) {
     const size_t size = set.pending.size();
@@ -65,7 +65,7 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
     if (outcome == Failed && !once) outcome = poll(done, [] { return heap().lost.load() >= 0; }, timeout, 1);
     if (outcome == Interrupted) return nullptr;
     if (outcome == Satisfied || set.pending.empty()) return Py_BuildValue("iLO", static_cast<int>(outcome), static_cast<long long>(count), Py_None);
-    const T seen = seen_at<T>(set, set.found[0] = set.pending[0]);  // what the error tells of
+    const T seen = seen_at<T>(set, set.found[0] = set.pending[0]);  // for the error message
     return Py_BuildValue("iLN", static_cast<int>(outcome), 0LL, load_scalar(&seen, type));
 }
 
@@ -80,7 +80,7 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
 
 bool waitable(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }
 
-// Whether `view` is host memory that holds `count` elements of `type`, one after the other.
+// Fills `view`; whether it is contiguous host memory with at least `count` elements of `type`.
 bool host_array(PyObject *object, Type type, size_t count, View &view) {
     return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
 }
