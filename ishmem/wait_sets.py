@@ -229,7 +229,7 @@ def _look(
     """Check the arguments and let the core look at the set; give what it found."""
     this = job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
-    step = blocks.step(ivars, array)
+    step = blocks.step(array)
     wait.check_cmp(cmp)
     values = _values(routine, ivars, array, wanted)
     ignored = None if status is None else _mask(routine, array, status)
@@ -237,7 +237,7 @@ def _look(
         _check_indices(routine, array, indices)
     found = np.empty(array.count + 1, np.int64)
     limit = check.seconds(timeout)
-    variables = ivars if array.order & 1 else blocks.span(ivars)
+    variables = ivars if array.order & 1 else blocks.span(array).array
     result = _core.wait_set(variables, step if array.count else 1, cmp, values, ignored, found, int(mode), once, limit)
     if result is NotImplemented:
         check.symmetric(array)
