@@ -355,8 +355,8 @@ def _strided(routine: str, plan: blocks.Plan, worker: QueueWorker, events: Event
     if not plan.nblocks or not plan.nbytes:
         return worker.nothing(events)
     if not plan.dest.device and plan.to_step != plan.nbytes and plan.nblocks > 1:
-        raise ValueError(f"{routine}: dest is in host memory, where on-queue forms leave no gaps; dst must be the size "
-                         "of a block, or dest an array on the device")  # fmt: skip
+        raise ValueError(f"{routine}: dest is in host memory, where the blocks must leave no gaps; pass a dst equal to "
+                         "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
     if not job.current().heap.reaches(plan.pe):
         return worker.step(events, functools.partial(_complete, plan), keep=kept)
@@ -457,7 +457,7 @@ def _check_indices(indices: Any, ivars: Any) -> None:
     check.writable(array)
     wanted = check.view(ivars, "ivars").count
     if array.count < wanted:
-        raise ValueError(f"indices has {array.count} elements; {wanted} are wanted, as many as ivars has")
+        raise ValueError(f"indices has {array.count} elements; it needs at least {wanted}, as many as ivars has")
 
 
 def _required(ret: Any) -> Any:
@@ -470,7 +470,7 @@ def _result_view(ret: Any) -> check.View:
     array = check.view(ret, "ret", _RESULT_TYPES, "on_queue")
     check.writable(array)
     if not array.count:
-        raise ValueError("ret is empty; it takes one element")
+        raise ValueError("ret is empty; it must have at least one element")
     return array
 
 

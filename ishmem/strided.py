@@ -128,7 +128,7 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
     step = check.integer(stride, name)
     least = max(bsize, 1)
     if bsize < 0 or nblocks < 0:
-        raise ValueError(f"the numbers of elements and blocks are at least 0, got {bsize} and {nblocks}")
+        raise ValueError(f"the size and the number of blocks must be at least 0, got {bsize} and {nblocks}")
     if step < least:
         raise ValueError(f"{name} is {step}; strides are at least 1 and at least the size of a block, here {least}")
     if not array.order & 1:
@@ -136,6 +136,6 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
     reach = (nblocks - 1) * step + bsize if nblocks and bsize else 0
     if reach > array.count:
         raise ValueError(
-            f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name} {step} reach {reach}"
+            f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name}={step} need {reach}"
         )
     return step if nblocks > 1 else least  # the stride of one block is not used

@@ -253,7 +253,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndar
     if given.dtype != array.dtype:
         raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; they must be as many")
+        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
     return np.resize(_host(wanted), max(array.count, 1))
 
 
@@ -261,7 +261,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
     """Return which variables to ignore."""
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; they must be as many")
+        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
     return np.ascontiguousarray(_host(status).ravel() != 0)
 
 
@@ -269,7 +269,7 @@ def _check_indices(routine: str, array: check.View, indices: Any) -> None:
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:
-        raise ValueError(f"ivars has {array.count} elements and indices only {given.count}; it must hold as many")
+        raise ValueError(f"ivars has {array.count} elements and indices has {given.count}; it needs at least as many")
 
 
 def _host(array: Any) -> np.ndarray[Any, Any]:
