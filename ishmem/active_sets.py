@@ -185,6 +185,6 @@ def active_set(start: int, stride: int, size: int) -> Team:
     this = job.current()
     shape = teams.strided(this.teams[job.WORLD], start, stride, size)
     if shape.index(this.pe) < 0:
-        raise ValueError(f"PE {this.pe} is not in the active set {_words(shape)}; only its PEs {list(shape)} call")
+        raise ValueError(f"PE {this.pe} is not in the active set {_words(shape)}; only PEs {list(shape)} may call")
     sets: ActiveSets = this.active_sets
     return sets.get(shape)

@@ -62,7 +62,7 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
     to = check.view(fetch, "fetch")
     check.writable(to)
     if not to.count:
-        raise ValueError("fetch has no elements; it needs one")
+        raise ValueError("fetch is empty; it must have at least one element")
     if _core.describe(target) is not None:
         check.same_dtype(check.view(target, "dest", routine=name), to)
     old = run(name, target, pe, index, value, cond)

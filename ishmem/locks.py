@@ -57,7 +57,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     """
     this, place, home = find("set_lock", lock, index)
     if _threads.get(place) == threading.get_ident() and _holder(rma.g(lock, home, index)) == this.pe:
-        raise StateError(f"set_lock: PE {this.pe} has the lock in element {index} already, and would wait for itself")
+        raise StateError(f"set_lock: PE {this.pe} already holds the lock in element {index}; it would deadlock")
     ticket = amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT & TICKETS
     if rma.g(lock, home, index) >> SERVING & TICKETS != ticket:
         _queue(this, lock, index, home, ticket)
@@ -103,7 +103,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
     word = rma.g(lock, home, index)
     holder = _holder(word)
     if holder != this.pe:
-        raise StateError(f"clear_lock: PE {this.pe} does not have the lock in element {index}; {_who(word)} has it")
+        raise StateError(f"clear_lock: PE {this.pe} does not hold the lock in element {index}; {_who(word)} holds it")
     quiet()
     _threads.pop(place, None)
     amo.atomic_add(lock, released(word >> SERVING & TICKETS) - (this.pe + 1), home, index)

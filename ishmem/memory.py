@@ -137,7 +137,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
 
     def make() -> Any:
         if step == 0:
-            raise ValueError("step is 0; allowed are other numbers")
+            raise ValueError("step is 0; it must not be zero")
         try:
             return dpnp.arange(start, stop, step, dtype=dtype, sycl_queue=queue)
         except OverflowError as error:
@@ -343,7 +343,7 @@ def _owned(a: Any, routine: str) -> Allocation:
     if found is not None and found.nbytes == nbytes:
         return found
     if _core.offset_of(address, 1) >= 0:
-        raise ValueError(f"{routine} takes a whole allocation, got a part of one: {nbytes} bytes at {address:#x}")
+        raise ValueError(f"{routine} takes a whole allocation, got only a part of one: {nbytes} bytes at {address:#x}")
     raise SymmetryError(
         f"{routine}: {nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?"
     )

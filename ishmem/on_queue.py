@@ -101,8 +101,9 @@ def iput_on_queue(
 
     Source: ishmemx_iput_on_queue.
     """
-    arguments = (dest, source, dst, sst, 1, nelems, pe)
-    return _strided("iput_on_queue", arguments, True, _worker(sycl_queue), events_of(depends))
+    worker, events = _worker(sycl_queue), events_of(depends)
+    plan = strided.plan_blocks("iput_on_queue", dest, source, dst, sst, 1, nelems, pe, True)
+    return _strided("iput_on_queue", plan, worker, events)
 
 
 def iget_on_queue(
@@ -113,8 +114,9 @@ def iget_on_queue(
 
     Source: ishmemx_iget_on_queue.
     """
-    arguments = (dest, source, dst, sst, 1, nelems, pe)
-    return _strided("iget_on_queue", arguments, False, _worker(sycl_queue), events_of(depends))
+    worker, events = _worker(sycl_queue), events_of(depends)
+    plan = strided.plan_blocks("iget_on_queue", dest, source, dst, sst, 1, nelems, pe, False)
+    return _strided("iget_on_queue", plan, worker, events)
 
 
 def ibput_on_queue(
@@ -125,8 +127,9 @@ def ibput_on_queue(
 
     Source: ishmemx_ibput_on_queue.
     """
-    arguments = (dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibput_on_queue", arguments, True, _worker(sycl_queue), events_of(depends))
+    worker, events = _worker(sycl_queue), events_of(depends)
+    plan = strided.plan_blocks("ibput_on_queue", dest, source, dst, sst, bsize, nblocks, pe, True)
+    return _strided("ibput_on_queue", plan, worker, events)
 
 
 def ibget_on_queue(
@@ -137,8 +140,9 @@ def ibget_on_queue(
 
     Source: ishmemx_ibget_on_queue.
     """
-    arguments = (dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibget_on_queue", arguments, False, _worker(sycl_queue), events_of(depends))
+    worker, events = _worker(sycl_queue), events_of(depends)
+    plan = strided.plan_blocks("ibget_on_queue", dest, source, dst, sst, bsize, nblocks, pe, False)
+    return _strided("ibget_on_queue", plan, worker, events)
 
 
 def put_signal_on_queue(
@@ -325,7 +329,8 @@ def _transfer(
         source = rma.as_element(dest, source)
     origin = check.view(source, "source", routine=routine)
     if not (to.order and origin.order):
-        return _transfer_views(routine, blocks.split(dest, source, nelems), number, is_put, worker, events)
+        plans = list(blocks.split(to, origin, nelems, number, is_put))
+        return _transfer_views(routine, plans, worker, events)
     address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
     if not nbytes:
         return worker.nothing(events)
@@ -338,44 +343,42 @@ def _transfer(
     return worker.submit(events, copy, (dest, source))
 
 
-def _transfer_views(
-    routine: str, parts: Any, pe: int, is_put: bool, worker: QueueWorker, events: Events
-) -> dpctl.SyclEvent:
+def _transfer_views(routine: str, plans: list[blocks.Plan], worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
     with worker.together():
         event = worker.nothing(events)
-        for part in list(parts):
-            event = _strided(routine, (*part, pe), is_put, worker, [])
+        for plan in plans:
+            event = _strided(routine, plan, worker, [])
         return event
 
 
-def _strided(
-    routine: str, arguments: tuple[Any, ...], is_put: bool, worker: QueueWorker, events: Events
-) -> dpctl.SyclEvent:
-    plan = strided.plan_blocks(routine, *(*arguments, is_put))
-    dest, source = arguments[:2]
-    to, origin = check.view(dest, "dest"), check.view(source, "source")
-    if not plan.count or not plan.nbytes:
+def _strided(routine: str, plan: blocks.Plan, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
+    if not plan.nblocks or not plan.nbytes:
         return worker.nothing(events)
-    if not to.device and plan.to_step != plan.nbytes and plan.count > 1:
-        raise ValueError(f"{routine}: dest is in host memory, where on-queue forms leave no gaps; dst must be the size "
-                         "of a block, or dest an array on the device")  # fmt: skip
-    if not job.current().heap.reaches(check.pe(arguments[-1])):
-        return worker.step(events, lambda: strided.run(routine, *(*arguments, is_put)), keep=(dest, source))
-    kept: list[Any] = [dest, source]
-    return worker.submit(events, lambda before: _Blocks(worker, plan, to.dtype, kept).copy(to, origin, before), kept)
+    if not plan.dest.device and plan.to_step != plan.nbytes and plan.nblocks > 1:
+        raise ValueError(f"{routine}: dest is in host memory, where the blocks must leave no gaps; pass a dst equal to "
+                         "the block size, or a device array as dest")  # fmt: skip
+    kept: list[Any] = [plan.dest.array, plan.source.array]
+    if not job.current().heap.reaches(plan.pe):
+        return worker.step(events, functools.partial(_complete, plan), keep=kept)
+    return worker.submit(events, lambda before: _Blocks(worker, plan, kept).copy(before), kept)
+
+
+def _complete(plan: blocks.Plan) -> None:
+    strided.start(plan)
+    job.current().engine.quiet()
 
 
 class _Blocks:
     """A strided copy of blocks on a queue."""
 
-    def __init__(self, worker: QueueWorker, plan: strided.Plan, dtype: str, kept: list[Any]) -> None:
-        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(dtype), kept
-        self.packed = plan.nbytes * plan.count
+    def __init__(self, worker: QueueWorker, plan: blocks.Plan, kept: list[Any]) -> None:
+        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(plan.dest.dtype), kept
+        self.packed = plan.nbytes * plan.nblocks
 
-    def copy(self, to: check.View, origin: check.View, before: Events) -> dpctl.SyclEvent:
+    def copy(self, before: Events) -> dpctl.SyclEvent:
         """Copy; through memory of its own where an end is in host memory or the two overlap."""
-        plan = self.plan
-        reach = (plan.count - 1) * plan.from_step + plan.nbytes
+        plan, to, origin = self.plan, self.plan.dest, self.plan.source
+        reach = (plan.nblocks - 1) * plan.from_step + plan.nbytes
         source = _bytes_at(self.worker, plan.origin, reach, origin.device)
         if not origin.device:
             source, before = self._staged(source, reach, before)
@@ -388,12 +391,12 @@ class _Blocks:
         if not to.device:
             target = _bytes_at(self.worker, plan.to, self.packed, False)
             return self.worker.queue.memcpy_async(target, source, self.packed, before)
-        target = _bytes_at(self.worker, plan.to, (plan.count - 1) * plan.to_step + plan.nbytes, True)
+        target = _bytes_at(self.worker, plan.to, (plan.nblocks - 1) * plan.to_step + plan.nbytes, True)
         return self._move(target, plan.to_step, source, step, before)
 
     def _overlap(self, reach: int) -> bool:
         plan = self.plan
-        to_end = plan.to + (plan.count - 1) * plan.to_step + plan.nbytes
+        to_end = plan.to + (plan.nblocks - 1) * plan.to_step + plan.nbytes
         return plan.to < plan.origin + reach and plan.origin < to_end
 
     def _memory(self, nbytes: int) -> Any:
@@ -413,7 +416,7 @@ class _Blocks:
 
     def _array(self, memory: Any, step: int) -> dpctl.tensor.usm_ndarray:
         item = self.dtype.itemsize
-        shape = (self.plan.count, self.plan.nbytes // item)
+        shape = (self.plan.nblocks, self.plan.nbytes // item)
         return dpctl.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
 
 
@@ -454,7 +457,7 @@ def _check_indices(indices: Any, ivars: Any) -> None:
     check.writable(array)
     wanted = check.view(ivars, "ivars").count
     if array.count < wanted:
-        raise ValueError(f"indices has {array.count} elements; {wanted} are wanted, as many as ivars has")
+        raise ValueError(f"indices has {array.count} elements; it needs at least {wanted}, as many as ivars has")
 
 
 def _required(ret: Any) -> Any:
@@ -467,7 +470,7 @@ def _result_view(ret: Any) -> check.View:
     array = check.view(ret, "ret", _RESULT_TYPES, "on_queue")
     check.writable(array)
     if not array.count:
-        raise ValueError("ret is empty; it takes one element")
+        raise ValueError("ret is empty; it must have at least one element")
     return array
 
 

@@ -82,7 +82,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     number, reach = check.pe(pe), extent(a)
     described = check.view(a, "a", routine="ptr")
     if not hasattr(a, "shape"):
-        raise TypeError(f"a is an array, got {type(a).__name__}; make one on it with dpctl.tensor.usm_ndarray(buffer=)")
+        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with dpctl.tensor.usm_ndarray(buffer=)")
     if (static := job.current().statics.ptr(a, number)) is not None:
         return static
     if reach is None:

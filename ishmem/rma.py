@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ishmem import _core, strided
-from ishmem.runtime import check, job
+from ishmem.runtime import blocks, check, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
         source = as_element(dest, source)
     origin = check.view(source, "source", routine="put")
     if not (to.order and origin.order):
-        strided.put_views(dest, source, number, nelems)
+        _move_views(to, origin, nelems, number, is_put=True)
         return
     remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
     learned = origin.device and this.heap.private_memory.learn(origin.address, nbytes, write=False)
@@ -142,13 +142,19 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
     this, number = job.current(), check.pe(pe)
     to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
     if not (to.order and origin.order):
-        strided.get_views(dest, source, number, nelems)
+        _move_views(to, origin, nelems, number, is_put=False)
         return
     remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
     learned = to.device and this.heap.private_memory.learn(to.address, nbytes, write=True)
     if learned and _core.get(dest, source, pe, nelems):
         return
     this.engine.copy(to.address, remote, nbytes, dest)
+
+
+def _move_views(to: check.View, origin: check.View, nelems: int | None, pe: int, is_put: bool) -> None:
+    """Start the copies of arrays that are not contiguous."""
+    for plan in blocks.split(to, origin, nelems, pe, is_put):
+        strided.start(plan)
 
 
 def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:

@@ -105,7 +105,7 @@ class Statics:
         """
         known = self._objects.get(request.name)
         if known and known[0] != request:
-            raise ValueError(f"static {request.name!r} is {known[0]}; it was asked for {request}")
+            raise ValueError(f"static {request.name!r} is {known[0]}; this call requests one {request}")
 
     def get(self, request: _Request) -> np.ndarray[Any, Any]:
         """Return an object that all PEs have agreed on; collective when it is new."""

@@ -7,7 +7,6 @@ the next. Elements between blocks are not accessed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
@@ -83,59 +82,53 @@ def run(
 ) -> None:
     """Do a strided operation; returns when ``source`` may be reused, or the data are in ``dest``."""
     if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
-        by_engine(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put=is_put)
+        _by_engine(plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put))
         job.current().engine.quiet()
 
 
-def by_engine(
-    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
-) -> None:
-    """Start the copies of a strided operation in the copy engine, after every check."""
-    engine = job.current().engine
-    plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
-    own, private = plan.origin if is_put else plan.to, job.current().heap.private_memory
-    learned = private.learn(own, plan.nbytes, write=not is_put)
-    if learned and _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
+def start(plan: blocks.Plan) -> None:
+    """Start the copies of a plan, in the core or the copy engine."""
+    if not _by_core(plan):
+        _by_engine(plan)
+
+
+def _by_core(plan: blocks.Plan) -> bool:
+    to, origin = plan.dest.array, plan.source.array
+    return _core.strided(to, origin, plan.dst, plan.sst, plan.bsize, plan.nblocks, plan.pe, plan.is_put)
+
+
+def _by_engine(plan: blocks.Plan) -> None:
+    this, nbytes = job.current(), plan.nbytes
+    own = plan.origin if plan.is_put else plan.to
+    learned = this.heap.private_memory.learn(own, nbytes, write=not plan.is_put)
+    if learned and _by_core(plan):
         return
-    for block in range(plan.count):
-        to, origin = plan.to + block * plan.to_step, plan.origin + block * plan.from_step
-        engine.copy(to, origin, plan.nbytes, (dest, source))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A strided operation whose arguments are checked: addresses and distances in bytes."""
-
-    to: int
-    origin: int
-    to_step: int
-    from_step: int
-    nbytes: int
-    count: int
+    to, origin, to_step, from_step = plan.to, plan.origin, plan.to_step, plan.from_step
+    kept = (plan.dest.array, plan.source.array)
+    for block in range(plan.nblocks):
+        this.engine.copy(to + block * to_step, origin + block * from_step, nbytes, kept)
 
 
 def plan_blocks(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
-) -> Plan:
-    """Check the arguments of a strided operation and return the addresses and strides of its blocks."""
+) -> blocks.Plan:
+    """Check the arguments of a strided operation and return its plan."""
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)
     check.writable(to)
-    blocks = check.integer(nblocks, "nelems" if routine[1] != "b" else "nblocks")
+    count = check.integer(nblocks, "nelems" if routine[1] != "b" else "nblocks")
     size = check.integer(bsize, "bsize")
-    to_step, from_step = _step(to, "dst", dst, size, blocks), _step(origin, "sst", sst, size, blocks)
-    first = check.remote(to, number) if is_put else to.address
-    last = origin.address if is_put else check.remote(origin, number)
-    return Plan(first, last, to_step, from_step, size * to.itemsize, blocks)
+    to_step, from_step = _step(to, "dst", dst, size, count), _step(origin, "sst", sst, size, count)
+    return blocks.plan(to, origin, to_step, from_step, size, count, number, is_put)
 
 
 def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -> int:
-    """Check that the blocks lie in the array and return the stride in bytes."""
+    """Check that the blocks lie in the array and return the stride."""
     step = check.integer(stride, name)
     least = max(bsize, 1)
     if bsize < 0 or nblocks < 0:
-        raise ValueError(f"the numbers of elements and blocks are at least 0, got {bsize} and {nblocks}")
+        raise ValueError(f"the size and the number of blocks must be at least 0, got {bsize} and {nblocks}")
     if step < least:
         raise ValueError(f"{name} is {step}; strides are at least 1 and at least the size of a block, here {least}")
     if not array.order & 1:
@@ -143,20 +136,6 @@ def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -
     reach = (nblocks - 1) * step + bsize if nblocks and bsize else 0
     if reach > array.count:
         raise ValueError(
-            f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name} {step} reach {reach}"
+            f"{array.name} has {array.count} elements; {nblocks} blocks of {bsize} at {name}={step} need {reach}"
         )
-    return (step if nblocks > 1 else least) * array.itemsize  # the stride of one block is not used
-
-
-def put_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
-    """Start ``put`` of arrays that are not contiguous; raise when no strided operation can do it."""
-    for spans in blocks.split(dest, source, nelems):
-        if not _core.strided(*spans, pe, True):
-            by_engine("put", *spans, pe, is_put=True)
-
-
-def get_views(dest: Any, source: Any, pe: Any, nelems: Any) -> None:
-    """Start ``get`` of arrays that are not contiguous; raise when no strided operation can do it."""
-    for spans in blocks.split(dest, source, nelems):
-        if not _core.strided(*spans, pe, False):
-            by_engine("get", *spans, pe, is_put=False)
+    return step if nblocks > 1 else least  # the stride of one block is not used

@@ -300,7 +300,7 @@ def _require_alive(team: Team) -> None:
 def _at_least_one(value: Any, name: str) -> int:
     number = check.integer(value, name)
     if number < 1:
-        raise ValueError(f"{name} is {number}; it is at least 1")
+        raise ValueError(f"{name} is {number}; it must be at least 1")
     return number
 
 
@@ -313,12 +313,12 @@ def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
     """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
     if step == 0 and count > 1:
-        raise ValueError(f"stride is 0 and size is {count}; a stride of 0 is for a team of one PE")
+        raise ValueError(f"stride is 0 and size is {count}; a stride of 0 is allowed only for a team of one PE")
     last = first + (count - 1) * step
     for pe in (first, last):
         if not 0 <= pe < parent.size:
             raise ValueError(
-                f"start={first}, stride={step}, size={count} reaches PE {pe}; there are the PEs 0 to {parent.size - 1}"
+                f"start={first}, stride={step}, size={count} reaches PE {pe}; PEs are numbered 0 to {parent.size - 1}"
             )
     return Shape(parent.pe(first), step * parent.stride if count > 1 else 1, count)
 
@@ -381,7 +381,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
         limit = job.current().settings.teams_max
         raise IshmemError(
             f"{routine}: too many teams are alive; ISHMEM_TEAMS_MAX is {limit}, with the {len(job.PREDEFINED)} "
-            "predefined ones, and the members of a new team must have one number free in common; destroy some"
+            "predefined ones, and a new team needs a handle that is free on all its members; destroy some teams"
         )
     handle = (common & -common).bit_length() - 1
     for pe in part:

@@ -229,7 +229,7 @@ def _look(
     """Check the arguments and let the core look at the set; give what it found."""
     this = job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
-    step = blocks.step(ivars, array)
+    step = blocks.step(array)
     wait.check_cmp(cmp)
     values = _values(routine, ivars, array, wanted)
     ignored = None if status is None else _mask(routine, array, status)
@@ -237,7 +237,7 @@ def _look(
         _check_indices(routine, array, indices)
     found = np.empty(array.count + 1, np.int64)
     limit = check.seconds(timeout)
-    variables = ivars if array.order & 1 else blocks.span(ivars)
+    variables = ivars if array.order & 1 else blocks.span(array).array
     result = _core.wait_set(variables, step if array.count else 1, cmp, values, ignored, found, int(mode), once, limit)
     if result is NotImplemented:
         check.symmetric(array)
@@ -253,7 +253,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndar
     if given.dtype != array.dtype:
         raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; they must be as many")
+        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
     return np.resize(_host(wanted), max(array.count, 1))
 
 
@@ -261,7 +261,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
     """Return which variables to ignore."""
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; they must be as many")
+        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
     return np.ascontiguousarray(_host(status).ravel() != 0)
 
 
@@ -269,7 +269,7 @@ def _check_indices(routine: str, array: check.View, indices: Any) -> None:
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:
-        raise ValueError(f"ivars has {array.count} elements and indices only {given.count}; it must hold as many")
+        raise ValueError(f"ivars has {array.count} elements and indices has {given.count}; it needs at least as many")
 
 
 def _host(array: Any) -> np.ndarray[Any, Any]:

@@ -71,13 +71,13 @@ def check_collectives() -> None:
 def check_refused() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
-        ((0, 1, n + 1), ValueError, f"reaches PE {n}; there are the PEs 0 to {n - 1}"),
+        ((0, 1, n + 1), ValueError, f"reaches PE {n}; PEs are numbered 0 to {n - 1}"),
         ((-1, 1, 1), ValueError, "reaches PE -1"),
         ((0, -1, 2), ValueError, "reaches PE -1"),
         ((0, 0, 2), ValueError, "stride is 0 and size is 2"),
         ((0, 1, 0), ValueError, "size is 0"),
         ((0, 1.5, 1), TypeError, "stride is an integer, got float"),
-        (((me + 1) % n, 1, 1), ValueError, rf"PE {me} is not in the active set .* only its PEs \[{(me + 1) % n}\]"),
+        (((me + 1) % n, 1, 1), ValueError, rf"PE {me} is not in the active set .* only PEs \[{(me + 1) % n}\]"),
     ):
         if n > 1 or "is not in" not in words:
             with pytest.raises(error, match=words):

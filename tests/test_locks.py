@@ -133,7 +133,7 @@ def test_completes(pes: Pool) -> None:
 def check_errors() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks = ishmem.zeros(2, dtype="i8")
-    with pytest.raises(ishmem.StateError, match="nobody has it"):
+    with pytest.raises(ishmem.StateError, match="nobody holds it"):
         ishmem.clear_lock(locks)
     ishmem.barrier_all()
     if me == 0:
@@ -142,7 +142,7 @@ def check_errors() -> None:
             ishmem.set_lock(locks, 1)
     ishmem.barrier_all()
     if me == n - 1 > 0:
-        with pytest.raises(ishmem.StateError, match="PE 0 has it"):
+        with pytest.raises(ishmem.StateError, match="PE 0 holds it"):
             ishmem.clear_lock(locks, 1)
     ishmem.barrier_all()
     if me == 0:

@@ -129,7 +129,7 @@ def check_refused() -> None:
         ((-1, 1, 1), ValueError, "reaches PE -1"),
         ((0, -1, 2), ValueError, "reaches PE -1"),
         ((0, 0, 2), ValueError, "stride is 0 and size is 2"),
-        ((0, 1, 0), ValueError, "size is 0; it is at least 1"),
+        ((0, 1, 0), ValueError, "size is 0; it must be at least 1"),
         ((0, 1, 0.5), TypeError, "size is an integer, got float"),
         (("a", 1, 1), TypeError, "start is an integer, got str"),
     ):

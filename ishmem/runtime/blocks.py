@@ -1,9 +1,9 @@
-"""Splits views that are not contiguous into contiguous blocks at a regular stride."""
+"""Strided operations as plans, and views that are not contiguous split into contiguous blocks at a regular stride."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dpctl.tensor
@@ -13,82 +13,140 @@ from ishmem.runtime import check
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Plan:
+    """A strided operation whose arguments are checked, with sizes and strides in elements.
+
+    Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``; ``remote`` is the
+    address of the symmetric array on PE ``pe``.
+    """
+
+    dest: check.View
+    source: check.View
+    dst: int
+    sst: int
+    bsize: int
+    nblocks: int
+    pe: int
+    is_put: bool
+    remote: int
+
+    @property
+    def to(self) -> int:
+        """Return the address of the first block of ``dest``."""
+        return self.remote if self.is_put else self.dest.address
+
+    @property
+    def origin(self) -> int:
+        """Return the address of the first block of ``source``."""
+        return self.source.address if self.is_put else self.remote
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of a block."""
+        return self.bsize * self.dest.itemsize
+
+    @property
+    def to_step(self) -> int:
+        """Return the bytes from a block of ``dest`` to the next."""
+        return self.dst * self.dest.itemsize
+
+    @property
+    def from_step(self) -> int:
+        """Return the bytes from a block of ``source`` to the next."""
+        return self.sst * self.source.itemsize
+
+
+def plan(
+    to: check.View, origin: check.View, dst: int, sst: int, bsize: int, nblocks: int, pe: int, is_put: bool
+) -> Plan:
+    """Return the plan of a strided operation.
+
+    Raises:
+        SymmetryError: The array on PE ``pe`` is not symmetric.
+    """
+    return Plan(to, origin, dst, sst, bsize, nblocks, pe, is_put, check.remote(to if is_put else origin, pe))
+
+
+def split(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Iterator[Plan]:
+    """Yield the plans of the at most two strided operations that copy ``origin`` to ``to``.
+
+    Raises:
+        SymmetryError: The array on PE ``pe`` is not symmetric.
+        TypeError: Not of one dtype.
+        ValueError: Sizes that do not match, or views without a regular stride.
+    """
+    check.same_dtype(to, origin)
+    check.writable(to)
+    count = check.count(nelems, to, origin)
+    put, take = _blocks(to), _blocks(origin)
+    size = _common(put, take)
+    put_step, take_step = put.step if put.size == size else size, take.step if take.size == size else size
+    whole, rest = divmod(count, size)
+    target, start = span(to), span(origin)
+    if whole:
+        yield plan(target, start, put_step, take_step, size, whole, pe, is_put)
+    if rest:
+        last, first = _from(target, whole * put_step), _from(start, whole * take_step)
+        yield plan(last, first, rest, rest, rest, 1, pe, is_put)
+
+
+def span(array: check.View) -> check.View:
+    """Return a contiguous 1-D view from the first to the last element of an array, gaps included."""
+    count = _extent(array.shape, array.strides)
+    if array.device:
+        usm = array.array.get_array() if hasattr(array.array, "get_array") else array.array
+        whole = dpctl.tensor.usm_ndarray(
+            (count,), dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=usm._element_offset
+        )
+    else:
+        host = np.asarray(array.array)
+        whole = np.lib.stride_tricks.as_strided(host, (count,), (host.itemsize,))
+    return replace(array, array=whole, count=count, order=3)
+
+
+def _from(array: check.View, index: int) -> check.View:
+    """Return a contiguous 1-D view without the elements before ``index``."""
+    address, count = array.address + index * array.itemsize, array.count - index
+    return replace(array, array=array.array[index:], address=address, count=count)
+
+
+def step(array: check.View) -> int:
+    """Return the stride of a 1-D array in elements.
+
+    Raises:
+        ValueError: Not 1-D, or its stride is not positive.
+    """
+    shape, strides = array.shape, array.strides
+    if len(shape) != 1:
+        raise ValueError(f"{array.name} has {len(shape)} dimensions; pass a 1-D array or slice")
+    if shape[0] > 1 and strides[0] < 1:
+        raise ValueError(f"{array.name} has the stride {strides[0]}; pass a slice with a positive step")
+    return max(strides[0], 1)
+
+
+@dataclass(frozen=True)
+class _Blocks:
     """Blocks of ``size`` elements whose first elements are ``step`` elements apart, in C order."""
 
     size: int
     step: int
 
 
-def split(dest: Any, source: Any, nelems: Any) -> Iterator[tuple[Any, Any, int, int, int, int]]:
-    """Yield the arguments ``dest`` to ``nblocks`` of the ``ibput`` or ``ibget`` calls that copy ``source`` to ``dest``.
-
-    Raises:
-        TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not match, or views without a regular stride.
-    """
-    to, origin = check.view(dest, "dest"), check.view(source, "source")
-    check.same_dtype(to, origin)
-    check.writable(to)
-    count = check.count(nelems, to, origin)
-    put, take = _blocks(dest, to), _blocks(source, origin)
-    size = _common(put, take)
-    put_step, take_step = put.step if put.size == size else size, take.step if take.size == size else size
-    whole, rest = divmod(count, size)
-    target, start = span(dest), span(source)
-    if whole:
-        yield target, start, put_step, take_step, size, whole
-    if rest:
-        yield target[whole * put_step :], start[whole * take_step :], rest, rest, rest, 1
-
-
-def span(array: Any) -> Any:
-    """Return a contiguous 1-D array from the first to the last element of an array, gaps included."""
-    if not hasattr(array, "__sycl_usm_array_interface__"):
-        host = np.asarray(array)
-        return np.lib.stride_tricks.as_strided(host, (_extent(host.shape, _strides(host)),), (host.itemsize,))
-    usm = array.get_array() if hasattr(array, "get_array") else array
-    shape, first = (_extent(usm.shape, usm.strides),), usm._element_offset
-    return dpctl.tensor.usm_ndarray(shape, dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=first)
-
-
-def step(array: Any, described: check.View) -> int:
-    """Return the stride of a 1-D array in elements.
-
-    Raises:
-        ValueError: Not 1-D, or its stride is not positive.
-    """
-    shape, strides = np.shape(array), _strides(array)
-    if len(shape) != 1:
-        raise ValueError(f"{described.name} has {len(shape)} dimensions; pass a 1-D array or slice")
-    if shape[0] > 1 and strides[0] < 1:
-        raise ValueError(f"{described.name} has the stride {strides[0]}; pass a slice with a positive step")
-    return max(strides[0], 1)
-
-
-def _strides(array: Any) -> tuple[int, ...]:
-    """Return strides in elements; 0 where a stride is not a multiple of the element size."""
-    if hasattr(array, "__sycl_usm_array_interface__"):
-        return tuple(array.strides)
-    host = np.asarray(array)
-    return tuple(0 if stride % host.itemsize else stride // host.itemsize for stride in host.strides)
-
-
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return 1 + sum((n - 1) * stride for n, stride in zip(shape, strides)) if all(shape) else 0
 
 
-def _blocks(array: Any, described: check.View) -> Blocks:
+def _blocks(array: check.View) -> _Blocks:
     """Return the blocks of an array that, with axes merged, is contiguous, 1-D, or 2-D with contiguous rows."""
-    if described.order & 1:
-        return Blocks(0, 0)
-    axes = _merged(array.shape, _strides(array))
+    if array.order & 1:
+        return _Blocks(0, 0)
+    axes = _merged(array.shape, array.strides)
     if len(axes) == 1 and axes[0][1] > 0:
-        return Blocks(1, axes[0][1])
+        return _Blocks(1, axes[0][1])
     if len(axes) == 2 and axes[1][1] == 1 and axes[0][1] >= axes[1][0]:
-        return Blocks(axes[1][0], axes[0][1])
+        return _Blocks(axes[1][0], axes[0][1])
     raise ValueError(
-        f"{described.name} is not contiguous, and neither 1-D with a positive stride nor 2-D with contiguous rows; "
+        f"{array.name} is not contiguous, and neither 1-D with a positive stride nor 2-D with contiguous rows; "
         "copy it with dpnp.ascontiguousarray, or move a slice at a time"
     )
 
@@ -106,7 +164,7 @@ def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
     return axes
 
 
-def _common(put: Blocks, take: Blocks) -> int:
+def _common(put: _Blocks, take: _Blocks) -> int:
     """Return the block size that suits both sides; size 0 stands for a contiguous array, which takes any."""
     if put.size and take.size and put.size != take.size:
         raise ValueError(

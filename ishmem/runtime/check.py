@@ -6,7 +6,7 @@ The compiled core checks the same conditions on the fast path and declines calls
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ishmem.runtime import job
 class View:
     """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous."""
 
+    array: Any = field(repr=False, compare=False)
     name: str
     address: int
     count: int
@@ -29,6 +30,19 @@ class View:
     writable: bool
     device: bool
     dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the length of each axis."""
+        return tuple(np.shape(self.array))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Return the strides in elements; 0 where a stride is not a multiple of the element size."""
+        if hasattr(self.array, "__sycl_usm_array_interface__"):
+            return tuple(self.array.strides)
+        host = np.asarray(self.array)
+        return tuple(0 if stride % host.itemsize else stride // host.itemsize for stride in host.strides)
 
 
 def integer(value: Any, name: str) -> int:
@@ -105,7 +119,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     if dtype not in types:
         raise TypeError(refusal(routine, name, dtype, types))
     address, count, itemsize, order, writable, device = facts
-    return View(name, address, count, itemsize, order, writable, device, dtype)
+    return View(array, name, address, count, itemsize, order, writable, device, dtype)
 
 
 def symmetric(array: View) -> int:
