@@ -33,9 +33,15 @@ def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
 
 
 _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
+NO_RESULT = 0x80
+"""In a code: nobody wants the old value, so that between nodes nobody waits for it."""
+
 _FETCH, _SET, _SWAP, _COMPARE_SWAP, _ADD, _AND, _OR, _XOR = (
     _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "add", "and", "or", "xor")
 )
+
+
+_SET_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (each | NO_RESULT for each in (_SET, _ADD, _AND, _OR, _XOR))
 
 
 def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
@@ -54,6 +60,8 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = Non
     check.element(array, index)
     given = {"cond": cond, "value": value}
     operands = [as_element(target, given[operand]) for operand in atomic.operands]
+    if (network := job.current().network) and network.is_far(number):
+        job.current().raise_lost(name)
     return atomic_by_kernel(globals()[atomic.fetching], target, number, check.integer(index, "index"), operands)
 
 
@@ -84,7 +92,7 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
-    if _core.atomic(_SET, dest, pe, index, value, None) is NotImplemented:
+    if _core.atomic(_SET_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_set", dest, pe, index, value)
 
 
@@ -111,7 +119,7 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    if _core.atomic(_ADD, dest, pe, index, 1, None) is NotImplemented:
+    if _core.atomic(_ADD_ONLY, dest, pe, index, 1, None) is NotImplemented:
         _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
@@ -129,7 +137,7 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
-    if _core.atomic(_ADD, dest, pe, index, value, None) is NotImplemented:
+    if _core.atomic(_ADD_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_add", dest, pe, index, value)
 
 
@@ -147,7 +155,7 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
-    if _core.atomic(_AND, dest, pe, index, value, None) is NotImplemented:
+    if _core.atomic(_AND_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_and", dest, pe, index, value)
 
 
@@ -165,7 +173,7 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
-    if _core.atomic(_OR, dest, pe, index, value, None) is NotImplemented:
+    if _core.atomic(_OR_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_or", dest, pe, index, value)
 
 
@@ -183,7 +191,7 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
-    if _core.atomic(_XOR, dest, pe, index, value, None) is NotImplemented:
+    if _core.atomic(_XOR_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_xor", dest, pe, index, value)
 
 

@@ -191,7 +191,8 @@ def _barrier_all(outcome: int) -> None:
     this = job.current()
     if outcome == _core.BAD_ARGUMENTS:
         this.default_engine.quiet()
-        _core.fence()
+        if not _core.fence():
+            this.raise_lost("barrier_all")
         this.barrier("barrier_all")
     elif outcome == _core.LOST:
         this.raise_lost("barrier_all")

@@ -42,7 +42,8 @@ def quiet() -> None:
     if not _core.quiet():
         this = job.current()
         this.default_engine.quiet()
-        _core.fence()
+        if not _core.fence():
+            this.raise_lost("quiet")
         this.raise_problems()
 
 

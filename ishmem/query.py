@@ -83,12 +83,12 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     described = check.view(a, "a", routine="ptr")
     if not hasattr(a, "shape"):
         raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with dpctl.tensor.usm_ndarray(buffer=)")
-    if (static := job.current().statics.ptr(a, number)) is not None:
-        return static
+    this = job.current()
+    if this.statics.ptr(a, this.pe) is not None:
+        return this.statics.ptr(a, number)
     if reach is None:
         check.symmetric(described)
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
-    this = job.current()
     if not this.heap.reaches(number):
         return None
     return a if number == this.pe else this.heap.peer_array(number, *reach, described.address - this.heap.base, a)

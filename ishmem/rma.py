@@ -66,7 +66,7 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.1 (shmem_put_nbi); ishmem_put_nbi.
     """
-    if not _core.put(dest, source, pe, nelems):
+    if not _core.put_nbi(dest, source, pe, nelems):
         _put(dest, source, pe, nelems)
 
 
@@ -77,7 +77,7 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.2 (shmem_get_nbi); ishmem_get_nbi.
     """
-    if not _core.get(dest, source, pe, nelems):
+    if not _core.get_nbi(dest, source, pe, nelems):
         _get(dest, source, pe, nelems)
 
 

@@ -16,7 +16,7 @@ from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
-from ishmem.runtime import check, job, kernel_loading, long_waits
+from ishmem.runtime import check, job, kernel_loading, long_waits, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -33,6 +33,8 @@ class Membership(NamedTuple):
     job: str
     pe: int
     n_pes: int
+    node: network.Node
+    network: network.Network | None = None
 
 
 class Session:
@@ -132,38 +134,52 @@ def _size(heap_size: int | str) -> int:
 
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     if comm is not None:
-        token = comm.bcast(secrets.token_hex(16) if comm.Get_rank() == 0 else None, root=0)
-        return Membership(token, comm.Get_rank(), comm.Get_size())
+        return _member_of(comm, settings)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
-        return Membership(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
+        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a child process of a PE
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
-        return Membership(settings.job, settings.pe, settings.npes)
-    return Membership(secrets.token_hex(16), 0, 1)
+        return _on_one_node(settings.job, settings.pe, settings.npes)
+    if settings.npes is None and network.launched_by_mpi():
+        return _member_of(network.world(), settings)
+    return _on_one_node(secrets.token_hex(16), 0, 1)
+
+
+def _on_one_node(name: str, pe: int, n_pes: int) -> Membership:
+    return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe))
+
+
+def _member_of(comm: Any, settings: Any) -> Membership:
+    name, node, between = network.meet(comm, settings.node)
+    return Membership(name, comm.Get_rank(), comm.Get_size(), node, between)
 
 
 def _start(member: Membership, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
-    this = job.Job(member.pe, member.n_pes, settings)
+    this = job.Job(member.pe, member.n_pes, settings, member.node, member.network)
     board = _board(member, settings)
     try:
         stack.load()
-        from ishmem.ipc.exchange import Links
         from ishmem.runtime.heap import SymmetricHeap
 
-        this.links = Links.connect(*member, settings.init_timeout, this.on_lost, this.on_left, board)
+        this.links = _connect(this, member, board)
         this.links.on_exit = end_process
-        this.heap = _together(this, lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes))
+        this.heap = _together(
+            this,
+            lambda: SymmetricHeap(
+                _queue(device, member), size, member.pe, member.n_pes, member.node, member.network
+            ),
+        )
         exports = this.heap.exchange(this.links)
         this.processes, this.board = prepare_exit(this.links, board)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
-            board[member.pe].state = PeState.FAILED
+            board[member.node.place].state = PeState.FAILED
         for opened in (getattr(this, name, None) for name in ("waits", "links")):
             if opened:
                 opened.close()
@@ -174,13 +190,22 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     atexit.register(_at_exit)
 
 
+def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> Any:
+    from ishmem.ipc.exchange import Links
+
+    arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
+    if member.network is None:
+        return Links.connect(*arguments, this.on_lost, this.on_left, board)
+    return network.NodeLinks(Links.connect(*arguments, None, None, board), member.node, this.on_lost, this.on_left)
+
+
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
     """Return the status board of ishmrun, or a new one on PE 0, which the other PEs receive from it."""
     board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
-    if board is None and member.pe == 0:
-        board = StatusBoard.make(member.n_pes)
+    if board is None and member.node.place == 0:
+        board = StatusBoard.make(len(member.node.pes))
     if board:
-        board.join(member.pe, callsite.describe(callsite.of_frame(sys._getframe())))
+        board.join(member.node.place, callsite.describe(callsite.of_frame(sys._getframe())))
     return board
 
 
@@ -193,6 +218,8 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from ishmem.statics import Statics
 
     this.heap.attach(exports, this.settings)
+    if this.network:
+        this.network.start(this.heap.layout, this.heap.atomics_lock)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
@@ -210,10 +237,13 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
         result = action()
     except Exception as error:
         problem = error
-    reports = this.links.allgather(f"{type(problem).__name__}: {problem}".encode() if problem else b"", what="init")
+    report = f"{type(problem).__name__}: {problem}".encode() if problem else b""
+    reports = this.network.allgather(report) if this.network else [
+        text for text, _fds in this.links.allgather(report, what="init")
+    ]
     if problem:
         raise problem
-    failed = [f"PE {pe}: {text.decode()}" for pe, (text, _) in enumerate(reports) if text]
+    failed = [f"PE {pe}: {text.decode()}" for pe, text in enumerate(reports) if text]
     if failed:
         raise IshmemError("init failed; " + "; ".join(failed))
     return result
@@ -230,7 +260,7 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
                 "no Level Zero GPU is visible to SYCL; check ONEAPI_DEVICE_SELECTOR "
                 f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}) and ISHMEM_DEVICE"
             )
-        device = gpus[member.pe % len(gpus)]
+        device = gpus[member.node.place % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
     # dpnp's queue of this device, so that a kernel takes symmetric and ordinary arrays together.
     return dpctl.tensor.Device.create_device(chosen).sycl_queue
@@ -256,6 +286,7 @@ def finalize() -> None:
         with long_waits.patience(this, lambda: ", for what is on queues") as look:
             this.queue_workers.drain(look)
         this.default_engine.quiet()
+        _core.fence()
         this.raise_problems()
     except LevelZeroError:
         abandon()  # this PE's operations may never complete
@@ -263,6 +294,7 @@ def finalize() -> None:
     finally:
         if job.running():
             _leave(this)
+    this.note_far()
     if this.links.lost:
         pe, how = next(iter(this.links.lost.items()))
         raise PeerLost(f"finalize on PE {this.pe}: PE {pe} is gone ({how})", pe)
@@ -273,11 +305,13 @@ def finalize() -> None:
 
 
 def _leave(this: job.Job) -> None:
-    _core.publish_barriers_begun()
+    _core.publish_barriers_begun(False)
     state = PeState.ABANDONED
     try:
         with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
             this.links.leave(None, look)
+            if this.network:
+                this.network.leave(look)
         state = PeState.LEFT
     finally:
         _close(this, state)
@@ -286,7 +320,7 @@ def _leave(this: job.Job) -> None:
 def _close(this: job.Job, state: PeState) -> None:
     atexit.unregister(_at_exit)
     this.waits.close()
-    this.board[this.pe].state = state
+    this.board[this.node.place].state = state
     drained = this.queue_workers.close()
     for context in list(this.contexts):
         context.close()
@@ -295,6 +329,8 @@ def _close(this: job.Job, state: PeState) -> None:
     this.default_engine.close()
     if this.proxy:
         this.proxy.close()
+    if this.network:
+        this.network.stop(politely=state is PeState.LEFT)
     this.heap.close(unmap=drained)  # commands that still run use the mappings
     this.links.close()
 
@@ -308,6 +344,7 @@ def _leaks(this: job.Job) -> str:
 def abandon() -> None:
     """Leave at once, without waiting for the other PEs; they are told that this PE is lost."""
     if job.running():
+        _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
 
@@ -317,7 +354,7 @@ def _at_exit() -> None:
         abandon()
         return
     this = job.current()
-    this.board[this.pe].exiting = time.monotonic()
+    this.board[this.node.place].exiting = time.monotonic()
     log.info("the program ended without ishmem.finalize(); finalising now")
     try:
         finalize()
@@ -341,6 +378,8 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
+    if this.network:
+        this.network.abort(number)
     end_job(this.board, this.links, this.processes, number)
 
 

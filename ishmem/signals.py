@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
-_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) for sig_op, name in _ATOMIC.items()}
+_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | amo.NO_RESULT for sig_op, name in _ATOMIC.items()}
 _ALLOWED = tuple(_ATOMIC)
 
 
@@ -52,7 +52,9 @@ def put_signal(
 
     Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
     """
-    if sig_op not in _ALLOWED or not _core.put_signal(dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index):
+    if sig_op not in _ALLOWED or not _core.put_signal(
+        dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index, False
+    ):
         _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
@@ -72,7 +74,10 @@ def put_signal_nbi(
 
     Source: OpenSHMEM 1.5, 9.8.4 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
     """
-    put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+    if sig_op not in _ALLOWED or not _core.put_signal(
+        dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index, True
+    ):
+        _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
 def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:

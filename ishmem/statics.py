@@ -95,7 +95,7 @@ class Statics:
 
     def __init__(self) -> None:
         self._objects: dict[str, tuple[_Request, np.ndarray[Any, Any]]] = {}
-        self._maps: dict[int, list[np.ndarray[Any, Any]]] = {}  # by the address of this PE's own
+        self._maps: dict[int, dict[int, np.ndarray[Any, Any]]] = {}  # by the address of this PE's own
 
     def check(self, request: _Request) -> None:
         """Check that a name is free, or in use with the same shape and dtype.
@@ -121,21 +121,30 @@ class Statics:
         finally:
             os.close(fd)
         try:
-            maps = [np.frombuffer(mmap.mmap(each, nbytes), np.uint8) for each in fds]
+            maps = {
+                pe: np.frombuffer(mmap.mmap(each, nbytes), np.uint8) for pe, each in zip(this.node.pes, fds)
+            }
         finally:
             wire.close_fds(fds)
-        addresses = [each.ctypes.data for each in maps]
+        addresses = [maps[pe].ctypes.data if pe in maps else 0 for pe in range(this.n_pes)]
         _core.add_static(addresses[this.pe], nbytes, addresses)
         self._maps[addresses[this.pe]] = maps
+        if this.network:
+            this.barrier("static")  # else a PE of another node may put into what is not known here
         return np.ndarray(request.shape, request.dtype, buffer=maps[this.pe])
 
     def ptr(self, a: Any, pe: int) -> np.ndarray[Any, Any] | None:
-        """Return the array on a PE's memory of a static object or a view of one, None when it is neither."""
+        """Return the array on a PE's memory of a static object or a view of one.
+
+        None when it is neither, and for a PE of another node.
+        """
         if not isinstance(a, np.ndarray):
             return None
         low, high = np.lib.array_utils.byte_bounds(a) if hasattr(np.lib, "array_utils") else np.byte_bounds(a)
         for first, maps in self._maps.items():
-            if first <= low and high <= first + maps[pe].nbytes:
+            if first <= low and high <= first + maps[job.current().pe].nbytes:
+                if pe not in maps:
+                    return None
                 place = a.ctypes.data - first
                 return a if pe == job.current().pe else np.ndarray(a.shape, a.dtype, maps[pe], place, a.strides)
         return None

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from pes import Pool
+from pes import NODES, Pool
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
@@ -37,10 +37,13 @@ ALL = (1, 2, 3, 4)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--nodes", type=int, help="the PEs of a test are on so many emulated nodes")
     parser.addoption("--pes", help="only these numbers of PEs, such as 2 or 1,4", metavar="N[,N]")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("nodes"):
+        os.environ[NODES] = str(config.getoption("nodes"))
     # Kernels are compiled once for all PEs and programs of the session, not once by each.
     if "ISHMEM_KERNEL_CACHE" not in os.environ:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()

@@ -18,8 +18,12 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Callable
 
+import nodes
+
 WORKER = Path(__file__).with_name("worker.py")
 ADDRESS = "PES_ADDRESS"
+NODES = "PES_NODES"
+"""The number of nodes that the PEs of a `Pool` are on: emulated ones, see nodes.py."""
 START = 120.0
 AFTER_ERROR = 3.0
 """Seconds that the other PEs have to answer once one has failed: they may be waiting for it."""
@@ -30,13 +34,14 @@ class PesError(Exception):
 
 
 class Pool:
-    """N PEs that run functions of test modules.
+    """N PEs that run functions of test modules; ``nodes`` has the numbers of PEs on each of several nodes.
 
     Any failure ends the PEs; the next `run` starts new ones.
     """
 
-    def __init__(self, n: int, env: dict[str, str] | None = None) -> None:
+    def __init__(self, n: int, env: dict[str, str] | None = None, nodes: Sequence[int] | None = None) -> None:
         self.n = n
+        self._sizes = nodes
         self._env = env or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._connections: list[Connection] = []
@@ -88,7 +93,11 @@ class Pool:
         self._collect(START, 0)
 
     def _launch(self, env: dict[str, str]) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(self.n), str(WORKER)]
+        sizes = self._sizes or nodes.split(self.n, int(os.environ.get(NODES, "1")))
+        if len(sizes) > 1:
+            command = nodes.launcher(sizes, [sys.executable, str(WORKER)])
+        else:
+            command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(self.n), str(WORKER)]
         return subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
         )

@@ -422,7 +422,7 @@ def check_engine_is_used() -> None:
     from ishmem.runtime import job
 
     a = ishmem.zeros(4)
-    ishmem.put_nbi(a[:2], a[2:], ishmem.n_pes() - 1)
+    ishmem.put_nbi(a[:2], a[2:], ishmem.my_pe())
     assert job.current().engine.outstanding
     ishmem.fence()
     assert not job.current().engine.outstanding

@@ -10,6 +10,7 @@ from common import dpex, dpnp, kapi, same
 from pes import Pool, run_program
 
 import ishmem
+from ishmem.runtime import job
 
 INVALID, WORLD = ishmem.TEAM_INVALID, ishmem.TEAM_WORLD
 
@@ -95,9 +96,10 @@ def test_splits(pes: Pool) -> None:
 
 
 def check_predefined() -> None:
-    n = ishmem.n_pes()
-    for team, name in ((WORLD, "WORLD"), (ishmem.TEAM_SHARED, "SHARED"), (ishmem.TEAM_NODE, "NODE")):
-        check_numbers(team, list(range(n)))
+    everyone, near = list(range(ishmem.n_pes())), list(job.current().node.pes)
+    teams = (WORLD, "WORLD", everyone), (ishmem.TEAM_SHARED, "SHARED", near), (ishmem.TEAM_NODE, "NODE", near)
+    for team, name, members in teams:
+        check_numbers(team, members)
         team.sync()
         assert repr(team) == f"ishmem.TEAM_{name}"
         with pytest.raises(ValueError, match=f"TEAM_{name} lives from init to finalize"):
@@ -211,6 +213,7 @@ def test_life(pes: Pool) -> None:
 
 FEW = """
 import ishmem
+from ishmem.runtime import job
 print(ishmem.TEAM_WORLD, bool(ishmem.TEAM_NODE), ishmem.TEAM_INVALID)  # usable before init
 ishmem.init()
 n = ishmem.n_pes()
@@ -310,6 +313,7 @@ except ishmem.PeerLost as error:
 
 EARLY = """
 import ishmem
+from ishmem.runtime import job
 ishmem.init()
 team = ishmem.TEAM_WORLD.split_strided(0, 1, 2)
 if ishmem.my_pe() == 0:

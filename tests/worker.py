@@ -16,7 +16,7 @@ import ishmem
 
 
 def serve(connection: Connection) -> None:
-    connection.send(int(os.environ["ISHMEM_PE"]))
+    connection.send(int(os.environ.get("ISHMEM_PE") or os.environ["PMI_RANK"]))
     ishmem.init()
     connection.send((True, None))
     while True:

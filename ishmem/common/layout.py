@@ -93,8 +93,8 @@ class Layout:
 
     @property
     def sync_bytes(self) -> int:
-        """Size of the lines of one team: one per round of the dissemination barrier."""
-        return LINE * max((self.n_pes - 1).bit_length(), 1)
+        """Size of the lines of one team: one per round of the barrier, within nodes and between them, and one more."""
+        return LINE * (2 * (self.n_pes - 1).bit_length() + 1)
 
     def team(self, handle: int) -> int:
         """Record of a team."""

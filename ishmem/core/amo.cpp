@@ -1,5 +1,5 @@
 // Atomic operations on mapped memory, relaxed as in kernels: fence and quiet order them.
-#include "operations.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -19,12 +19,21 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
     return cond;  // now the old value, whether it was exchanged or not
 }
 
+PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
+    uint64_t old = 0;
+    const bool done = result ? remote_atomic(at, rmw, item, value, cond, old) : remote_update(at, rmw, item, value);
+    if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
+    if (result) return load_scalar(&old, type);
+    Py_RETURN_NONE;
+}
+
 // Works on the bits, so that one code serves signed, unsigned and floating-point types.
 template <class Word>
-PyObject *run(int rmw, char *at, Type type, PyObject *value, PyObject *cond) {
+PyObject *run(int rmw, bool result, char *at, Type type, PyObject *value, PyObject *cond) {
     alignas(16) Word operand = 0, expected = 0;
     if (rmw != Fetch && !store_scalar(value, type, &operand)) return not_implemented();
     if (rmw == CompareSwap && !store_scalar(cond, type, &expected)) return not_implemented();
+    if (is_far(at)) return run_far(rmw, result, at, type, sizeof(Word), operand, expected);
     const Word old = apply(rmw, reinterpret_cast<Word *>(at), operand, expected);
     return load_scalar(&old, type);
 }
@@ -37,13 +46,14 @@ uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t
 }
 
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
-    const int rmw = static_cast<int>(code & 0xff);
+    const int rmw = static_cast<int>(code & (NO_RESULT - 1));
+    const bool result = !(code & NO_RESULT);
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
-    return view.item == 8 ? run<uint64_t>(rmw, at, view.type, value, cond)
-                          : run<uint32_t>(rmw, at, view.type, value, cond);
+    if (!at || (view.device && !heap().host_atomics && !is_far(at)) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
+                          : run<uint32_t>(rmw, result, at, view.type, value, cond);
 }
 
 }  // namespace ishmem

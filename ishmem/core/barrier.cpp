@@ -1,5 +1,6 @@
 // The barrier of a team, and what it remembers of PEs that have left.
 #include "polling.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -9,9 +10,13 @@ uint64_t *line(int pe, unsigned team, unsigned round) {
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.sync_offset + team * h.sync_bytes + 64 * round);
 }
 
+constexpr size_t WORDS = MAX_TEAMS + 1;  // of a departure that other nodes hear of: barriers begun of all teams, and how
+enum Departure : uint64_t { LeftWell = 1, LeftLost };
+
 uint64_t *barriers_begun(int pe, unsigned team) {
     const Heap &h = heap();
-    return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.barriers_begun_offset) + team;
+    char *at = is_far(h.mapped[pe]) ? h.departures + static_cast<size_t>(pe) * WORDS * sizeof(uint64_t) : h.mapped[pe] + h.barriers_begun_offset;
+    return reinterpret_cast<uint64_t *>(at) + team;
 }
 
 // Whether this barrier cannot end: a PE died, or one of the team left before it took part.
@@ -27,27 +32,61 @@ bool hopeless(const Team &team, unsigned handle) {
 
 }  // namespace
 
-// Dissemination: in round k a member tells the one 2^k further on and waits for the one 2^k before it. The lines
-// hold a number that only grows, so a fast PE never overtakes a reset.
+namespace {
+
+// Tells a member of this barrier.
+Outcome tell(const Team &team, unsigned handle, int pe, unsigned round) {
+    if (store_flag(line(pe, handle, round), team.sequence)) return Satisfied;
+    return PyErr_Occurred() ? Interrupted : Lost;
+}
+
+Outcome await_told(const Team &team, unsigned handle, unsigned round, double timeout) {
+    const uint64_t *mine = line(heap().me, handle, round);
+    const uint64_t sequence = team.sequence;
+    const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
+    return poll(done, [&] { return hopeless(team, handle); }, timeout);
+}
+
+// Dissemination among `size` PEs: in round k each tells the one 2^k further on and waits for the one 2^k before it. The
+// lines hold a number that only grows, so a fast PE never overtakes a reset.
 // Model: tests/models/barrier.pml.
+template <class PeOf>
+Outcome disseminate(const Team &team, unsigned handle, int me, int size, PeOf pe_of, unsigned &round, double timeout) {
+    Outcome outcome = Satisfied;
+    for (int distance = 1; distance < size && outcome == Satisfied; distance *= 2, ++round) {
+        outcome = tell(team, handle, pe_of((me + distance) % size), round);
+        if (outcome == Satisfied) outcome = await_told(team, handle, round, timeout);
+    }
+    return outcome;
+}
+
+// First the members of each node, then the first members of the nodes, which then tell the others of theirs.
+Outcome barrier_of_nodes(const Team &team, unsigned handle, double timeout) {
+    constexpr unsigned RELEASE = 0;  // a line that the rounds do not use
+    const std::vector<int> &near = team.near, &leaders = team.leaders;
+    unsigned round = 1;
+    Outcome outcome = disseminate(team, handle, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round, timeout);
+    if (outcome != Satisfied) return outcome;
+    if (team.index) return await_told(team, handle, RELEASE, timeout);
+    round = 1 + team.rounds;  // the same on all nodes
+    outcome = disseminate(team, handle, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round, timeout);
+    for (size_t i = 1; i < near.size() && outcome == Satisfied; ++i) outcome = tell(team, handle, near[i], RELEASE);
+    return outcome;
+}
+
+}  // namespace
+
 Outcome barrier(unsigned handle, double timeout) {
     if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
     Team &team = heap().teams[handle];
-    const uint64_t sequence = ++team.sequence;
+    ++team.sequence;
+    if (team.spans) return barrier_of_nodes(team, handle, timeout);
     unsigned round = 0;
-    for (int distance = 1; distance < team.size; distance *= 2, ++round) {
-        const int peer = team.pe((team.me + distance) % team.size);
-        __atomic_store_n(line(peer, handle, round), sequence, __ATOMIC_SEQ_CST);
-        const uint64_t *mine = line(heap().me, handle, round);
-        const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
-        const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout);
-        if (outcome != Satisfied) return outcome;
-    }
-    return Satisfied;
+    return disseminate(team, handle, team.me, team.size, [&](int i) { return team.pe(i); }, round, timeout);
 }
 
 Outcome barrier_all() {
-    if (!quiet()) return BadArguments;
+    if (!quiet()) return PyErr_Occurred() ? Interrupted : BadArguments;
     const Outcome outcome = barrier(0, -1);
     return outcome == Satisfied && device_status() ? Failed : outcome;
 }
@@ -59,11 +98,27 @@ void set_left(int pe) {
     h.any_left = true;
 }
 
-// Tells the others, who read it once they hear that this PE has left, in which barriers it has taken part.
-void publish_barriers_begun() {
+// Tells the others in which barriers it has taken part: those of this node read it once they hear that this PE has left,
+// those of other nodes hear it here.
+void publish_barriers_begun(bool lost) {
     Heap &h = heap();
-    for (unsigned handle = 0; handle < MAX_TEAMS; ++handle)
-        __atomic_store_n(barriers_begun(h.me, handle), h.teams[handle].sequence, __ATOMIC_RELEASE);
+    uint64_t words[WORDS];
+    for (unsigned handle = 0; handle < MAX_TEAMS; ++handle) {
+        words[handle] = h.teams[handle].sequence;
+        __atomic_store_n(barriers_begun(h.me, handle), words[handle], __ATOMIC_RELEASE);
+    }
+    words[MAX_TEAMS] = lost ? LeftLost : LeftWell;
+    const uint64_t place = DEPARTURES_AT + static_cast<uint64_t>(h.me) * sizeof words;
+    for (int pe = 0; pe < h.n_pes; ++pe)
+        if (is_far(h.mapped[pe])) remote_put_uncounted(far_address(pe, place), words, sizeof words);
+    PyErr_Clear();  // whoever is lost hears nothing any more
+}
+
+void note_departure(int pe) {
+    Heap &h = heap();
+    const auto *words = reinterpret_cast<uint64_t *>(h.departures) + static_cast<size_t>(pe) * WORDS;
+    if (words[MAX_TEAMS] == LeftLost) h.lost = pe;
+    else set_left(pe);
 }
 
 }  // namespace ishmem

@@ -30,8 +30,24 @@ Config &config() {
     return only;
 }
 
+// Members on other nodes cannot read a ring: its owner writes what it publishes into a mirror on each of them, too.
+size_t mirror_of(int pe, unsigned handle) {
+    return (handle * static_cast<size_t>(heap().n_pes) + static_cast<size_t>(pe)) * config().ring_bytes;
+}
+
 char *ring(int pe, unsigned handle) {
-    return heap().mapped[static_cast<size_t>(pe)] + config().offset + handle * config().ring_bytes;
+    char *at = heap().mapped[static_cast<size_t>(pe)];
+    return is_far(at) ? heap().mirrors + mirror_of(pe, handle) : at + config().offset + handle * config().ring_bytes;
+}
+
+// Writes a part of this PE's ring into its mirrors.
+void mirror(const Call &call, const void *part, size_t bytes) {
+    if (!call.team->spans || !bytes) return;
+    const int me = heap().me;
+    const uint64_t place = MIRRORS_AT + mirror_of(me, call.handle) + static_cast<size_t>(static_cast<const char *>(part) - ring(me, call.handle));
+    for (int j = 0; j < call.size(); ++j)
+        if (is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))]))
+            remote_put_uncounted(far_address(call.team->pe(j), place), part, bytes);
 }
 
 Header *header_at(int pe, unsigned handle, uint64_t sequence) {
@@ -93,6 +109,7 @@ Algorithm choose(const Call &call) {
     int chosen = Mapped;
     for (const auto &[from, algorithm] : config().algorithms[call.routine])
         if (call.bytes >= from) chosen = algorithm;
+    if (call.team->spans && chosen != InSlot) chosen = Mapped;
     if (chosen == InSlot && (!is_plain(call.routine) || published(call) > config().payload())) chosen = Mapped;
     return static_cast<Algorithm>(chosen);
 }
@@ -120,9 +137,10 @@ uint64_t signature(const Call &call) {
                      collects ? 0 : call.count}.pack();
 }
 
-// Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count.
+// Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count. Of
+// what is in the slot already, the first `before` bytes are published, too.
 // Model: tests/models/host_ring.pml.
-void publish(Call &call, uint64_t asked, const char *data, size_t bytes) {
+void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t before = 0) {
     Header *mine = header_at(heap().me, call.handle, call.sequence);
     mine->signature = asked;
     mine->extra = call.extra;
@@ -130,6 +148,8 @@ void publish(Call &call, uint64_t asked, const char *data, size_t bytes) {
     mine->source = call.source.place;
     if (bytes) std::memcpy(bytes <= sizeof mine->words ? mine->words : reinterpret_cast<char *>(mine + 1), data, bytes);
     __atomic_store_n(&mine->sequence, call.sequence, __ATOMIC_RELEASE);
+    mirror(call, &mine->signature, sizeof(Header) - sizeof mine->sequence + (bytes > sizeof mine->words ? bytes : before));
+    mirror(call, &mine->sequence, sizeof mine->sequence);
 }
 
 bool publishes_data(const Call &call) {
@@ -183,7 +203,9 @@ Verdict move(const Call &call) {
     const bool reduces = call.routine >= AndReduce;
     Outcome outcome = Satisfied;
     const auto act = [&] {
-        if (call.algorithm == InSlot) reduces ? reduce_in_slot(call) : move_in_slot(call);
+        if (call.algorithm != InSlot && call.team->spans) {
+            if (!(reduces ? reduce_spanning(call) : move_spanning(call))) outcome = Lost;
+        } else if (call.algorithm == InSlot) reduces ? reduce_in_slot(call) : move_in_slot(call);
         else if (call.algorithm == Tree) outcome = reduces ? reduce_tree(call) : broadcast_tree(call);
         else reduces ? reduce_mapped(call) : move_mapped(call);
     };
@@ -207,11 +229,12 @@ Verdict enter(Call &call) {
         std::memcpy(words, &room, sizeof room);
         char *mine = call.slot(call.me());
         if (call.bytes <= config().payload() && call.bytes) std::memcpy(mine, call.source_of(call.me()), call.bytes);
-        publish(call, signature(call), nullptr, 0);
+        publish(call, signature(call), nullptr, 0, call.bytes <= config().payload() ? call.bytes : 0);
     } else {
         call.algorithm = choose(call);
         const bool data = call.algorithm == InSlot && publishes_data(call);
-        publish(call, signature(call), data ? call.source_of(call.me()) : nullptr, data ? published(call) : 0);
+        const size_t numbers = call.routine == Alltoallv ? 3 * sizeof(uint64_t) * static_cast<size_t>(call.size()) : 0;
+        publish(call, signature(call), data ? call.source_of(call.me()) : nullptr, data ? published(call) : 0, numbers);
     }
     const Outcome outcome = await_all(call);
     if (outcome != Satisfied) return lost(outcome);
@@ -395,7 +418,7 @@ int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     const size_t bytes = std::min(why.size(), config().payload() - 1);
     std::memcpy(text, why.c_str(), bytes);
     text[bytes] = '\0';
-    publish(call, Signature{routine, 0, Refusal, -1, 0}.pack(), nullptr, 0);
+    publish(call, Signature{routine, 0, Refusal, -1, 0}.pack(), nullptr, 0, bytes + 1);
     const Outcome outcome = await_all(call);
     return verdict_of(outcome == Satisfied ? Dissent : lost(outcome));
 }
@@ -464,7 +487,11 @@ char *Call::dest_of(int member) const { return address_of(header(member)->dest, 
 const char *Call::source_of(int member) const { return address_of(member == me() ? source.place : header(member)->source, team->pe(member)); }
 
 // Model: tests/models/host_ring.pml.
-void raise(const Call &call, Flag flag) { __atomic_store_n(call.flags(call.me()) + flag, call.sequence, __ATOMIC_RELEASE); }
+void raise(const Call &call, Flag flag) {
+    uint64_t *at = call.flags(call.me()) + flag;
+    __atomic_store_n(at, call.sequence, __ATOMIC_RELEASE);
+    mirror(call, at, sizeof *at);
+}
 
 // Model: tests/models/host_ring.pml.
 Outcome await(const Call &call, Flag flag, int member) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "polling.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 
@@ -80,5 +81,9 @@ void move_mapped(const Call &call);
 void reduce_mapped(const Call &call);
 Outcome broadcast_tree(const Call &call);
 Outcome reduce_tree(const Call &call);
+
+// The same for teams that span nodes; false when a PE is lost, or the wait was interrupted.
+bool move_spanning(const Call &call);
+bool reduce_spanning(const Call &call);
 
 }  // namespace ishmem

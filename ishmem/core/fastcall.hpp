@@ -17,7 +17,7 @@ T argument_of(PyObject *given) {
 }
 
 inline PyObject *result_of(PyObject *result) { return result; }
-inline PyObject *result_of(bool result) { return PyBool_FromLong(result); }
+inline PyObject *result_of(bool result) { return !result && PyErr_Occurred() ? nullptr : PyBool_FromLong(result); }
 inline PyObject *result_of(Outcome outcome) { return outcome == Interrupted ? nullptr : PyLong_FromLong(outcome); }
 
 template <class... T>

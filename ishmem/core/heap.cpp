@@ -1,5 +1,6 @@
 #include "heap.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace ishmem {
@@ -48,6 +49,29 @@ char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
     if (pe < 0 || pe >= n_pes) return nullptr;
     const auto [number, offset] = static_place(address, bytes);
     return number ? static_objects[number - 1]->mapped[static_cast<size_t>(pe)] + offset : nullptr;
+}
+
+void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others) {
+    const std::lock_guard<std::mutex> lock(statics_mutex_);
+    const Static *last = static_objects.empty() ? nullptr : static_objects.back();
+    Static &object = statics[own];
+    object.size = bytes;
+    object.place = last ? last->place + (last->size + 63) / 64 * 64 : 0;
+    static_objects.push_back(&object);
+    object.number = static_objects.size();
+    for (size_t pe = 0; pe < others.size(); ++pe)
+        object.mapped.push_back(others[pe] ? reinterpret_cast<char *>(others[pe])
+                                           : far_address(static_cast<int>(pe), STATICS_AT + object.place));
+}
+
+char *Heap::own_static(uint64_t place, size_t bytes) const {
+    const std::lock_guard<std::mutex> lock(statics_mutex_);
+    const auto after = [](uint64_t at, const Static *object) { return at < object->place; };
+    const auto next = std::upper_bound(static_objects.begin(), static_objects.end(), place, after);
+    if (next == static_objects.begin()) return nullptr;
+    const Static &object = **std::prev(next);
+    const uint64_t offset = place - object.place;
+    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(me)] + offset : nullptr;
 }
 
 char *Heap::local(const View &view, size_t bytes) const {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "array.hpp"
+#include "far.hpp"
 
 namespace ishmem {
 
@@ -20,6 +22,11 @@ struct Team {
     uint64_t sequence = 0;  // barriers that this PE has begun
     uint64_t collectives = 0;  // other collective calls that it has begun
     PyObject *shape = nullptr;  // what tells the Python team of this number from earlier ones
+    bool spans = false;     // whether it has members on other nodes; only then there is what follows
+    std::vector<int> near;     // PEs of the members on this node
+    std::vector<int> leaders;  // PEs of the first members of each node
+    int index = 0, node = 0;   // of this PE in `near`, of its leader in `leaders`
+    unsigned rounds = 0;       // of a barrier within the largest node
 
     int pe(int member) const { return start + member * stride; }
 };
@@ -28,6 +35,7 @@ struct Team {
 struct Static {
     size_t size;
     size_t number;  // from 1 on, the same on every PE
+    uint64_t place; // after those made before, in what PEs of other nodes address
     std::vector<char *> mapped;
 };
 
@@ -36,8 +44,9 @@ struct Heap {
     int n_pes = 0;                  // 0: not initialised
     char *base = nullptr;           // device address of this PE's heap
     size_t size = 0;
-    std::vector<char *> mapped;     // host address of each PE's heap
+    std::vector<char *> mapped;     // host address of each PE's heap, a far one on other nodes: see far.hpp
     size_t cutover = 0;             // from this many bytes on the copy engine copies
+    std::vector<int> nodes;         // of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory this device does not reach: only the host does
     bool host_atomics = false;      // host atomics on mapped memory are atomic for kernels too
     int looks = 1;                  // of a wait before it yields
@@ -49,6 +58,10 @@ struct Heap {
     bool violations_watched = false;   // the host must look for what kernels find wrong
     std::map<const char *, Static> statics;  // by the address of this PE's own
     std::vector<const Static *> static_objects;  // by their number, less 1
+    char *mirrors = nullptr;           // what members of teams on other nodes publish: see collectives.cpp
+    size_t mirror_bytes = 0;
+    char *departures = nullptr;         // what PEs of other nodes say when they leave: see barrier.cpp
+    size_t departure_bytes = 0;
     int (*status_call)(void *) = nullptr;
     void *device = nullptr;
     std::atomic<int> lost{-1};      // a PE that died
@@ -66,6 +79,9 @@ struct Heap {
     // Address on `pe` of a range in a static host object of this PE; null when it is not in one.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
 
+    // Address in the static host objects of this PE of what other nodes address; null when it is in none.
+    char *own_static(uint64_t place, size_t bytes) const;
+
     // Number of the static host object that a range is in, and its offset there; number 0 when it is in none.
     std::pair<size_t, size_t> static_place(const char *address, size_t bytes) const;
 
@@ -79,6 +95,8 @@ struct Heap {
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
     char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
 
+    void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others);
+
     void add_live(size_t offset, size_t bytes);
     void remove_live(size_t offset);
     void clear_live();
@@ -90,6 +108,7 @@ private:
     };
     std::map<size_t, size_t> live_;  // offset -> end of each allocation
     mutable Found found_[16];
+    mutable std::mutex statics_mutex_;  // the engine's thread looks into them, too
 };
 
 Heap &heap();

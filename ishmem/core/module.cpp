@@ -1,5 +1,6 @@
 // The Python module ishmem._core: thin bindings of operations.hpp and the state they work on.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <sched.h>
@@ -13,6 +14,7 @@
 
 #include "fastcall.hpp"
 #include "proxy.hpp"
+#include "remote.hpp"
 
 namespace nb = nanobind;
 
@@ -39,11 +41,12 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.size = size;
     h.mapped.clear();
     for (uintptr_t address : mapped) h.mapped.push_back(reinterpret_cast<char *>(address));
+    const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });
     h.left = std::vector<std::atomic<bool>>(mapped.size());
     h.cutover = cutover;
     h.host_atomics = host_atomics;
     h.n_pes = static_cast<int>(mapped.size());
-    h.looks = has_core_for_each(mapped.size()) ? LOOKS : 1;
+    h.looks = has_core_for_each(static_cast<size_t>(near)) ? LOOKS : 1;
 }
 
 void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun_offset) {
@@ -58,8 +61,32 @@ Team &team(unsigned handle) {
     return heap().teams[handle];
 }
 
+// Finds out on which nodes the members of a team are.
+void find_nodes(Team &team) {
+    const Heap &h = heap();
+    const auto node_of = [&h](int pe) { return h.nodes[static_cast<size_t>(pe)]; };
+    std::vector<int> seen;
+    std::map<int, int> members;
+    for (int j = 0; j < team.size; ++j) {
+        const int pe = team.pe(j);
+        if (node_of(pe) == node_of(h.me)) team.near.push_back(pe);
+        if (members[node_of(pe)]++) continue;
+        seen.push_back(node_of(pe));
+        team.leaders.push_back(pe);
+    }
+    team.spans = seen.size() > 1;
+    for (const auto &[node, count] : members)
+        while (1 << team.rounds < count) ++team.rounds;
+    team.index = static_cast<int>(std::find(team.near.begin(), team.near.end(), h.me) - team.near.begin());
+    team.node = static_cast<int>(std::find(seen.begin(), seen.end(), node_of(h.me)) - seen.begin());
+}
+
 void set_team(unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
-    team(handle) = Team{start, stride, size, me, sequence, sequence, shape.ptr()};
+    Team &made = team(handle) = Team{};
+    made.start = start, made.stride = stride, made.size = size, made.me = me;
+    made.sequence = made.collectives = sequence;
+    made.shape = shape.ptr();
+    if (me >= 0 && !heap().nodes.empty()) find_nodes(made);
 }
 
 void reset() {
@@ -75,6 +102,8 @@ void reset() {
     h.status_call = nullptr;
     h.statics.clear();
     h.static_objects.clear();
+    h.mirrors = h.departures = nullptr;
+    h.nodes.clear();
 }
 
 char *raw(int pe, size_t offset, size_t bytes) {
@@ -83,9 +112,73 @@ char *raw(int pe, size_t offset, size_t bytes) {
     return h.mapped[pe] + offset;
 }
 
-void write_bytes(int pe, size_t offset, const nb::bytes &data) { std::memcpy(raw(pe, offset, data.size()), data.c_str(), data.size()); }
+void raise_unless(bool done) {
+    if (done) return;
+    if (PyErr_Occurred()) throw nb::python_error();
+    throw std::runtime_error("another PE is lost");
+}
 
-nb::bytes read_bytes(int pe, size_t offset, size_t bytes) { return nb::bytes(raw(pe, offset, bytes), bytes); }
+void write_bytes(int pe, size_t offset, const nb::bytes &data) {
+    raise_unless(copy_any(raw(pe, offset, data.size()), data.c_str(), data.size()));
+}
+
+// The bytes at an offset in the heaps of PEs, all fetched at a time.
+nb::list read_all(const std::vector<int> &pes, size_t offset, size_t bytes) {
+    std::vector<std::vector<char>> parts(pes.size(), std::vector<char>(bytes));
+    Gets gets;
+    bool good = true;
+    for (size_t i = 0; i < pes.size() && good; ++i) good = gets.start(parts[i].data(), raw(pes[i], offset, bytes), bytes);
+    good = good && gets.await() == Satisfied;
+    if (!good) leak(parts);
+    raise_unless(good);
+    nb::list all;
+    for (const auto &part : parts) all.append(nb::bytes(part.data(), bytes));
+    return all;
+}
+
+nb::bytes read_bytes(int pe, size_t offset, size_t bytes) {
+    char *at = raw(pe, offset, bytes);
+    return is_far(at) ? nb::bytes(nb::bytes(read_all({pe}, offset, bytes)[0])) : nb::bytes(at, bytes);
+}
+
+int copy_addresses(uintptr_t to, uintptr_t from, size_t bytes) {
+    const bool done = copy_any(reinterpret_cast<char *>(to), reinterpret_cast<const char *>(from), bytes);
+    if (!done && PyErr_Occurred()) throw nb::python_error();
+    return done ? Satisfied : Lost;
+}
+
+void bind_engine(nb::module_ &m) {
+    m.def("start_engine", [](const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock) {
+        start_engine(EngineSetup{library, byte, requests, payloads, any_source, piece, reinterpret_cast<int64_t *>(lock)});
+    });
+    m.def("stop_engine", &stop_engine);
+    m.def("drive_engine", [] { return engine() && engine()->drive(); });
+    m.def("drain_engine", [] { return !engine() || engine()->drain(); });
+    m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
+    m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
+    m.def("is_far", [](uintptr_t address) { return is_far(reinterpret_cast<char *>(address)); });
+    m.def("copy", &copy_addresses);
+    m.def("read_all", &read_all);
+    m.def("quiet_far", [] {
+        const Outcome outcome = remote_quiet();
+        if (outcome == Interrupted) throw nb::python_error();
+        return static_cast<int>(outcome);
+    });
+    m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });
+    m.def("set_mirrors", [](uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, size_t departure_bytes) {
+        Heap &h = heap();
+        h.mirrors = reinterpret_cast<char *>(mirrors);
+        h.mirror_bytes = mirror_bytes;
+        h.departures = reinterpret_cast<char *>(departures);
+        h.departure_bytes = departure_bytes;
+    });
+    m.def("left_pes", [] {
+        std::vector<int> left;
+        for (int pe = 0; pe < heap().n_pes; ++pe)
+            if (heap().left[static_cast<size_t>(pe)]) left.push_back(pe);
+        return left;
+    });
+}
 
 // (address, elements, bytes of one, contiguous orders, writable, on the device), or None for what is not an array.
 nb::object describe(nb::handle array) {
@@ -112,6 +205,8 @@ nb::object steal(PyObject *result) {
 PyMethodDef hot[] = {
     method<&put>("put"),
     method<&get>("get"),
+    method<&put_nbi>("put_nbi"),
+    method<&get_nbi>("get_nbi"),
     method<&p>("p"),
     method<&g>("g"),
     method<&strided>("strided"),
@@ -150,11 +245,7 @@ NB_MODULE(_core, m) {
         return heap().offset_of(reinterpret_cast<const char *>(address), bytes);
     });
     m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped) {
-        Static &object = heap().statics[reinterpret_cast<const char *>(own)];
-        object.size = bytes;
-        heap().static_objects.push_back(&object);
-        object.number = heap().static_objects.size();
-        for (uintptr_t address : mapped) object.mapped.push_back(reinterpret_cast<char *>(address));
+        heap().add_static(reinterpret_cast<char *>(own), bytes, mapped);
     });
     m.def("static_address", [](uintptr_t address, size_t bytes, int pe) {
         return reinterpret_cast<uintptr_t>(heap().static_of(reinterpret_cast<const char *>(address), bytes, pe));
@@ -162,6 +253,7 @@ NB_MODULE(_core, m) {
     m.def("set_lost", [](int pe) { heap().lost = pe; });
     m.def("set_left", &set_left);
     m.def("publish_barriers_begun", &publish_barriers_begun);
+    m.def("lost_pe", [] { return heap().lost.load(); });
     m.def("exit_on", &exit_on);
     m.def("on_wait", [](nb::handle call) { on_wait(call.ptr()); }, nb::arg().none());
     m.def("write", &write_bytes);
@@ -172,7 +264,9 @@ NB_MODULE(_core, m) {
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
     m.def("fence", [] {
         fence();
-        if (drain_proxy() == Interrupted) throw nb::python_error();
+        const Outcome drained = drain_proxy(), outcome = drained == Interrupted ? drained : remote_quiet();
+        if (outcome == Interrupted) throw nb::python_error();
+        return outcome != Lost;
     });
     m.def("set_unreachable", [](const std::vector<int> &pes) {
         heap().unreachable.assign(static_cast<size_t>(heap().n_pes), false);
@@ -191,6 +285,7 @@ NB_MODULE(_core, m) {
     if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
     bind_collectives(m);
     bind_private_memory(m);
+    bind_engine(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

@@ -15,12 +15,15 @@ struct Copy {
     char *to;
     const char *from;
     size_t bytes, item;
+    bool is_far() const { return ishmem::is_far(to) || ishmem::is_far(from); }
 };
 
 bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
-void run(const Copy &copy);
+bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local` is the array that is on this PE
 bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+bool put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+bool get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 
 // Blocks of `size` elements, and how many elements lie from the start of one to that of the next.
 struct Blocks {
@@ -35,14 +38,16 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
 
 // Copies, then sets or adds to the uint64 at `sig_addr`, so that whoever sees the signal sees the data.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
-                PyObject *nelems, PyObject *index);
+                PyObject *nelems, PyObject *index, bool nbi);
 
 bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
 enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor };
 
-// Returns the old value. `code` has the Rmw in its lowest byte, and above it bit t for each Type t that it takes.
+// Returns the old value. `code` has the Rmw in its lowest byte, with NO_RESULT when nobody wants that value, and above it
+// bit t for each Type t that it takes.
+constexpr long NO_RESULT = 0x80;
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
 
 enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the numbers of ISHMEM_CMP_*
@@ -87,6 +92,7 @@ Outcome barrier(unsigned team, double timeout);
 // quiet() and the barrier of the world; BadArguments when quiet() has more to do, Failed when it has afterwards.
 Outcome barrier_all();
 void set_left(int pe);
-void publish_barriers_begun();
+void publish_barriers_begun(bool lost);
+void note_departure(int pe);  // has come from another node
 
 }  // namespace ishmem

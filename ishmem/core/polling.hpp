@@ -2,9 +2,11 @@
 // awaited PE run. With fewer, only every hundredth does, as what is awaited may come during a yield.
 #pragma once
 #include <sched.h>
+#include <unistd.h>
 
 #include <chrono>
 
+#include "engine.hpp"
 #include "operations.hpp"
 
 namespace ishmem {
@@ -12,6 +14,22 @@ namespace ishmem {
 using Clock = std::chrono::steady_clock;
 
 constexpr int FIRST_ROUNDS = 8;  // with the interpreter's lock: to give it away and take it costs as much as a few
+
+constexpr unsigned SPINS = 100, NAP = 20;  // rounds in vain after which a wait between nodes sleeps, and microseconds
+
+// While it lives the engine's thread leaves driving to this one.
+class Driving {
+ public:
+    Driving() : engine_(engine()) {
+        if (engine_) ++engine_->waiting;
+    }
+    ~Driving() {
+        if (engine_) --engine_->waiting;
+    }
+
+ private:
+    Engine *engine_;
+};
 
 template <class T>
 bool compare(T seen, int how, T wanted) {
@@ -41,11 +59,16 @@ class Story {
 // a look takes long by itself.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
+    Engine *const between_nodes = engine();
+    unsigned idle = 0;
     const auto seen = [&] {
         for (int look = 0; look < looks; ++look)
             if (done()) return true;
-        return false;
+        if (!between_nodes) return false;
+        idle = between_nodes->drive() ? 0 : idle + 1;
+        return done();
     };
+    const Driving driving;
     for (int round = 0; round < FIRST_ROUNDS; ++round) {
         if (seen()) return Satisfied;
         sched_yield();
@@ -60,7 +83,8 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().lo
         for (unsigned round = 1; !(satisfied = seen()); ++round) {
             given_up = hopeless();
             if (given_up) break;
-            sched_yield();
+            if (between_nodes && idle > SPINS) usleep(NAP);
+            else sched_yield();
             if (round % 64) continue;
             const auto now = Clock::now();
             late = limited && now >= limit;

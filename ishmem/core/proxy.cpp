@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "polling.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -31,8 +34,23 @@ struct Request {
 };
 static_assert(sizeof(Request) == 64);
 
+// A request that has begun; one to another node is complete later.
+struct Begun {
+    Request *slot;
+    Request request;             // whose slot may be given up before it is complete
+    int64_t lap;
+    Group *group = nullptr;      // what has an answer, or a long payload
+    Mark mark = {};              // what has none is complete when all packets up to here are
+    bool marked = false;
+    std::vector<char> buffer = {};  // stands for device memory that is not in the heap
+
+    bool fetches() const { return request.kind() >= Load; }
+    bool puts() const { return request.kind() == Put || request.kind() == Store; }
+};
+
 struct Proxy {
     std::thread thread;
+    std::mutex mutex;
     std::atomic<bool> stop{false};
     int64_t *completed = nullptr;  // requests, counted in order
     Request *ring = nullptr;
@@ -41,9 +59,18 @@ struct Proxy {
     ProxyDevice device{};
     std::vector<int64_t *> locks;
     std::atomic<int> problem{0};
+    int64_t next = 0, finished = 0;
+    std::deque<Begun> begun;
 
     void run();
+    bool step();
+    bool begin();
+    bool end();
     int serve(Request &request);
+    bool begin_far(Begun &each, size_t offset);
+    bool is_done(Begun &each);
+    char *own(const Request &request, Begun &each);
+    void note(int result);
     int move_far(char *to, const void *from, size_t bytes);
     int copy(char *far, char *local, size_t bytes, bool put);
     int atomic(char *far, Request &request);
@@ -51,6 +78,8 @@ struct Proxy {
 };
 
 std::unique_ptr<Proxy> proxy;
+std::mutex proxy_mutex;  // between the engine's thread and the end of the proxy
+
 
 template <class T>
 T load(const T *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
@@ -64,26 +93,101 @@ constexpr unsigned BUSY = 1000, SLEEP = 20;
 // Model: tests/models/proxy_ring.pml.
 void Proxy::run() {
     unsigned idle = 0;
-    for (int64_t next = 0; !stop.load(std::memory_order_relaxed);) {
-        Request &request = ring[next % slots];
-        const int64_t lap = next / slots + 1;
-        if (load(&request.posted) != lap) {
-            if (++idle > BUSY) usleep(SLEEP);
-            continue;
-        }
-        idle = 0;
-        const bool fetches = request.kind() >= Load;
-        int none = 0;
-        if (const int result = serve(request)) problem.compare_exchange_strong(none, result);
-        store(completed, ++next);
-        if (!fetches) store(&request.turn, lap);  // the others are given up by who asked, who has to read the result
+    while (!stop.load(std::memory_order_relaxed)) {
+        if (step()) idle = 0;
+        else if (++idle > BUSY) usleep(SLEEP);
     }
+}
+
+// Begins what has been posted and ends what is complete, both in the order of the tickets; whether there was anything.
+bool Proxy::step() {
+    const std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
+    if (!lock) return false;
+    bool any = false;
+    while (begin()) any = true, end();
+    return any | end();
+}
+
+bool Proxy::begin() {
+    Request &request = ring[next % slots];
+    const int64_t lap = next / slots + 1;
+    if (load(&request.posted) != lap || static_cast<int64_t>(begun.size()) >= slots) return false;
+    Begun each = {&request, request, lap};
+    const Heap &h = heap();
+    const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
+    if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
+    else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
+    else if (!begin_far(each, offset)) return false;
+    if (!each.fetches()) store(&request.turn, lap);  // the others are given up by who asked, who has to read the result
+    begun.push_back(std::move(each));
+    ++next;
+    return true;
+}
+
+bool Proxy::end() {
+    bool any = false;
+    for (; !begun.empty() && is_done(begun.front()); any = true) {
+        begun.pop_front();
+        store(completed, ++finished);
+    }
+    return any;
+}
+
+void Proxy::note(int result) {
+    int none = 0;
+    if (result) problem.compare_exchange_strong(none, result);
+}
+
+// The host's address of the memory of this PE that a copy reads or writes.
+char *Proxy::own(const Request &request, Begun &each) {
+    const Heap &h = heap();
+    char *local = reinterpret_cast<char *>(request.operand);
+    if (local >= h.base && local < h.base + h.size) return h.mapped[static_cast<size_t>(h.me)] + (local - h.base);
+    each.buffer.resize(request.bytes());
+    if (request.kind() == Put) note(copy(each.buffer.data(), local, request.bytes(), true));
+    return each.buffer.data();
+}
+
+// Hands a request to the engine; false when that has no room at present.
+bool Proxy::begin_far(Begun &each, size_t offset) {
+    Request &request = *each.slot;
+    Engine &e = *engine();
+    char *far = heap().mapped[static_cast<size_t>(request.pe)] + offset;
+    each.group = new Group;
+    bool started = true;
+    const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
+    switch (request.kind()) {
+        case Put: started = !request.bytes() || e.put(far, own(request, each), request.bytes(), *each.group); break;
+        case Get: started = !request.bytes() || e.get(own(request, each), far, request.bytes(), *each.group); break;
+        case Store: started = e.put(far, reinterpret_cast<char *>(&request.operand), request.bytes(), *each.group); break;
+        case Load: started = e.get(reinterpret_cast<char *>(&request.operand), far, request.bytes(), *each.group); break;
+        case AtomicRmw: started = e.atomic(far, request.rmw(), request.item(), value, cond, *each.group); break;
+    }
+    if (!started) e.abandon(each.group);
+    return started;
+}
+
+bool Proxy::is_done(Begun &each) {
+    if (!each.group) return true;
+    if (heap().lost.load() < 0) {  // else it may never be
+        if (each.group->pending) return false;
+        if (each.puts() && !each.marked) {
+            each.mark = engine()->mark(static_cast<int>(each.request.pe));
+            each.marked = true;
+        }
+        if (each.puts() && !engine()->complete(each.mark)) return false;
+    }
+    const Request &request = each.request;
+    if (request.kind() == AtomicRmw) each.slot->operand = each.group->value;
+    if (request.kind() == Get && !each.buffer.empty()) note(copy(each.buffer.data(), reinterpret_cast<char *>(request.operand), each.buffer.size(), false));
+    if (each.group->pending) new std::vector<char>(std::move(each.buffer));  // MPI may still use it
+    engine()->abandon(each.group);
+    return true;
 }
 
 int Proxy::serve(Request &request) {
     Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
-    if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) return -1;
     char *far = h.mapped[static_cast<size_t>(request.pe)] + offset;
     char *local = reinterpret_cast<char *>(request.operand);
     switch (request.kind()) {
@@ -157,20 +261,30 @@ void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDev
     proxy->device = device;
     proxy->locks = std::move(locks);
     heap().busy_engines += 1;  // so that the short ways of quiet and barrier_all are not taken
-    proxy->thread = std::thread([] { proxy->run(); });
+    if (Engine *e = engine())
+        e->also = [] {
+            const std::lock_guard<std::mutex> lock(proxy_mutex);
+            return proxy && proxy->step();
+        };
+    else proxy->thread = std::thread([] { proxy->run(); });
 }
 
 void stop_proxy() {
     if (!proxy) return;
     proxy->stop = true;
-    proxy->thread.join();
+    if (proxy->thread.joinable()) proxy->thread.join();
+    if (Engine *e = engine()) e->also = nullptr;
+    const std::lock_guard<std::mutex> lock(proxy_mutex);
     proxy.reset();
 }
 
 Outcome drain_proxy() {
     if (!proxy) return Satisfied;
     const int64_t wanted = load(proxy->tickets);
-    const auto done = [=] { return load(proxy->completed) >= wanted; };
+    const auto done = [=] {
+        if (engine()) proxy->step();
+        return load(proxy->completed) >= wanted;
+    };
     if (done()) return Satisfied;
     return poll(done, [] { return device_status() != 0; }, -1.0);  // a kernel that failed may have left one half written
 }

@@ -128,6 +128,42 @@ void reduce_mapped(const Call &call) {
     run(call, from, to, get, put);
 }
 
+// As reduce_mapped: the parts of members on other nodes are fetched first, and what they get is sent at the end. The
+// order of the members is the same, so the bits are those of a job on one node.
+bool reduce_spanning(const Call &call) {
+    const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
+    const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
+    const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
+    if (from == to) return true;
+    const bool scan = call.routine == SumInscan || call.routine == SumExscan;
+    std::vector<std::vector<char>> fetched(parts), results(parts);
+    Gets gets;
+    bool good = true;
+    int first_far = -1;
+    for (int j = 0; j < call.size(); ++j) {
+        const size_t k = static_cast<size_t>(j);
+        if (!is_far(call.source_of(j))) continue;
+        fetched[k].resize(to - from);
+        if (scan || first_far < 0) results[k].resize(to - from);
+        if (first_far < 0) first_far = j;
+        good = good && gets.start(fetched[k].data(), call.source_of(j) + from, to - from);
+    }
+    if (!good || gets.await() != Satisfied) {
+        leak(fetched);
+        return false;
+    }
+    const auto get = [&](int j) { return is_far(call.source_of(j)) ? fetched[static_cast<size_t>(j)].data() - from : call.source_of(j); };
+    const auto put = [&](int j, size_t at, const char *total, size_t bytes) {
+        std::vector<char> &result = results[static_cast<size_t>(j)];
+        if (!is_far(call.dest_of(j))) std::memcpy(call.dest_of(j) + at, total, bytes);
+        else if (!result.empty()) std::memcpy(result.data() + (at - from), total, bytes);
+    };
+    run(call, from, to, get, put);
+    for (int j = 0; j < call.size(); ++j)
+        if (is_far(call.dest_of(j)) && !remote_put(call.dest_of(j) + from, results[static_cast<size_t>(scan ? j : first_far)].data(), to - from)) return false;
+    return true;
+}
+
 // Binomial: in round k a member adds what the one 2^k after it has; then the first one's total goes down the tree.
 Outcome reduce_tree(const Call &call) {
     const int me = call.me(), size = call.size();

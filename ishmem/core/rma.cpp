@@ -1,8 +1,8 @@
 // put, get, p, g and the strided forms through the mapped heaps. False, or NotImplemented, means: not the plain case, let Python decide.
 #include <cstring>
 
-#include "operations.hpp"
 #include "private_memory.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -71,7 +71,9 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     return copy.to && copy.from;
 }
 
-void run(const Copy &copy) {
+bool run(const Copy &copy, PyObject *local, bool nbi) {
+    if (is_far(copy.to)) return remote_put(copy.to, copy.from, copy.bytes, local, nbi);
+    if (is_far(copy.from)) return remote_get(copy.to, copy.from, copy.bytes, local, nbi);
     if (copy.bytes < LONG) {
         move_block(copy.to, copy.from, copy.bytes, copy.item);
     } else {
@@ -80,20 +82,27 @@ void run(const Copy &copy) {
         move_block(copy.to, copy.from, copy.bytes, copy.item);
         Py_END_ALLOW_THREADS
     }
+    return true;
 }
 
 bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    if (!plan(dest, source, pe, nelems, true, copy)) return false;
-    run(copy);
-    return true;
+    return plan(dest, source, pe, nelems, true, copy) && run(copy, source);
 }
 
 bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    if (!plan(dest, source, pe, nelems, false, copy)) return false;
-    run(copy);
-    return true;
+    return plan(dest, source, pe, nelems, false, copy) && run(copy, dest);
+}
+
+bool put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+    Copy copy;
+    return plan(dest, source, pe, nelems, true, copy) && run(copy, source, true);
+}
+
+bool get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+    Copy copy;
+    return plan(dest, source, pe, nelems, false, copy) && run(copy, dest, true);
 }
 
 bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
@@ -104,6 +113,21 @@ bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
     if (__builtin_mul_overflow(static_cast<size_t>(count - 1), static_cast<size_t>(step), &last)) return false;
     return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
 }
+
+namespace {
+
+bool strided_far(char *to, const char *from, const Blocks &blocks, size_t item) {
+    const size_t bytes = static_cast<size_t>(blocks.size) * item;
+    Gets gets;
+    for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i) {
+        char *target = to + static_cast<size_t>(i * blocks.to_step) * item;
+        const char *origin = from + static_cast<size_t>(i * blocks.from_step) * item;
+        if (is_far(to) ? !remote_put(target, origin, bytes) : !gets.start(target, origin, bytes)) return false;
+    }
+    return gets.await() == Satisfied;
+}
+
+}  // namespace
 
 bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
              PyObject *pe_object, bool is_put) {
@@ -122,6 +146,7 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     char *target = is_put ? heap().remote(to, reach_to * item, pe) : own(to, reach_to * item, Access::Write);
     const char *origin = is_put ? own(from, reach_from * item, Access::Read) : heap().remote(from, reach_from * item, pe);
     if (!target || !origin) return false;
+    if (is_far(target) || is_far(origin)) return strided_far(target, origin, blocks, item);
     const auto all = [&] {
         if (blocks.to_step == blocks.size && blocks.from_step == blocks.size)
             return move_block(target, origin, bytes * static_cast<size_t>(blocks.count), item);
@@ -145,6 +170,7 @@ bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index) {
     alignas(16) char bytes[16];
     char *at = heap().element(dest, pe, index, view);
     if (!at || !view.writable || !store_scalar(value, view.type, bytes)) return false;
+    if (is_far(at)) return remote_put(at, bytes, view.item);
     move_element(at, bytes, view.item);
     return true;
 }
@@ -152,6 +178,9 @@ bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index) {
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index) {
     View view;
     const char *at = heap().element(source, pe, index, view);
+    alignas(16) char fetched[16];
+    if (is_far(at)) at = remote_get(fetched, at, view.item) ? fetched : nullptr;
+    if (!at && PyErr_Occurred()) return nullptr;
     PyObject *value = at ? load_scalar(at, view.type) : nullptr;
     return value ? value : not_implemented();
 }

@@ -1,18 +1,19 @@
 // put_signal on mapped memory; the other signal operations are atomics and waits.
-#include "operations.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 
 // Model: tests/models/signal.pml.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
-                PyObject *nelems, PyObject *index) {
+                PyObject *nelems, PyObject *index, bool nbi) {
     Copy copy;
     View view;
     uint64_t value;
     char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
+    if (!at || (view.device && !heap().host_atomics && !is_far(at)) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
     if (!plan(dest, source, pe, nelems, true, copy)) return false;
-    run(copy);
+    if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, sizeof value, value);
+    run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     uint64_t *word = reinterpret_cast<uint64_t *>(at);
     if (add) __atomic_fetch_add(word, value, __ATOMIC_RELAXED);

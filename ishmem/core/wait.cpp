@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "polling.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -53,6 +54,7 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return BadArguments;
+    if (engine()) engine()->drive();
     return holds(v) ? Satisfied : Failed;
 }
 
@@ -63,7 +65,7 @@ bool quiet() {
     const Heap &h = heap();
     if (!h.n_pes || h.busy_engines || h.violations_watched) return false;
     fence();
-    return device_status() == 0;
+    return remote_quiet() == Satisfied && device_status() == 0;
 }
 
 namespace {

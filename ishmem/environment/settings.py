@@ -177,6 +177,9 @@ class Settings(BaseSettings):
         None, "32 hexadecimal digits", "name of the job; set by ishmrun", pattern="^[0-9a-f]{32}$"
     )
 
+    node: Optional[str] = _setting(
+        None, "a name", "the node that this PE is on, for tests; unset: found by the machine's boot and its network"
+    )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
         None,

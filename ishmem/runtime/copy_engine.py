@@ -34,7 +34,7 @@ class CopyEngine:
         """Start a copy; not blocking, unless one side is far. ``keep`` is held until the copy completes."""
         if not nbytes:
             return
-        if any(dest in memory or source in memory for memory in self._far):
+        if self._is_far(dest) or self._is_far(source):
             self._copy_far(dest, source, nbytes)
             return
         with self._lock:
@@ -47,20 +47,23 @@ class CopyEngine:
         for dest, source, nbytes in copies:
             self.copy(dest, source, nbytes, None)
 
+    def _is_far(self, address: int) -> bool:
+        return _core.is_far(address) or any(address in memory for memory in self._far)
+
     def _copy_far(self, dest: int, source: int, nbytes: int) -> None:
         """Copy in pieces through a host buffer; the host copies the far side."""
         buffer = (ctypes.c_char * min(nbytes, PIECE))()
         place = ctypes.addressof(buffer)
         for done in range(0, nbytes, PIECE):
-            piece, from_far = min(PIECE, nbytes - done), any(source in memory for memory in self._far)
+            piece, from_far = min(PIECE, nbytes - done), self._is_far(source)
             if from_far:
-                ctypes.memmove(place, source + done, piece)
+                _copy_by_host(place, source + done, piece)
             with self._lock:
                 to, origin = (dest + done, place) if from_far else (place, source + done)
                 pyze.append_copy(self._list, to, origin, piece)
                 pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
             if not from_far:
-                ctypes.memmove(dest + done, place, piece)
+                _copy_by_host(dest + done, place, piece)
 
     def quiet(self) -> None:
         """Wait until every copy has completed."""
@@ -82,3 +85,11 @@ class CopyEngine:
         with contextlib.suppress(LevelZeroError):
             self.quiet()
         pyze.zeCommandListDestroy(self._list)
+
+
+def _copy_by_host(dest: int, source: int, nbytes: int) -> None:
+    """Copy between host memory and memory that is mapped, or on another node."""
+    if _core.copy(dest, source, nbytes) != _core.SATISFIED:
+        from ishmem.runtime import job
+
+        job.current().raise_lost("a copy between nodes")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def reason(heap: SymmetricHeap) -> str:
-    """Return why kernels of the job may not wait for other PEs, empty when they may; equal on all PEs."""
-    for device in dict.fromkeys(heap.devices):
+    """Return why kernels of the job may not wait for other PEs, empty when they may; equal on all PEs of a node."""
+    for device in dict.fromkeys(device for device in heap.devices if device):
         pes = [pe for pe, other in enumerate(heap.devices) if other == device]
         if words := describe(pes, engines(device.device() or heap.device)):
             return words

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ishmem.common.algorithms import Table
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
+    from ishmem.runtime.network import Network, Node
 
 DISCRETE_CUTOVER = 16 << 10
 DISCRETE_READ_CUTOVER = 512
@@ -71,8 +72,8 @@ class SymmetricHeap:
         allocator: Bookkeeping of the part that users allocate from.
         base: Device address of this PE's heap.
         peers: Base address of every PE's heap on this PE: a device address, or the address of the host mapping where
-            this PE's device does not reach the heap.
-        devices: The device of each PE.
+            this PE's device does not reach the heap; a far address (``ishmem/core/far.hpp``) on other nodes.
+        devices: The device of each PE of this node; None for others, as in ``locks``.
         routes: The route of this PE's kernels to each PE.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
@@ -81,9 +82,18 @@ class SymmetricHeap:
 
     private_memory: PrivateMemory
 
-    def __init__(self, queue: dpctl.SyclQueue, user_size: int, pe: int, n_pes: int) -> None:
+    def __init__(
+        self,
+        queue: dpctl.SyclQueue,
+        user_size: int,
+        pe: int,
+        n_pes: int,
+        node: Node,
+        network: Network | None,
+    ) -> None:
         """Allocate the heap on the device of ``queue`` and clear its internal part."""
-        self.pe, self.queue = pe, queue
+        self.pe, self.queue, self._n_pes = pe, queue, n_pes
+        self._node, self._network = node, network
         self.layout = Layout(n_pes)
         self.size = self.layout.size + user_size
         _check_fits(queue.sycl_device, self.size)
@@ -92,12 +102,12 @@ class SymmetricHeap:
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.peers: list[int] = []
-        self.devices: list[PeerDevice] = []
+        self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
         self.atomics_by_host: list[bool] = []
-        self.locks: list[handles.HostMap] = []
+        self.locks: list[handles.HostMap | None] = []
         self._mappings: list[handles.Mapping] = []
-        self._maps: list[handles.HostMap] = []
+        self._maps: list[handles.HostMap | None] = []
         self._export = handles.export(self.context, self.base)
         self._own = handles.map_host(self._export.fds, self.size, self._export.fd_offset)
         self._check_map()
@@ -117,7 +127,7 @@ class SymmetricHeap:
             )
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
-        """Exchange exports with all PEs; collective."""
+        """Exchange exports with the PEs of this node; collective."""
         place = PeerDevice(uuid_of(self.device))
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
@@ -125,16 +135,33 @@ class SymmetricHeap:
             parts = links.allgather(place.uuid + self._export.pack(), [lock, *self._export.fds], what="init")
         finally:
             os.close(lock)
-        self.devices = [PeerDevice(packed[:UUID_SIZE]) for packed, _fds in parts]
-        self.routes = [between(self.device, place.device()) for place in self.devices]
+        self.devices = [None] * self._n_pes
+        self.routes = [Route.STAGED] * self._n_pes
+        for pe, (packed, _fds) in zip(self._node.pes, parts):
+            device = self.devices[pe] = PeerDevice(packed[:UUID_SIZE])
+            self.routes[pe] = between(self.device, device.device())
         self._find_atomics(links)
         return parts
 
     def _find_atomics(self, links: Links) -> None:
-        """Exchange routes with all PEs, and determine on whose memory the hosts do all atomics."""
-        told = links.allgather(bytes([shares_atomics(self.device), *self.routes]), what="init")
+        """Exchange routes with the PEs of this node, and determine on whose memory the hosts do all atomics.
+
+        The host of the target does the atomics of PEs of other nodes.
+        """
+        near = self._node.pes
+        told = links.allgather(bytes([shares_atomics(self.device), *(self.routes[pe] for pe in near)]), what="init")
         routes = [[Route(number) for number in part[1:]] for part, _fds in told]
-        self.atomics_by_host = left_to_hosts(routes, [bool(part[0]) for part, _fds in told])
+        coherent = [bool(part[0]) for part, _fds in told]
+        by_host = [not whole for whole in coherent] if self._network else left_to_hosts(routes, coherent)
+        self.atomics_by_host = [False] * self._n_pes
+        for pe, left in zip(near, by_host):
+            self.atomics_by_host[pe] = left
+
+    @property
+    def atomics_lock(self) -> int:
+        """The address of the lock under which hosts do all atomics on this PE's memory; 0 where they need none."""
+        lock = self.locks[self.pe]
+        return lock.address if lock and self.atomics_by_host[self.pe] else 0
 
     def kernel_routes(self) -> list[Route]:
         """Return the routes as kernels take them."""
@@ -152,8 +179,9 @@ class SymmetricHeap:
             IshmemError: A PE sent a handle that cannot be opened as a heap.
         """
         try:
-            for pe, (packed, fds) in enumerate(exports):
-                self._open(pe, packed, fds)
+            parts = dict(zip(self._node.pes, exports))
+            for pe in range(self._n_pes):
+                self._open(pe, *parts[pe]) if pe in parts else self._open_far(pe)
         except Exception as error:
             raise IshmemError(f"PE {pe} sent no heap that can be opened: {error}") from error
         finally:
@@ -164,7 +192,7 @@ class SymmetricHeap:
 
     def _configure(self, settings: Settings) -> None:
         """Configure the host core with the mappings and the measured profile."""
-        addresses = [each.address for each in self._maps]
+        addresses = [each.address if each else _core.far_address(pe, 0) for pe, each in enumerate(self._maps)]
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         cutovers = private_cutovers(self.device, settings, measured)
@@ -192,10 +220,17 @@ class SymmetricHeap:
             self.peers.append(self.base)
         else:
             export = handles.Export.unpack(packed[UUID_SIZE:])
-            self._maps.append(handles.map_host(fds[1:], self.size, export.fd_offset))
-            self.peers.append(self._open_export(export, fds) if self.reaches(pe) else self._maps[-1].address)
+            mapped = handles.map_host(fds[1:], self.size, export.fd_offset)
+            self._maps.append(mapped)
+            self.peers.append(self._open_export(export, fds) if self.reaches(pe) else mapped.address)
         if self.reaches(pe):
             handles.make_resident(self.context, self.device, self.peers[pe], self.size)
+
+    def _open_far(self, pe: int) -> None:
+        """Take the heap of a PE of another node into the tables."""
+        self.locks.append(None)
+        self._maps.append(None)
+        self.peers.append(_core.far_address(pe, 0))
 
     def _open_export(self, export: handles.Export, fds: list[int]) -> int:
         """Open an exported heap and return its device address; takes ownership of the descriptors."""
@@ -243,7 +278,10 @@ class SymmetricHeap:
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
         """Return bytes of a PE's heap through the host mapping."""
-        return memoryview((ctypes.c_char * nbytes).from_address(self._maps[pe].address + offset)).cast("B")
+        mapped = self._maps[pe]
+        if mapped is None:
+            raise IshmemError(f"PE {pe} is on another node, whose memory is not mapped here")
+        return memoryview((ctypes.c_char * nbytes).from_address(mapped.address + offset)).cast("B")
 
     def close(self, unmap: bool = True) -> None:
         """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
@@ -256,7 +294,8 @@ class SymmetricHeap:
         for mapping in self._mappings:
             mapping.close()
         for host_map in (*self._maps, *self.locks, self._own):
-            host_map.close()
+            if host_map:
+                host_map.close()
         self._mappings.clear()
         self._maps.clear()
 

@@ -11,6 +11,7 @@ from ishmem import _core
 from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
 from ishmem.common.team_shape import Shape
+from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import raise_violation
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.copy_engine import CopyEngine
     from ishmem.runtime.heap import SymmetricHeap
+    from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.runtime.status_board import StatusBoard
@@ -67,8 +69,12 @@ class Job:
     processes: list[int]
     no_waits: str
 
-    def __init__(self, pe: int, n_pes: int, settings: Settings) -> None:
+    def __init__(
+        self, pe: int, n_pes: int, settings: Settings, node: Node | None = None, network: Network | None = None
+    ) -> None:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings
+        self.node = node or Node(tuple(range(n_pes)), pe)
+        self.network = network
         self.gone: dict[int, str] = {}
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
@@ -100,8 +106,21 @@ class Job:
         self.gone.setdefault(pe, "it has finalised or exited")
         _core.set_left(pe)
 
+    def note_far(self) -> None:
+        """Learn from the engine which PEs of other nodes have left or are lost."""
+        if self.network is None:
+            return
+        for pe in _core.left_pes():
+            if self.network.is_far(pe):
+                self.gone.setdefault(pe, "it has finalised or exited")
+        lost = _core.lost_pe()
+        if lost >= 0 and self.network.is_far(lost):
+            self.links.lost.setdefault(lost, f"it left after an error, on node {self.network.nodes[lost]}")
+            self.gone[lost] = self.links.lost[lost]
+
     def raise_lost(self, routine: str) -> NoReturn:
         """Raise the error of a call that needs a PE that is gone."""
+        self.note_far()
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
         pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
@@ -122,7 +141,16 @@ class Job:
         for handle in range(MAX_TEAMS):
             self._write_team(handle, TeamRecord())
         for handle in PREDEFINED:
-            self.set_team(handle, Shape(0, 1, self.n_pes))
+            self.set_team(handle, Shape(0, 1, self.n_pes) if handle == WORLD else self._node_shape())
+
+    def _node_shape(self) -> Shape:
+        """Return the PEs of this node as a team."""
+        pes = self.node.pes
+        stride = pes[1] - pes[0] if len(pes) > 1 else 1
+        if pes == tuple(range(pes[0], pes[0] + stride * len(pes), stride)):
+            return Shape(pes[0], stride, len(pes))
+        log.warning("the PEs of this node, %s, have no common stride: TEAM_NODE and TEAM_SHARED are this PE alone", pes)
+        return Shape(self.pe, 1, 1)
 
     @property
     def handles(self) -> list[int]:
@@ -173,7 +201,7 @@ class Job:
         _core.write(self.pe, offset, text[:RECORD].ljust(RECORD, b"\0"))
         self.barrier(routine, team)
         members = list(self.teams[team])
-        parts = [_core.read(pe, offset, RECORD).split(b"\0", 1) for pe in members]
+        parts = [record.split(b"\0", 1) for record in _core.read_all(members, offset, RECORD)]
         records = {pe: record for pe, (_note, record) in zip(members, parts)}
         if len({record.rstrip(b"\0") for record in records.values()}) > 1:
             raise SymmetryError(describe_dissent(routine, {pe: _words(record) for pe, record in records.items()}))

@@ -46,7 +46,7 @@ class LongWaits:
     def __init__(self, this: Job, timeout: float | None) -> None:
         """Start recording waits on the board."""
         self._this, self._board, self._timeout = this, this.board, timeout
-        self._record = this.board[this.pe]
+        self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
         self._closed = threading.Event()
         self._mixed: MixedCalls | None = None
@@ -104,11 +104,12 @@ class LongWaits:
 
     def _look_for_loss(self) -> None:
         """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""
-        this, pe = self._this, self._board.first_lost()
-        if pe is None or this.links.lost or self._board[pe].state == PeState.LEFT:
+        this, index = self._this, self._board.first_lost()
+        if index is None or this.links.lost or self._board[index].state == PeState.LEFT:
             return
-        how = self._board.fate(pe, 0.0)
+        how = self._board.fate(index, 0.0)
         if how:
+            pe = this.node.pes[index]
             this.links.lost[pe] = how
             this.on_lost(pe, how)
 

@@ -1,0 +1,224 @@
+// Packets between engines, credit and progress.
+#include "engine.hpp"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "heap.hpp"
+
+namespace ishmem {
+namespace {
+
+constexpr size_t RECEIVES = 32;   // of packets, posted at a time
+constexpr uint64_t TELL = 16;     // packets after which their origin is told without having asked
+constexpr int ANY_TAG_OF_PACKETS = 1;
+
+Engine *the_engine = nullptr;
+
+void sleep_for(long microseconds) {
+    const timespec time = {0, microseconds * 1000};
+    nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+Engine *engine() { return the_engine; }
+
+void start_engine(const EngineSetup &setup) {
+    if (!the_engine) the_engine = new Engine(setup, heap().me, heap().n_pes);
+}
+
+void stop_engine() {
+    delete the_engine;
+    the_engine = nullptr;
+}
+
+Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)) {
+    if (const char *missing = look_up(mpi_, setup_.library.c_str())) throw std::runtime_error(std::string("the MPI library has no ") + missing);
+    for (size_t i = 0; i < RECEIVES; ++i) {
+        receives_.push_back(fresh());
+        post(static_cast<int>(i));
+    }
+    thread_ = std::thread([this] { run(); });
+}
+
+Engine::~Engine() {
+    stop_ = true;
+    thread_.join();
+    for (Packet *packet : receives_) {
+        alignas(8) char status[64];
+        mpi_.Cancel(&packet->request);
+        mpi_.Wait(&packet->request, status);
+    }
+    for (auto &packet : packets_)  // MPI may still read what a PE that has gone did not take
+        if (std::find(sending_.begin(), sending_.end(), packet.get()) != sending_.end()) packet.release();
+}
+
+void Engine::check(int code, int pe) {
+    if (!code) return;
+    problem_ = code;
+    if (pe >= 0) heap().lost = pe;
+}
+
+bool Engine::test(MpiHandle &request) {
+    int done = 0;
+    alignas(8) char status[64];
+    check(mpi_.Test(&request, &done, status), -1);
+    return done;
+}
+
+Packet *Engine::fresh() {
+    if (free_packets_.empty()) {
+        packets_.push_back(std::make_unique<Packet>());
+        free_packets_.push_back(packets_.back().get());
+    }
+    Packet *packet = free_packets_.back();
+    free_packets_.pop_back();
+    packet->header = PacketHeader{me_, 0, 0, 0, 0};
+    packet->request = 0;
+    return packet;
+}
+
+void Engine::post(int index) {
+    Packet *packet = receives_[static_cast<size_t>(index)];
+    packet->request = 0;
+    check(mpi_.Irecv(packet, static_cast<int>(PACKET), setup_.byte, setup_.any_source, ANY_TAG_OF_PACKETS, setup_.requests, &packet->request), -1);
+}
+
+void Engine::send(Packet *packet, int pe) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    packet->header.complete = peer.told = complete_from(pe);
+    check(mpi_.Isend(packet, static_cast<int>(packet->bytes()), setup_.byte, pe, ANY_TAG_OF_PACKETS, setup_.requests, &packet->request), pe);
+    sending_.push_back(packet);
+}
+
+// Notes that there may be something to send to a PE.
+void Engine::list(int pe) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    if (!peer.listed) busy_.push_back(pe);
+    peer.listed = true;
+}
+
+// The last packet of a PE that is complete here, with all packets before it.
+uint64_t Engine::complete_from(int pe) const {
+    const Peer &peer = peers_[static_cast<size_t>(pe)];
+    uint64_t complete = peer.handled;
+    if (peer.arriving)
+        for (const Transfer &each : transfers_)
+            if (each.pe == pe) complete = std::min(complete, each.packet - 1);
+    return complete;
+}
+
+// Sends what is open for a PE; false when something has to wait for credit.
+bool Engine::flush(int pe) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    if (peer.asks && !peer.requests && peer.asked < peer.sent) peer.requests = fresh();
+    const bool credit = peer.sent - peer.done < WINDOW;
+    if (peer.requests && credit) {
+        peer.requests->header.number = ++peer.sent;
+        peer.requests->header.wants_reply = peer.asks;
+        if (peer.asks) peer.asked = peer.sent;
+        peer.asks = false;
+        send(peer.requests, pe);
+        peer.requests = nullptr;
+    }
+    const uint64_t complete = complete_from(pe);
+    const bool due = (peer.wanted > peer.told && complete >= peer.wanted) || complete >= peer.told + TELL;
+    if (peer.answers || due) {
+        send(peer.answers ? peer.answers : fresh(), pe);
+        peer.answers = nullptr;
+    }
+    return !peer.requests;
+}
+
+void Engine::flush_all() {
+    size_t kept = 0;
+    for (size_t i = 0; i < busy_.size(); ++i) {
+        const int pe = busy_[i];
+        if (flush(pe)) peers_[static_cast<size_t>(pe)].listed = false;
+        else busy_[kept++] = pe;
+    }
+    busy_.resize(kept);
+}
+
+// Takes packets in the order of their coming: only the oldest receive is tested.
+bool Engine::receive() {
+    size_t taken = 0;
+    for (; taken < RECEIVES && test(receives_[next_receive_]->request); ++taken) {
+        const size_t now = next_receive_;
+        next_receive_ = (now + 1) % RECEIVES;
+        take(*receives_[now]);
+        post(static_cast<int>(now));
+    }
+    return taken;
+}
+
+bool Engine::test_sends() {
+    size_t kept = 0;
+    for (Packet *packet : sending_) {
+        if (test(packet->request)) free_packets_.push_back(packet);
+        else sending_[kept++] = packet;
+    }
+    const bool any = kept != sending_.size();
+    sending_.resize(kept);
+    return any;
+}
+
+bool Engine::test_transfers() {
+    std::vector<Transfer> ended;
+    size_t kept = 0;
+    for (size_t i = 0; i < transfers_.size(); ++i) {
+        if (test(transfers_[i].request)) ended.push_back(transfers_[i]);
+        else transfers_[kept++] = transfers_[i];
+    }
+    transfers_.resize(kept);
+    for (const Transfer &each : ended) {
+        if (each.group) {
+            --longs_;
+            end_one(each.group);
+        }
+        if (each.pe < 0) continue;
+        if (--peers_[static_cast<size_t>(each.pe)].arriving == 0) serve_deferred(each.pe);
+        list(each.pe);
+    }
+    return !ended.empty();
+}
+
+bool Engine::round() {
+    bool any = receive();
+    any |= test_sends();
+    any |= !transfers_.empty() && test_transfers();
+    flush_all();
+    return any;
+}
+
+bool Engine::drive() {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    return lock && round();
+}
+
+bool Engine::drain() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    round();
+    return sending_.empty() && transfers_.empty() && busy_.empty();
+}
+
+// Polls, then sleeps, longer and longer while nothing happens; beside threads that drive while they wait, it only looks
+// now and then, as each waking up costs them a time slice where there are few cores.
+void Engine::run() {
+    constexpr int BUSY = 200;
+    prctl(PR_SET_TIMERSLACK, 1000);
+    for (int idle = 0; !stop_;) {
+        bool (*more)() = also.load();
+        bool any = more && more();
+        any |= drive();
+        idle = any ? 0 : idle + 1;
+        if (waiting > 0 && !more) sleep_for(500);  // not longer: who waits may itself wait for the interpreter's lock
+        else if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
+    }
+}
+
+}  // namespace ishmem

@@ -1,0 +1,141 @@
+#include "remote.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "polling.hpp"
+
+namespace ishmem {
+namespace {
+
+std::vector<PyObject *> kept;  // what operations that nobody waits for read or write; with the interpreter's lock
+
+bool is_lost() { return heap().lost.load() >= 0; }
+
+// As poll(), for callers that have given the interpreter's lock away.
+template <class Done>
+Outcome drive_until(Done done) {
+    const Driving driving;
+    for (unsigned idle = 0;; ++idle) {
+        if (done()) return Satisfied;
+        if (engine()->drive()) idle = 0;
+        else if (is_lost()) return Lost;
+        else if (idle > SPINS) usleep(NAP);
+        else sched_yield();
+    }
+}
+
+template <class Done>
+Outcome await(Done done) {
+    if (done()) return Satisfied;
+    return PyGILState_Check() ? poll(done, is_lost, -1) : drive_until(done);
+}
+
+// Waits for a group that nobody else knows; when the wait ends early the engine forgets it with its last operation.
+bool await_group(Group *group, PyObject *keep) {
+    const bool done = await([=] { return group->pending == 0; }) == Satisfied;
+    if (!done) Py_XINCREF(keep);  // for ever: its memory may still be written
+    engine()->abandon(group);
+    return done;
+}
+
+template <class Start>
+bool start_or_wait(Start start) {
+    return start() || await(start) == Satisfied;
+}
+
+void keep_until_quiet(PyObject *object) {
+    Py_XINCREF(object);
+    if (object) kept.push_back(object);
+}
+
+}  // namespace
+
+bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
+    const char *start = static_cast<const char *>(from);
+    for (size_t done = 0; done < bytes; done += EAGER) {
+        const size_t part = std::min(EAGER, bytes - done);
+        if (!start_or_wait([&] { return engine()->put(far + done, start + done, part, engine()->background, false); })) return false;
+    }
+    return true;
+}
+
+bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool nbi) {
+    Engine &e = *engine();
+    if (!bytes) return true;
+    if (bytes <= EAGER || nbi) {
+        if (!start_or_wait([&] { return e.put(far, from, bytes, e.background); })) return false;
+        if (bytes > EAGER) keep_until_quiet(keep);
+        return true;
+    }
+    Group *group = new Group;
+    if (start_or_wait([&] { return e.put(far, from, bytes, *group); })) return await_group(group, keep);
+    e.abandon(group);
+    return false;
+}
+
+bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool nbi) {
+    Engine &e = *engine();
+    if (!bytes) return true;
+    Group *group = nbi ? &e.background : new Group;
+    const bool started = start_or_wait([&] { return e.get(into, far, bytes, *group); });
+    if (nbi) {
+        if (started) keep_until_quiet(keep);
+        return started;
+    }
+    if (started) return await_group(group, keep);
+    e.abandon(group);
+    return false;
+}
+
+bool remote_update(char *far, int rmw, size_t item, uint64_t value) {
+    return start_or_wait([&] { return engine()->update(far, rmw, item, value); });
+}
+
+bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) {
+    Engine &e = *engine();
+    Group *group = new Group;
+    bool done = start_or_wait([&] { return e.atomic(far, rmw, item, value, cond, *group); });
+    done = done && await([=] { return group->pending == 0; }) == Satisfied;
+    old = static_cast<uint64_t>(group->value.load());
+    e.abandon(group);
+    return done;
+}
+
+Outcome remote_quiet() {
+    Engine *e = engine();
+    if (!e) return Satisfied;
+    const Mark mark = e->mark();
+    const Outcome outcome = await([&] { return e->complete(mark) && e->background.pending == 0; });
+    if (outcome != Satisfied || kept.empty() || !PyGILState_Check() || e->background.pending) return outcome;
+    std::vector<PyObject *> free;
+    free.swap(kept);
+    for (PyObject *object : free) Py_DECREF(object);
+    return outcome;
+}
+
+bool copy_any(char *to, const char *from, size_t bytes) {
+    if (is_far(to)) return remote_put(to, from, bytes);
+    if (is_far(from)) return remote_get(to, from, bytes);
+    if (to != from && bytes) std::memcpy(to, from, bytes);
+    return true;
+}
+
+Gets::~Gets() {
+    if (group_) engine()->abandon(group_);
+}
+
+bool Gets::start(char *into, const char *from, size_t bytes) {
+    if (!is_far(from)) return copy_any(into, from, bytes);
+    if (!group_) group_ = new Group;
+    return !bytes || start_or_wait([&] { return engine()->get(into, from, bytes, *group_); });
+}
+
+Outcome Gets::await() {
+    if (!group_) return Satisfied;
+    return ishmem::await([this] { return group_->pending == 0; });
+}
+
+}  // namespace ishmem

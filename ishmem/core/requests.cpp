@@ -1,0 +1,178 @@
+// The origin's side of the engine: operations become records in packets, or long payloads. See engine.hpp.
+#include <algorithm>
+
+#include "engine.hpp"
+
+namespace ishmem {
+namespace {
+
+constexpr int LONGS = 64;        // pieces of long payloads under way
+constexpr uint32_t TAGS = 1 << 17;  // twice as many are below every library's limit
+
+using Lock = std::lock_guard<std::mutex>;
+
+}  // namespace
+
+// The open packet for a PE with room for a payload, null when there is no credit for another one.
+Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    const bool order = is_long_put ? peer.fenced : peer.long_before;
+    const size_t needed = payload + (order ? sizeof(Record) : 0);
+    if (peer.requests && !peer.requests->has_room(needed) && !flush(pe)) return nullptr;
+    if (!peer.requests) {
+        if (peer.sent - peer.done >= WINDOW) return nullptr;
+        peer.requests = fresh();
+        list(pe);
+    }
+    if (counted) {
+        if (!peer.touched) touched_.push_back(pe);
+        peer.touched = true;
+        peer.counted = peer.sent + 1;
+    }
+    if (order) {
+        peer.requests->add(Record{Kind::Order, 0, 0, 0, 0, 0, 0}, 0);
+        peer.fenced = false;
+    }
+    peer.long_before = is_long_put;
+    return peer.requests;
+}
+
+uint32_t Engine::slot_for(char *into, Group &group) {
+    if (free_slots_.empty()) {
+        free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
+        slots_.emplace_back();
+    }
+    const uint32_t slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[slot] = Slot{into, &group};
+    ++group.pending;
+    return slot;
+}
+
+bool Engine::fits(size_t bytes) const { return longs_ == 0 || longs_ + static_cast<int>(bytes / setup_.piece) < LONGS; }
+
+// Tags of puts and of gets differ, since one PE may send another both kinds of payloads at a time.
+int Engine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
+
+void Engine::start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet) {
+    for (size_t done = 0; done < bytes; done += setup_.piece) {
+        const int count = static_cast<int>(std::min(setup_.piece, bytes - done));
+        Transfer transfer = {0, group, from, packet};
+        check(sends ? mpi_.Isend(at + done, count, setup_.byte, pe, tag, setup_.payloads, &transfer.request)
+                    : mpi_.Irecv(at + done, count, setup_.byte, pe, tag, setup_.payloads, &transfer.request), pe);
+        transfers_.push_back(transfer);
+        if (group) ++group->pending, ++longs_;
+        if (from >= 0) ++peers_[static_cast<size_t>(from)].arriving;
+    }
+}
+
+void Engine::end_one(Group *group) {
+    const bool last_owner = group->abandoned;  // else the group may be gone once nothing is pending
+    if (--group->pending == 0 && last_owner) delete group;
+}
+
+bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool counted) {
+    const Lock lock(mutex_);
+    const bool is_long = bytes > EAGER;
+    if (is_long && !fits(bytes)) return false;
+    const int pe = far_pe(far);
+    Packet *packet = open(pe, is_long ? 0 : bytes, is_long, counted);
+    if (!packet) return false;
+    if (!is_long) {
+        std::memcpy(packet->add(Record{Kind::Put, 0, 0, 0, 0, far_place(far), bytes}, bytes), from, bytes);
+        return true;
+    }
+    const int tag = new_tag(false);
+    packet->add(Record{Kind::PutLong, 0, 0, 0, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    flush(pe);
+    start_pieces(const_cast<char *>(from), bytes, pe, tag, true, &group, -1, 0);
+    return true;
+}
+
+bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
+    const Lock lock(mutex_);
+    const bool is_long = bytes > EAGER;
+    if (is_long && !fits(bytes)) return false;
+    const int pe = far_pe(far);
+    Packet *packet = open(pe, 0, false, false);  // the group tells of its completion
+    if (!packet) return false;
+    if (!is_long) {
+        packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group), far_place(far), bytes}, 0);
+        return true;
+    }
+    const int tag = new_tag(true);
+    start_pieces(into, bytes, pe, tag, false, &group, -1, 0);
+    packet->add(Record{Kind::GetLong, 0, 0, 0, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    flush(pe);
+    return true;
+}
+
+bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, Group &group) {
+    const Lock lock(mutex_);
+    const uint64_t operands[2] = {value, cond};
+    Packet *packet = open(far_pe(far), sizeof operands, false, false);
+    if (!packet) return false;
+    const Record record = {Kind::Atomic, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, slot_for(nullptr, group), far_place(far), sizeof operands};
+    std::memcpy(packet->add(record, sizeof operands), operands, sizeof operands);
+    return true;
+}
+
+bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
+    const Lock lock(mutex_);
+    const uint64_t operands[2] = {value, 0};
+    Packet *packet = open(far_pe(far), sizeof operands, false);
+    if (!packet) return false;
+    const Record record = {Kind::Update, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, 0, far_place(far), sizeof operands};
+    std::memcpy(packet->add(record, sizeof operands), operands, sizeof operands);
+    return true;
+}
+
+// Short puts are performed in their order anyway.
+void Engine::fence() {
+    const Lock lock(mutex_);
+    for (int pe : touched_) peers_[static_cast<size_t>(pe)].fenced |= peers_[static_cast<size_t>(pe)].long_before;
+}
+
+Mark Engine::mark_of(const std::vector<int> &pes) {
+    Mark mark;
+    for (int pe : pes) {
+        Peer &peer = peers_[static_cast<size_t>(pe)];
+        if (peer.counted <= peer.done) continue;
+        mark.emplace_back(pe, peer.counted);
+        if (peer.asked >= peer.counted) continue;
+        peer.asks = true;
+        list(pe);
+    }
+    return mark;
+}
+
+Mark Engine::mark() {
+    const Lock lock(mutex_);
+    const auto settled = [this](int pe) {
+        Peer &peer = peers_[static_cast<size_t>(pe)];
+        peer.touched = peer.counted > peer.done;
+        return !peer.touched;
+    };
+    touched_.erase(std::remove_if(touched_.begin(), touched_.end(), settled), touched_.end());
+    return mark_of(touched_);
+}
+
+Mark Engine::mark(int pe) {
+    const Lock lock(mutex_);
+    return mark_of({pe});
+}
+
+bool Engine::complete(const Mark &mark) {
+    const Lock lock(mutex_);
+    for (const auto &[pe, number] : mark)
+        if (peers_[static_cast<size_t>(pe)].done < number) return false;
+    return true;
+}
+
+void Engine::abandon(Group *group) {
+    const Lock lock(mutex_);
+    if (group->pending == 0) delete group;
+    else group->abandoned = true;
+}
+
+}  // namespace ishmem

@@ -1,0 +1,127 @@
+// The target's side of the engine: what other PEs ask for, done on this PE's own memory. See engine.hpp.
+#include <algorithm>
+
+#include "engine.hpp"
+#include "operations.hpp"
+
+namespace ishmem {
+namespace {
+
+// A word in one store, after all stores before it: it may be a flag.
+void write(char *to, const char *from, size_t bytes) {
+    const bool word = bytes <= 8 && (bytes & (bytes - 1)) == 0 && reinterpret_cast<uintptr_t>(to) % std::max<size_t>(bytes, 1) == 0;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (word && bytes) store_element(to, from, bytes);
+    else std::memcpy(to, from, bytes);
+}
+
+size_t payload_of(const Record &record) {
+    const bool carries = record.kind == Kind::Put || record.kind == Kind::Atomic || record.kind == Kind::Update || record.kind == Kind::Reply;
+    return carries ? record.bytes : 0;
+}
+
+}  // namespace
+
+void Engine::take(const Packet &packet) {
+    const PacketHeader &header = packet.header;
+    Peer &peer = peers_[static_cast<size_t>(header.from)];
+    peer.done = std::max(peer.done, header.complete);
+    if (!header.number) return take_answers(packet);
+    if (header.wants_reply) peer.wanted = header.number;
+    const size_t served = peer.deferred.empty() ? serve(header.from, packet, 0) : 0;
+    if (peer.deferred.empty() && served == header.used) peer.handled = header.number;
+    else peer.deferred.emplace_back(std::make_unique<Packet>(packet), served);
+    list(header.from);
+}
+
+void Engine::take_answers(const Packet &packet) {
+    for (size_t at = 0; at < packet.header.used;) {
+        Record record;
+        std::memcpy(&record, packet.records + at, sizeof record);
+        const char *payload = packet.records + at + sizeof record;
+        const Slot slot = slots_[record.slot];
+        free_slots_.push_back(record.slot);
+        int64_t value = 0;
+        if (slot.into) std::memcpy(slot.into, payload, record.bytes);
+        else std::memcpy(&value, payload, sizeof value), slot.group->value = value;
+        end_one(slot.group);
+        at += Packet::room_for(record.bytes);
+    }
+}
+
+// Performs the records of a packet from a place on; returns where it had to stop, at an Order.
+size_t Engine::serve(int pe, const Packet &packet, size_t from) {
+    for (size_t at = from; at < packet.header.used;) {
+        Record record;
+        std::memcpy(&record, packet.records + at, sizeof record);
+        const char *payload = packet.records + at + sizeof record;
+        at += Packet::room_for(payload_of(record));
+        if (record.kind != Kind::Order) perform(pe, record, payload, packet.header.number);
+        else if (peers_[static_cast<size_t>(pe)].arriving && at < packet.header.used) return at;
+    }
+    return packet.header.used;
+}
+
+void Engine::serve_deferred(int pe) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    while (!peer.deferred.empty() && !peer.arriving) {
+        auto &[packet, at] = peer.deferred.front();
+        at = serve(pe, *packet, at);
+        if (at < packet->header.used) return;
+        peer.handled = packet->header.number;
+        peer.deferred.pop_front();
+    }
+}
+
+void Engine::perform(int pe, const Record &record, const char *payload, uint64_t packet) {
+    const bool amo = record.kind == Kind::Atomic || record.kind == Kind::Update;
+    char *at = own(record.place, amo ? record.item : record.bytes);
+    if (!at) return check(-1, pe);  // its own checks have let it pass, so it is of no use any more
+    switch (record.kind) {
+        case Kind::Put:
+            write(at, payload, record.bytes);
+            if (record.place >= DEPARTURES_AT) note_departure(pe);
+            return;
+        case Kind::PutLong: return start_pieces(at, record.bytes, pe, static_cast<int>(record.slot), false, nullptr, pe, packet);
+        case Kind::Get: return reply(pe, record.slot, at, record.bytes);
+        case Kind::GetLong: return start_pieces(at, record.bytes, pe, static_cast<int>(record.slot), true, nullptr, -1, packet);
+        default: return perform_atomic(pe, record, payload);
+    }
+}
+
+void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
+    uint64_t operands[2];
+    std::memcpy(operands, payload, sizeof operands);
+    int64_t *held = setup_.lock;
+    while (held && __atomic_exchange_n(held, 1, __ATOMIC_ACQUIRE))
+        if (heap().lost.load() >= 0) return;  // a PE that died may have it
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    const uint64_t old = update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1]);
+    if (held) __atomic_store_n(held, 0, __ATOMIC_RELEASE);
+    if (record.kind == Kind::Atomic) reply(pe, record.slot, &old, sizeof old);
+}
+
+void Engine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    if (peer.answers && !peer.answers->has_room(bytes)) {
+        send(peer.answers, pe);
+        peer.answers = nullptr;
+    }
+    if (!peer.answers) peer.answers = fresh();
+    char *to = peer.answers->add(Record{Kind::Reply, 0, 0, 0, slot, 0, bytes}, bytes);
+    if (bytes == 8 || bytes == 4) store_element(to, payload, bytes);
+    else std::memcpy(to, payload, bytes);
+    list(pe);
+}
+
+// This process's address of a place; null when it is nowhere.
+char *Engine::own(uint64_t place, size_t bytes) const {
+    const Heap &h = heap();
+    const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };
+    if (place < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, place);
+    if (place >= DEPARTURES_AT) return in(h.departures, h.departure_bytes, place - DEPARTURES_AT);
+    if (place >= MIRRORS_AT) return in(h.mirrors, h.mirror_bytes, place - MIRRORS_AT);
+    return h.own_static(place - STATICS_AT, bytes);
+}
+
+}  // namespace ishmem

@@ -1,0 +1,128 @@
+// How the collectives move data between the members of a team that spans nodes.
+//
+// What all members of a node need of another node crosses the network once: they share the fetching, and each hands what
+// it has fetched to the others. What only one member needs it fetches, or puts, itself. All gets of a call are under way
+// at a time.
+#include <algorithm>
+#include <cstring>
+
+#include "collectives.hpp"
+
+namespace ishmem {
+namespace {
+
+constexpr size_t PIECE = 64 << 10;  // what one member of a node fetches for all
+
+struct Piece {
+    size_t to, bytes;
+};
+
+class Movement {
+ public:
+    explicit Movement(const Call &call) : call_(call) {
+        for (int j = 0; j < call.size(); ++j) {
+            if (is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
+            if (j == call.me()) turn_ = near_.size();
+            near_.push_back(j);
+        }
+    }
+
+    // Into this PE's dest, or into that of another member.
+    void fetch(size_t to, const char *from, size_t bytes) { good_ = good_ && gets_.start(dest() + to, from, bytes); }
+    void store(char *to, const char *from, size_t bytes) { good_ = good_ && copy_any(to, from, bytes); }
+
+    // A block that all members need: those of this node take its pieces in turn, unless each reaches it anyway.
+    void spread(size_t to, const char *from, size_t bytes) {
+        if (!is_far(from)) return fetch(to, from, bytes);
+        for (size_t done = 0; done < bytes; done += PIECE, ++pieces_) {
+            if (pieces_ % near_.size() != turn_) continue;
+            const Piece piece = {to + done, std::min(PIECE, bytes - done)};
+            fetch(piece.to, from + done, piece.bytes);
+            mine_.push_back(piece);
+        }
+    }
+
+    bool finish() {
+        if (gets_.await() != Satisfied || !good_) return false;
+        for (const Piece &piece : mine_)
+            for (int j : near_)
+                if (j != call_.me()) std::memcpy(call_.dest_of(j) + piece.to, dest() + piece.to, piece.bytes);
+        return true;
+    }
+
+    char *dest() const { return call_.dest_of(call_.me()); }
+    bool await() { return gets_.await() == Satisfied && good_; }
+
+ private:
+    const Call &call_;
+    std::vector<int> near_;
+    size_t turn_ = 0, pieces_ = 0;
+    std::vector<Piece> mine_;
+    Gets gets_;
+    bool good_ = true;
+};
+
+// Fetches blocks with what lies between their elements, where that is not much more.
+bool alltoalls(const Call &call, Movement &movement) {
+    const size_t item = call.item, me = static_cast<size_t>(call.me()), dst = static_cast<size_t>(call.dst), sst = static_cast<size_t>(call.sst);
+    const size_t span = call.count ? ((call.count - 1) * sst + 1) * item : 0;
+    const bool whole = sst <= 4;
+    std::vector<std::vector<char>> blocks(static_cast<size_t>(call.size()));
+    Gets gets;
+    bool good = true;
+    for (int j = 0; j < call.size() && call.count; ++j) {
+        const size_t first = static_cast<size_t>(j) * call.count * dst * item;
+        const char *from = call.source_of(j) + me * call.count * sst * item;
+        if (whole) {
+            blocks[static_cast<size_t>(j)].resize(span);
+            good = good && gets.start(blocks[static_cast<size_t>(j)].data(), from, span);
+            continue;
+        }
+        for (size_t i = 0; i < call.count; ++i) movement.fetch(first + i * dst * item, from + i * sst * item, item);
+    }
+    if (!good || gets.await() != Satisfied || !movement.await()) {
+        leak(blocks);
+        return false;
+    }
+    for (size_t j = 0; j < blocks.size(); ++j)
+        for (size_t i = 0; i < call.count && whole; ++i)
+            std::memcpy(movement.dest() + (j * call.count + i) * dst * item, blocks[j].data() + i * sst * item, item);
+    return true;
+}
+
+}  // namespace
+
+bool move_spanning(const Call &call) {
+    Movement movement(call);
+    const int me = call.me(), size = call.size();
+    const size_t mine = static_cast<size_t>(me), n = static_cast<size_t>(size), bytes = call.bytes;
+    switch (call.routine) {
+        case Alltoalls: return alltoalls(call, movement);
+        case Broadcast: movement.spread(0, call.source_of(call.root), bytes); break;
+        case Scatter: movement.fetch(0, call.source_of(call.root) + mine * bytes, bytes); break;
+        case Gather: movement.store(call.dest_of(call.root) + mine * bytes, call.source_of(me), bytes); break;
+        case Gatherv:
+            movement.store(call.dest_of(call.root) + call.dest_places[mine] * call.item, call.source_of(me), call.dest_counts[mine] * call.item);
+            break;
+        case Scatterv:
+            movement.fetch(0, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
+            break;
+        default:
+            for (int i = 0; i < size; ++i) {
+                const int j = (me + i) % size;
+                const size_t k = static_cast<size_t>(j);
+                if (call.routine == Alltoall) movement.fetch(k * bytes, call.source_of(j) + mine * bytes, bytes);
+                if (call.routine != Alltoallv) continue;
+                const auto *theirs = reinterpret_cast<const uint64_t *>(call.slot(j));
+                movement.fetch(call.dest_places[k] * call.item, call.source_of(j) + theirs[2 * n + mine] * call.item, call.dest_counts[k] * call.item);
+            }
+            for (int j = 0; j < size; ++j) {  // in one order on all members of a node, since they take turns
+                const size_t k = static_cast<size_t>(j);
+                if (call.routine == Fcollect) movement.spread(k * bytes, call.source_of(j), bytes);
+                if (call.routine == Collect) movement.spread(call.dest_places[k] * call.item, call.source_of(j), call.header(j)->extra * call.item);
+            }
+    }
+    return movement.finish();
+}
+
+}  // namespace ishmem

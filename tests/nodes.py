@@ -1,0 +1,201 @@
+"""Several nodes on one machine, for tests of jobs over MPI.
+
+    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]      4 PEs on two nodes, by MPICH's mpiexec over TCP
+
+Each node has its own network, host name, processes, System V memory, /dev/shm and /etc/hosts, by namespaces; mpiexec
+runs on a further machine, "login". That takes root, or a user who may make namespaces. Where they are refused, MPICH is
+told that processes of one machine are not on one (cliques), and ISHMEM_NODE tells ishmem.
+
+Nothing is left on the machine: the namespaces go with their processes. A node dies as a whole when its first process
+is killed; the variable NODE_PIDS has those of all nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+MPICH = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+"""UCX, which the wheel of MPICH prefers, loses messages over TCP."""
+
+_NETWORK = "10.77.0"
+_INSIDE = "NODES_INSIDE"  # the process that has its namespaces
+_PR_SET_PDEATHSIG = 1
+
+_SSH = """#!/bin/sh
+# Called as ssh is: [options] HOST COMMAND...
+while :; do
+    case "$1" in
+        -[bcDEeFIiJLlmOopQRSWw]) shift 2 ;;
+        -*) shift ;;
+        *) break ;;
+    esac
+done
+host=${{1##*@}}; shift
+read -r pid < "{folder}/$host.pid" || exit 255
+exec nsenter -t "$pid" -n -u -i -m -p -- /bin/sh -c 'cd "$0"; eval "$*"' "$PWD" "$@"
+"""
+_NODE = """
+hostname {name}
+mount -t tmpfs tmpfs /dev/shm
+mount --bind {folder}/hosts /etc/hosts
+ip link set lo up
+echo ready
+read -r go
+ip addr add {address}/24 dev eth0
+ip link set eth0 up
+echo up
+exec sleep infinity
+"""
+
+
+def launcher(sizes: Sequence[int], program: Sequence[str]) -> list[str]:
+    """Return the command that runs a program on nodes of these numbers of PEs."""
+    return [sys.executable, str(Path(__file__).resolve()), "+".join(map(str, sizes)), *program]
+
+
+def split(n_pes: int, n_nodes: int) -> list[int]:
+    """Return the numbers of PEs of each node, as equal as can be, the larger ones last; none is without a PE."""
+    n_nodes = min(n_nodes, n_pes)
+    return [n_pes // n_nodes + (node >= n_nodes - n_pes % n_nodes) for node in range(n_nodes)]
+
+
+@functools.cache
+def has_namespaces() -> bool:
+    """Return whether this user may make them, and the programs are there that do."""
+    if not all(shutil.which(name) for name in ("unshare", "nsenter", "ip", "mount", "hostname")):
+        return False
+    tried = subprocess.run([*_unshare(), "ip", "link", "add", "switch", "type", "bridge"], capture_output=True)
+    return tried.returncode == 0
+
+
+def main() -> int:
+    """Run a program on emulated nodes and return its status."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("sizes", type=lambda text: [int(size) for size in text.split("+")], help="such as 2+2 or 1+3")
+    parser.add_argument("--cliques", action="store_true", help="do without namespaces")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    os.environ.update(MPICH)
+    if options.cliques or (os.environ.get(_INSIDE) is None and not has_namespaces()):
+        return _run(_by_cliques(options.sizes, options.program))
+    if os.environ.get(_INSIDE) != str(os.getpid()):
+        os.environ[_INSIDE] = str(os.getpid())
+        os.execvp("unshare", [*_unshare(), sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
+    with tempfile.TemporaryDirectory() as folder, _network(Path(folder), len(options.sizes)) as ssh:
+        return _run(_by_ssh(options.sizes, options.program, ssh))
+
+
+def _unshare() -> list[str]:
+    return ["unshare", "--net", "--mount", "--uts", *([] if os.getuid() == 0 else ["--user", "--map-root-user"])]
+
+
+def _mpiexec() -> str:
+    return str(Path(sys.executable).with_name("mpiexec"))
+
+
+def _by_ssh(sizes: list[int], program: list[str], ssh: Path) -> list[str]:
+    hosts = ",".join(f"node{node}:{size}" for node, size in enumerate(sizes))
+    by_ssh = ["-launcher", "ssh", "-launcher-exec", str(ssh), "-hosts", hosts]
+    return [_mpiexec(), *by_ssh, "-n", str(sum(sizes)), *program]
+
+
+def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:
+    os.environ.update(MPIR_CVAR_NUM_CLIQUES=str(sum(sizes)), MPIR_CVAR_CLIQUES_BY_BLOCK="1")
+    command = [_mpiexec()]
+    for node, size in enumerate(sizes):
+        command += [":"] * bool(node) + ["-n", str(size), "env", f"ISHMEM_NODE=node{node}", *program]
+    return command
+
+
+def _run(command: list[str]) -> int:
+    """Run a command, and end it when this process is told to end."""
+    process = subprocess.Popen(command, preexec_fn=_die_with_parent)
+
+    def end(*_: object) -> None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.kill()
+
+    signal.signal(signal.SIGTERM, end)
+    return process.wait()
+
+
+@contextlib.contextmanager
+def _network(folder: Path, count: int) -> Iterator[Path]:
+    """Make nodes and the network between them; gives a program that is called as ssh is."""
+    names = [f"node{node}" for node in range(count)]
+    lines = [f"{_NETWORK}.{node + 1} {name}" for node, name in enumerate(names)]
+    (folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", f"{_NETWORK}.254 login", *lines, ""]))
+    _do(
+        "ip link add switch type bridge",
+        f"ip addr add {_NETWORK}.254/24 dev switch",
+        "ip link set switch up",
+        "ip link set lo up",
+        "hostname login",
+        f"mount --bind {folder}/hosts /etc/hosts",
+    )
+    nodes: list[subprocess.Popen[str]] = []
+    try:
+        for number, name in enumerate(names):
+            nodes.append(_make_node(folder, number, name))
+        os.environ["NODE_PIDS"] = " ".join((folder / f"{name}.pid").read_text() for name in names)
+        ssh = folder / "ssh"
+        ssh.write_text(_SSH.format(folder=folder))
+        ssh.chmod(0o755)
+        yield ssh
+    finally:
+        for node in nodes:
+            node.kill()
+            node.wait()
+        _do("umount /etc/hosts")
+
+
+def _make_node(folder: Path, number: int, name: str) -> subprocess.Popen[str]:
+    script = _NODE.format(name=name, folder=folder, address=f"{_NETWORK}.{number + 1}")
+    spaces = ["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    unshare = ["unshare", *spaces, "sh", "-c"]
+    node = subprocess.Popen(
+        [*unshare, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_die_with_parent
+    )
+    assert node.stdin is not None and node.stdout is not None
+    _expect(node, "ready")
+    pid = Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split()[0]
+    (folder / f"{name}.pid").write_text(pid + "\n")
+    _do(
+        f"ip link add port{number} type veth peer name eth0 netns {pid}", f"ip link set port{number} master switch up"
+    )
+    node.stdin.write("go\n")
+    node.stdin.flush()
+    _expect(node, "up")
+    return node
+
+
+def _expect(node: subprocess.Popen[str], word: str) -> None:
+    assert node.stdout is not None
+    if node.stdout.readline() != word + "\n":
+        raise SystemExit(f"a node was not {word}")
+
+
+def _do(*commands: str) -> None:
+    for command in commands:
+        subprocess.run(command.split(), check=True)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

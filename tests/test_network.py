@@ -1,0 +1,304 @@
+"""Jobs on several nodes, over MPI; the nodes are emulated on this machine: see nodes.py.
+
+These tests are about the network. The tests of the chapters show that every operation reaches PEs of other nodes: they
+run unchanged with ``pytest --nodes 2``.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import nodes
+import numpy as np
+import pytest
+from pes import Pool, run_command
+
+import ishmem
+from ishmem.runtime import job
+
+SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)  # short ones go in a packet, long ones by themselves
+
+
+@pytest.fixture(scope="module", params=["2+2", "1+3"])
+def spread(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    """PEs on two nodes."""
+    pool = Pool(4, nodes=[int(size) for size in request.param.split("+")])
+    yield pool
+    pool.stop()
+
+
+def neighbours() -> tuple[int, int]:
+    """Return the PEs before and after this one: both are on another node for some PEs."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    return (me - 1) % n, (me + 1) % n
+
+
+def check_places() -> None:
+    """The node's teams are the node, and other nodes have no addresses here."""
+    this, a = job.current(), ishmem.zeros(4, dtype="i8")
+    near = set(this.node.pes)
+    assert this.network is not None and 0 < len(near) < this.n_pes
+    for pe in range(this.n_pes):
+        assert (ishmem.ptr(a, pe) is not None) == (pe in near)
+        assert ishmem.addr_accessible(a, pe)
+        assert ishmem.pe_accessible(pe)
+    for team in (ishmem.TEAM_NODE, ishmem.TEAM_SHARED):
+        assert team.n_pes() == len(near)
+        assert {team.translate_pe(i, ishmem.TEAM_WORLD) for i in range(team.n_pes())} == near
+        team.sync()
+
+
+def test_places(spread: Pool) -> None:
+    spread.run(check_places)
+
+
+def check_flag_after_data(nbytes: int, how: str) -> None:
+    """A flag never comes before the data that it tells of."""
+    before, after = neighbours()
+    count = nbytes // 8
+    dest, source = ishmem.zeros(count, dtype="i8"), np.zeros(count, "i8")
+    flag = ishmem.zeros(1, dtype="u8")
+    for turn in range(1, 11):
+        source[:] = 1000 * turn + ishmem.my_pe()
+        if how == "put_signal":
+            ishmem.put_signal(dest, source, flag, turn, ishmem.SIGNAL_SET, after)
+        elif how == "put_signal_nbi":
+            ishmem.put_signal_nbi(dest, source, flag, 1, ishmem.SIGNAL_ADD, after)
+        else:
+            ishmem.put(dest, source, after)
+            ishmem.fence()
+            ishmem.p(flag, turn, after)
+        ishmem.signal_wait_until(flag, ishmem.CMP_EQ, turn)
+        seen = dest.asnumpy()
+        assert seen.min() == seen.max() == 1000 * turn + before
+        ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("how", ["put_signal", "put_signal_nbi", "fence"])
+def test_flag_after_data(spread: Pool, how: str) -> None:
+    for nbytes in SIZES:
+        spread.run(check_flag_after_data, nbytes, how)
+
+
+def check_burst(count: int) -> None:
+    """All PEs ask all others, with more requests than may be under way."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest, counters = ishmem.zeros((n, 64), dtype="i8"), ishmem.zeros(1, dtype="i8")
+    for i in range(count):
+        ishmem.p(dest, i, i % n, 64 * me + i // n % 64)
+        ishmem.atomic_inc(counters, (i + 1) % n)
+    ishmem.barrier_all()
+    assert int(counters[0]) == count
+    seen = dest.asnumpy()
+    for pe in range(n):
+        last = {i // n % 64: i for i in range(count) if i % n == me}
+        assert all(seen[pe, place] == value for place, value in last.items())
+
+
+def test_burst(spread: Pool) -> None:
+    spread.run(check_burst, 10_000)
+
+
+def check_long_bursts() -> None:
+    """Long payloads to and from all at once: more of them than may be under way."""
+    me, n, count, size = ishmem.my_pe(), ishmem.n_pes(), 100, 2500
+    dest = ishmem.zeros((n, count, size), dtype="i8")
+    source = np.arange(count * size).reshape(count, size)
+    for i in range(count):
+        for pe in range(n):
+            ishmem.put_nbi(dest[me, i], source[i] + me, pe)
+    ishmem.barrier_all()
+    got = np.zeros((n, count, size), "i8")
+    for i in range(count):
+        for pe in range(n):
+            ishmem.get_nbi(got[pe, i], dest[(pe + 1) % n, i], pe)
+    ishmem.quiet()
+    for pe in range(n):
+        np.testing.assert_array_equal(dest[pe].asnumpy(), source + pe)
+        np.testing.assert_array_equal(got[pe], source + (pe + 1) % n)
+    ishmem.barrier_all()
+
+
+def test_long_bursts(spread: Pool) -> None:
+    spread.run(check_long_bursts)
+
+
+def check_counter() -> None:
+    """One word is added to by PEs of both nodes, by its own host and by its own kernel at once: none is lost."""
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def add(item: kapi.Item, counter, times, pe):
+        for _ in range(times):
+            ishmem.atomic_add(counter, 1, pe)
+
+    me, n, times, items = ishmem.my_pe(), ishmem.n_pes(), 300, 4
+    counter = ishmem.zeros(1, dtype="i8")
+    dpex.call_kernel(add, kapi.Range(items), counter, 1, me)  # compiled before it counts
+    ishmem.barrier_all()
+    ishmem.atomic_set(counter, 0, me)
+    ishmem.barrier_all()
+    for i in range(times):
+        ishmem.atomic_add(counter, 1, 0)
+        ishmem.atomic_fetch_add(counter, 1, n - 1)
+        if i == times // 2:
+            dpex.call_kernel(add, kapi.Range(items), counter, times, 0)
+            dpex.call_kernel(add, kapi.Range(items), counter, times, n - 1)
+    ishmem.barrier_all()
+    if me in (0, n - 1):
+        assert int(counter[0]) == n * times * (1 + items)
+
+
+def test_counter(spread: Pool) -> None:
+    spread.run(check_counter, timeout=120)
+
+
+def check_busy_target(how: str) -> None:
+    """Operations complete while their target does something else."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, done = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    if me == n - 1:
+        if how == "sleeps":
+            time.sleep(1)
+        elif how == "computes":
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                pass
+        else:
+            from mpi4py import MPI
+
+            MPI.COMM_WORLD.Recv(np.zeros(1), source=0)
+        assert how == "MPI" or int(done.asnumpy()[0]) == 1
+    elif me == 0:
+        ishmem.p(a, 7, n - 1)
+        ishmem.quiet()
+        assert ishmem.g(a, n - 1) == 7
+        assert ishmem.atomic_fetch_add(a, 1, n - 1, 1) == 0
+        ishmem.p(done, 1, n - 1)
+        ishmem.quiet()
+        if how == "MPI":
+            from mpi4py import MPI
+
+            MPI.COMM_WORLD.Send(np.zeros(1), dest=n - 1)
+    ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("how", ["sleeps", "computes", "MPI"])
+def test_busy_target(spread: Pool, how: str) -> None:
+    spread.run(check_busy_target, how)
+
+
+def check_wakes_kernel() -> None:
+    """A kernel that waits sees what a host of another node stores, and one that puts tells a host there."""
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def answer(item: kapi.Item, question, reply, pe):
+        ishmem.wait_until(question, ishmem.CMP_EQ, 5)
+        ishmem.put(reply, question, pe)
+        ishmem.quiet()
+
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    question, reply = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    if me == n - 1:
+        dpex.call_kernel(answer, kapi.Range(1), question, reply, 0)
+    elif me == 0:
+        ishmem.p(question, 5, n - 1)
+        ishmem.wait_until(reply, ishmem.CMP_EQ, 5)
+    ishmem.barrier_all()
+
+
+def test_wakes_kernel(spread: Pool) -> None:
+    spread.run(check_wakes_kernel, timeout=120)
+
+
+def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
+    """Run a program on nodes; gives its status and what it printed."""
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(text))
+    done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), timeout=timeout)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_pieces(tmp_path: Path) -> None:
+    """Payloads beyond what one message carries go in pieces."""
+    status, output = program(
+        tmp_path,
+        """
+        import numpy as np
+        import ishmem
+        from ishmem.runtime import network
+        network.PIECE = 100_000
+        with ishmem.init("64M"):
+            me, n = ishmem.my_pe(), ishmem.n_pes()
+            a = ishmem.zeros(1_000_001, dtype="u1")
+            data = (np.arange(1_000_001) % 251 + me).astype("u1")
+            ishmem.put(a, data, (me + 1) % n)
+            ishmem.barrier_all()
+            back = np.zeros_like(data)
+            ishmem.get(back, a, (me + 1) % n)
+            np.testing.assert_array_equal(back, data)
+            ishmem.free_all()
+        print("right")
+        """,
+        [1, 1],
+    )
+    assert status == 0, output
+    assert output.count("right") == 2
+
+
+def test_communicator(tmp_path: Path) -> None:
+    """A job may be a part of the world, on one node or on several, while the program uses MPI itself."""
+    status, output = program(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        import ishmem
+        world = MPI.COMM_WORLD
+        half = world.Split(world.rank % 2, -world.rank)
+        with ishmem.init("64M", comm=half):
+            assert (ishmem.my_pe(), ishmem.n_pes()) == (half.rank, half.size)
+            a = ishmem.full(1, ishmem.my_pe(), dtype="i8")
+            total = ishmem.zeros(1, dtype="i8")
+            ishmem.sum_reduce(total, a)
+            assert int(total[0]) == half.allreduce(half.rank)
+            world.Barrier()
+            ishmem.free_all()
+        assert world.allreduce(1) == world.size
+        print("right")
+        """,
+        [2, 2],
+    )
+    assert status == 0, output
+    assert output.count("right") == 4
+
+
+def test_without_namespaces(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    text = "import ishmem\nwith ishmem.init('64M'):\n    print('PE', ishmem.my_pe(), ishmem.TEAM_NODE.n_pes())\n"
+    path.write_text(text)
+    command = nodes.launcher([1, 2], [sys.executable, str(path)])
+    done = run_command([*command[:2], "--cliques", *command[2:]], timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["PE 0 1", "PE 1 2", "PE 2 2"]
+
+
+def test_error_ends_all(tmp_path: Path) -> None:
+    """A PE that raises ends the others, wherever they are, with a status."""
+    status, output = program(
+        tmp_path,
+        """
+        import ishmem
+        ishmem.init("64M")
+        if ishmem.my_pe() == 0:
+            raise RuntimeError("no more")
+        ishmem.barrier_all()
+        """,
+        [1, 2],
+    )
+    assert status != 0
+    assert "RuntimeError: no more" in output
