@@ -1,8 +1,8 @@
-"""Loads of built-in variables, such as the id of a work-item, in a form that every Intel GPU compiler takes.
+"""Rewrite loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
 
-LLVM turns the load of a built-in vector and the choice of a component into an address of the component and a load from
-there. Intel's compiler of Debian 12 (IGC 1.0.12504) crashes on such a load; newer ones take both forms. Here it becomes
-a load of the whole vector, and an extraction.
+LLVM reads one component of a built-in vector by a load from the component's address. Intel's compiler of Debian 12
+(IGC 1.0.12504) crashes on such a load; newer versions accept it. This module replaces it by a load of the whole vector
+and an extraction of the component.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ NAME, DECORATE, CONSTANT, VARIABLE, LOAD, STORE, BITCAST = 5, 71, 43, 59, 61, 62
 TYPE_INT, TYPE_VECTOR, TYPE_POINTER, EXTRACT, EXTRACT_DYNAMIC, CONVERT = 21, 23, 32, 81, 77, 113
 ACCESS_CHAINS, PTR_ACCESS_CHAINS = (65, 66), (67, 70)  # each also "in bounds"
 ADDRESSES = (*ACCESS_CHAINS, *PTR_ACCESS_CHAINS, BITCAST)
-TAKE_ANY = (57, STORE, 112, 117, 121, 169, 245)  # calls, stores, conversions, selections and phis of addresses
+TAKE_ANY = (57, STORE, 112, 117, 121, 169, 245)  # calls, stores, conversions, selects and phis use any address
 BUILT_IN = 11  # decoration
 
 
 class Vector(NamedTuple):
-    """A built-in vector: its variable, and the types of the vector and of a component."""
+    """Ids of a built-in vector: its variable, the type of the vector and the type of a component."""
 
     variable: int
     whole: int
@@ -35,8 +35,8 @@ class Component(NamedTuple):
 
     Attributes:
         vector: The vector.
-        number: Which component, or the negative id of one that is not constant.
-        narrow: Whether the address is taken to be one of a smaller integer, which is the low part of the component.
+        number: The index of the component, or the negated id of an index that is not constant.
+        narrow: Whether the address is cast to that of a smaller integer, the low part of the component.
     """
 
     vector: Vector
@@ -45,12 +45,12 @@ class Component(NamedTuple):
 
 
 def whole_loads(code: bytes) -> bytes:
-    """Return SPIR-V in which components of built-in vectors are extracted from loads of the whole.
+    """Return SPIR-V that loads whole built-in vectors and extracts their components.
 
-    A module that uses the address of a component for more than to load it stays as it is.
+    A module that uses the address of a component other than to load from it is returned unchanged.
 
     Raises:
-        ValueError: Not SPIR-V.
+        ValueError: ``code`` is not valid SPIR-V.
     """
     module = list(instructions(code))
     components = _components(module)
@@ -68,12 +68,12 @@ def whole_loads(code: bytes) -> bytes:
 
 
 def _defines(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction makes, names or decorates the address of a component."""
+    """Return whether an instruction computes, names or decorates the address of a component."""
     return (op in ADDRESSES and operands[1] in components) or (op in (NAME, DECORATE) and operands[0] in components)
 
 
 def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction does more with an address than to load from it, or to step from it."""
+    """Return whether an instruction uses the address of a component other than to load or to derive a known address."""
     if op in ADDRESSES and operands[2] in components:
         return operands[1] not in components
     ids = operands[:2] if op == STORE else operands
@@ -81,7 +81,7 @@ def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _extraction(component: Component, to: tuple[int, ...], fresh: int) -> list[Instruction]:
-    """Return the load of the vector as ``fresh``, and of its component as ``to``, which is a type and an id."""
+    """Return the load of the vector into id ``fresh`` and of its component into ``to``, a type and an id."""
     (variable, whole, part), index, narrow = component
     target = (part, fresh + 1) if narrow else to
     extract: Instruction = (EXTRACT, (*target, fresh, index))
@@ -91,7 +91,7 @@ def _extraction(component: Component, to: tuple[int, ...], fresh: int) -> list[I
 
 
 def _vectors(module: list[Instruction]) -> dict[int, Vector]:
-    """Return the built-in vectors by the ids of their variables."""
+    """Return the built-in vectors, keyed by the ids of their variables."""
     parts = {operands[0]: operands[1] for op, operands in module if op == TYPE_VECTOR}
     pointees = {operands[0]: operands[2] for op, operands in module if op == TYPE_POINTER}
     builtins = {operands[0] for op, operands in module if op == DECORATE and operands[1] == BUILT_IN}
@@ -101,7 +101,7 @@ def _vectors(module: list[Instruction]) -> dict[int, Vector]:
 
 
 def _components(module: list[Instruction]) -> dict[int, Component]:
-    """Return what addresses of components stand for, by their ids."""
+    """Return the components, keyed by the ids of their addresses."""
     vectors = _vectors(module)
     numbers = {operands[1]: operands[2] for op, operands in module if op == CONSTANT}
     integers = {operands[0] for op, operands in module if op == TYPE_INT}
@@ -111,7 +111,7 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
         if op in ADDRESSES and operands[2] in (*vectors, *found):
             steps = operands[3:]
             if op in PTR_ACCESS_CHAINS and operands[2] in vectors:
-                steps = steps[1:]  # the first counts whole vectors, of which there is one
+                steps = steps[1:]  # the first index selects a vector, and there is only one
             base = found.get(operands[2]) or Component(vectors[operands[2]], 0)
             index = numbers.get(steps[0], -steps[0]) if steps else 0
             kind = pointees[operands[0]]
@@ -121,7 +121,7 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
 
 
 def install() -> None:
-    """Let all kernels that numba-dpex compiles from now on have such loads."""
+    """Rewrite these loads in all kernels that numba-dpex compiles from now on."""
     spirv_generator.llvm_to_spirv = _translate
 
 

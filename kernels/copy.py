@@ -8,7 +8,7 @@ from . import binding
 from .intrinsics import compiled, device_function, move, peer_delta
 from .proxy import move_far, reachable
 
-WIDEST = 16  # Intel's compiler splits wider accesses of a work-item
+WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
 
@@ -18,7 +18,7 @@ def _make_plain_copier(unit: int) -> Any:
     def copy_units(to, origin, nbytes, rank, size):
         first, step, distance = rank * unit, size * unit, to - origin
         at, left = origin + first, nbytes - first - 1
-        while left >= 0:  # what is left is counted: a GPU sees the sign of 64 bits faster than it compares two numbers
+        while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
             move(unit, at + distance, at)
             at += step
             left -= step
@@ -30,8 +30,8 @@ _bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1
 
 
 def _make_copier(itemsize: int, narrow: Any) -> Any:
-    """Make the copy of elements: by wide units where both ends line up, head and tail by elements."""
-    # More than one wide unit, so that the head is shorter than the whole.
+    """Make a copier of elements: wide units where both addresses align equally, elements at head and tail."""
+    # At least one wide unit, so that the head is shorter than the whole range.
     few = max(FEW * itemsize, WIDEST)
 
     @compiled
@@ -81,7 +81,7 @@ def copy_elements(like, to, origin, count, rank, size):
 
     def impl(like, to, origin, count, rank, size):
         if count == 1:
-            for part in range(0, itemsize, unit):  # as bits: an Arc has no float64
+            for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
                 move(unit, to + part, origin + part)
         else:
             copy(to, origin, count * itemsize, rank, size)

@@ -1,7 +1,7 @@
 """The memory order of every operation inside kernels: as weak as OpenSHMEM 1.5 allows, and no weaker.
 
-The table with the reasons is in docs/architecture.md; tests/models proves that weaker orders are not enough, and
-tests/test_orders.py that `EMITTED` is what kernels are compiled to. Scopes are always cross-device.
+The table with the reasons is in docs/architecture.md. The models in tests/models prove that weaker orders are not
+enough; tests/test_orders.py tests that kernels are compiled to `EMITTED`. The scope is always cross-device.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ FENCE = Order.RELEASE
 """``fence`` orders stores and atomics before it against those after it (9.11.1); loads need no order."""
 
 QUIET = Order.SEQ_CST
-"""``quiet`` completes stores (9.11.2): what is loaded after it must not be older."""
+"""``quiet`` completes stores (9.11.2); later loads must not be older."""
 
 SIGNAL = Order.RELEASE
 """In ``put_signal``, between the data and the update of the signal (9.8)."""
 
 WAIT = Order.ACQUIRE
-"""At the end of ``wait_until*``, ``signal_wait_until``, ``signal_fetch``, and of a ``test*`` that holds (9.10)."""
+"""At the end of ``wait_until*``, ``signal_wait_until``, ``signal_fetch``, and of a ``test*`` that succeeds (9.10)."""
 
 LOCKED = Order.ACQUIRE
 """Once a lock has been taken (9.12.1). ``clear_lock`` begins with `QUIET`."""
 
 FLAG = Order.RELEASE
-"""Of the store that tells a member of a rendezvous or barrier (9.9), after what this PE has stored before."""
+"""The store of a flag that notifies a member of a rendezvous or barrier (9.9), after this PE's earlier stores."""
 
 FLAG_SEEN = Order.ACQUIRE
-"""After the wait for a flag of a member."""
+"""After the wait for a member's flag."""
 
 GROUP = Order.RELEASE
-"""Of each work-item before its group waits, after which the first one tells other PEs."""
+"""In each work-item before the group barrier after which the first work-item notifies other PEs."""
 
 POST = Order.RELEASE
-"""Between a request to the proxy and the word that posts it, and between reading a result and giving up its slot."""
+"""Between a request to the proxy and the word that posts it, and between reading a result and releasing its slot."""
 
 RING_SEEN = Order.ACQUIRE
-"""After each load of a word of the ring: it is a plain load, which a cache may serve until an acquire."""
+"""After each load of a word of the ring: a cache may serve this plain load until an acquire."""
 
 ARRIVED = Order.SEQ_CST
-"""Around the load that pushes this PE's stores to a PE which it reaches without atomics."""
+"""Around the load that flushes this PE's stores to a PE that it reaches without atomics."""
 
 RECORD = Order.RELAXED
-"""Of what only this PE's kernels and host share: tickets of the ring, records of teams and violations."""
+"""For data that only this PE's kernels and host share: tickets of the ring, records of teams and violations."""
 
 
 
@@ -87,4 +87,4 @@ EMITTED: dict[str, list[tuple[str, Order]]] = {
     "barrier_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
     "sync_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
 }
-"""What a call of an operation is compiled to, where kernels reach all PEs and ``ISHMEM_CHECK`` is not set."""
+"""The instructions of a call of each operation, where kernels reach all PEs and ``ISHMEM_CHECK`` is not set."""

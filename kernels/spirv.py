@@ -11,14 +11,14 @@ DECORATE, CONSTANT, SPEC_CONSTANT, FUNCTION = 71, 43, 50, 54  # instructions
 SPEC_ID = 1  # decoration
 
 Instruction = tuple[int, tuple[int, ...]]
-"""Number and operands."""
+"""Opcode and operands."""
 
 
 def patched(code: bytes, values: dict[int, int]) -> bytes:
     """Return ``code`` with new defaults for 64-bit specialisation constants.
 
     Raises:
-        ValueError: Not SPIR-V.
+        ValueError: ``code`` is not valid SPIR-V.
     """
     words = bytearray(code)
     numbers: dict[int, int] = {}
@@ -26,7 +26,7 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
         if op == DECORATE and len(operands) == 3 and operands[1] == SPEC_ID:
             numbers[operands[0]] = operands[2]
         if op == SPEC_CONSTANT and len(operands) == 4 and numbers.get(operands[1]) in values:
-            # Device addresses of Level Zero begin at 0xff00 << 48; what is negative is meant modulo 2**64, too.
+            # Level Zero device addresses start at 0xff00 << 48; negative values are taken modulo 2**64, too.
             struct.pack_into("<Q", words, 4 * (at + 3), values[numbers[operands[1]]] % (1 << 64))
     return bytes(words)
 
@@ -38,12 +38,12 @@ def has_constant(code: bytes, low: int, high: int) -> bool:
 
 
 def bound_of(code: bytes) -> int:
-    """Return the number that all ids of a module are below."""
+    """Return the id bound of a module: all its ids are lower."""
     return int(struct.unpack_from("<I", code, 12)[0])
 
 
 def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
-    """Return a module of other instructions with the header of ``code``; all ids are below ``bound``."""
+    """Return the instructions as SPIR-V with the header of ``code`` and a new id bound."""
     words = [*struct.unpack("<5I", code[: 4 * HEADER])]
     words[3] = bound
     for op, operands in module:
@@ -52,7 +52,7 @@ def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
 
 
 def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Give place, number and operands of the instructions before the first function."""
+    """Yield word offset, opcode and operands of the instructions before the first function."""
     for at, op, operands in _placed(code):
         if op == FUNCTION:
             return
@@ -60,17 +60,17 @@ def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
 
 def instructions(code: bytes) -> Iterator[Instruction]:
-    """Give number and operands of all instructions.
+    """Yield opcode and operands of all instructions.
 
     Raises:
-        ValueError: Not SPIR-V.
+        ValueError: ``code`` is not valid SPIR-V.
     """
     for _at, op, operands in _placed(code):
         yield op, operands
 
 
 def _placed(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Give place, number and operands of all instructions."""
+    """Yield word offset, opcode and operands of all instructions."""
     words = struct.unpack(f"<{len(code) // 4}I", code[: len(code) // 4 * 4])
     if len(code) % 4 or len(words) < HEADER or words[0] != MAGIC:
         raise ValueError("not SPIR-V")
