@@ -150,17 +150,17 @@ FLOWS = {
 @compiled
 def exchange(sample, call, flow, group):
     """Do a call in which all blocks have the same size."""
-    slots, count = enter(call, flow, group)
-    if slots > 0 and count * call.itemsize <= MAX_PAYLOAD:
-        copy_from_slots(members_of(call.team), slots, call, count, flow, group)
+    status, count = enter(call, flow, group)
+    if status > 0 and count * call.itemsize <= MAX_PAYLOAD:
+        copy_from_slots(members_of(call.team), slots_of(call.team, 1), call, count, flow, group)
         group_sync(group)
-    elif slots > 0:
+    elif status > 0:
         if flow.from_root and not flow.source_blocks:
             broadcast_large(members_of(call.team), call, count, group)
         else:
             transfer_blocks(members_of(call.team), call, count, flow, group)
         leave(group, call.team)
-    return min(slots, 0)
+    return min(status, 0)
 
 
 @compiled
@@ -216,9 +216,10 @@ def concatenate(sample, call, flow, group):
     check = binding.options().check
 
     def impl(sample, call, flow, group):
-        slots, _count = enter(call, flow, group)
-        if slots <= 0:
-            return slots
+        status, _count = enter(call, flow, group)
+        if status <= 0:
+            return status
+        slots = slots_of(call.team, 1)
         start, stride, size, me = members_of(call.team)
         to, origin, item = call.dest, call.source, call.itemsize
         rank, width, offset, large = rank_in(group), size_of(group), 0, False

@@ -16,7 +16,7 @@ from ishmem.common.type_tables import REDUCTIONS
 from .collective_forms import register
 from .intrinsics import compiled, device_function, load, rank_in, size_of, zero_of
 from .proxy import load_at, store_at
-from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of
+from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of, slots_of
 from .teams import members_of
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -39,18 +39,18 @@ def _make(work: Any) -> Any:
         """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
 
         def impl(sample, call, flow, group):
-            slots, count = enter(call, flow, group)
-            if slots > 0:
+            status, count = enter(call, flow, group)
+            if status > 0:
                 members = members_of(call.team)
                 small = count * call.itemsize <= MAX_PAYLOAD
                 first, end = (0, count) if small else part_of(count, call.itemsize, members)
                 rank, width = rank_in(group), size_of(group)
-                work(sample, slots if small else 0, call, first + rank, end, width, members)
+                work(sample, slots_of(call.team, 1) if small else 0, call, first + rank, end, width, members)
                 if small:
                     group_sync(group)
                 else:
                     leave(group, call.team)
-            return min(slots, 0)
+            return min(status, 0)
 
         return impl
 

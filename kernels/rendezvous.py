@@ -292,8 +292,8 @@ def enter(call, flow, group):
     """Check and enter a collective call.
 
     Returns:
-        The address of the slots, 0 when the PEs disagree and nothing is to be moved, or -1 when this PE is not in the
-        team; and the number of elements of a block.
+        1, 0 when the PEs disagree and nothing is to be moved, or -1 when this PE is not in the team; and the number of
+        elements of a block. The slots are those of ``slots_of(team, 1)``.
     """
     check = binding.options().check
 
@@ -315,7 +315,7 @@ def enter(call, flow, group):
             if count * call.itemsize <= MAX_PAYLOAD and call_id != REFUSED:
                 put_small_blocks(members, slots, call, count, flow)
             agreed = rendezvous(members, slots, number, call_id, call.dest_size if flow.vary else count, count)
-        return slots_of(team, 1) if group_broadcast(group, agreed) else 0, count
+        return 1 if group_broadcast(group, agreed) else 0, count
 
     return impl
 

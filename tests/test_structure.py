@@ -37,6 +37,7 @@ ALSO_ALLOWED = {
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
     # Device functions are registered when a program imports numba_dpex, not before.
     ("ishmem.runtime.kernel_loading", "ishmem.kernels.binding"),
+    ("ishmem.runtime.kernel_loading", "ishmem.kernels.builtin_loads"),
     ("ishmem.runtime.kernel_loading", "ishmem.kernels.cache"),
 }
 """Imports of one module by another that `MAY_IMPORT` excludes."""
