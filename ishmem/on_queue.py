@@ -409,9 +409,10 @@ class _Blocks:
 
     def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
         arrays = [self._array(memory, step) for memory, step in ((target, to_step), (source, from_step))]
-        _done, event = _tensor_impl._copy_usm_ndarray_into_usm_ndarray(
+        released, event = _tensor_impl._copy_usm_ndarray_into_usm_ndarray(
             src=arrays[1], dst=arrays[0], sycl_queue=self.worker.queue, depends=before
         )
+        self.worker.drain_too(released)  # a host task that takes the interpreter's lock: not after the interpreter ends
         return event
 
     def _array(self, memory: Any, step: int) -> dpctl.tensor.usm_ndarray:

@@ -156,7 +156,7 @@ def check_errors() -> None:
         (lambda: ishmem.test_all_vector(a, eq, host.astype("i8")), TypeError, "cmp_values has dtype int64"),
         (lambda: ishmem.test_all_vector(a, eq, host[:1]), ValueError, "cmp_values has 1"),
         (lambda: ishmem.test_all_vector(a, eq, 1), TypeError, "cmp_values is a dpnp or numpy array"),
-        (lambda: ishmem.test_some(a, host[:3], eq, 1), ValueError, "indices only 3"),
+        (lambda: ishmem.test_some(a, host[:3], eq, 1), ValueError, "indices has 3"),
         (lambda: ishmem.test_some(a, None, eq, 1), TypeError, "indices is a dpnp or numpy array"),
         (lambda: ishmem.test_any_work_group(a, eq, 1, None), TypeError, "kernels only"),
         (lambda: ishmem.wait_until_work_group(a, eq, 1, None), TypeError, "kernels only"),

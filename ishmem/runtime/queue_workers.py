@@ -162,6 +162,10 @@ class QueueWorker:
         self._last = event
         return event
 
+    def drain_too(self, event: dpctl.SyclEvent) -> None:
+        """Let ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
+        self._submitted.append(_Submitted(event, None))
+
     def take_problem(self) -> Exception | None:
         """Return the error of an earlier step and clear it."""
         problem, self.problem = self.problem, None
