@@ -358,29 +358,41 @@ def memory_fence(order: orders.Order) -> Any:
 
 
 def _builtin(builder: Any, name: str) -> list[Any]:
-    """Load the three components of a SPIR-V built-in variable; those of groups fit 32 bits, which GPUs multiply."""
+    """Load the three components of a SPIR-V built-in variable."""
     symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(I64, 3)
     variable = builder.module.globals.get(symbol)
     if variable is None:
         variable = ir.GlobalVariable(builder.module, vector, symbol, addrspace=GLOBAL)
         variable.linkage, variable.global_constant, variable.align = "external", True, 32
     value = builder.load(variable)
-    return [builder.trunc(builder.extract_element(value, I32(axis)), I32) for axis in range(3)]
+    return [builder.extract_element(value, I32(axis)) for axis in range(3)]
+
+
+def _narrow(builder: Any, component: Any) -> Any:
+    """Tell the compiler that a component of a group fits 32 bits, which GPUs multiply.
+
+    Only for a single component: LLVM makes a vector of six 32-bit integers of several, which SPIR-V does not have.
+    """
+    return builder.zext(builder.trunc(component, I32), I64)
 
 
 def _rank(builder: Any, ndim: int) -> Any:
-    ids, sizes = _builtin(builder, "LocalInvocationId"), _builtin(builder, "WorkgroupSize")
-    rank = ids[ndim - 1]
+    ids = _builtin(builder, "LocalInvocationId")
+    if ndim == 1:
+        return _narrow(builder, ids[0])
+    sizes, rank = _builtin(builder, "WorkgroupSize"), ids[ndim - 1]
     for axis in reversed(range(ndim - 1)):
         rank = builder.add(ids[axis], builder.mul(sizes[axis], rank))
-    return builder.zext(rank, I64)
+    return rank
 
 
 def _size(builder: Any, ndim: int) -> Any:
     size, *others = _builtin(builder, "WorkgroupSize")[:ndim]
+    if ndim == 1:
+        return _narrow(builder, size)
     for other in others:
         size = builder.mul(size, other)
-    return builder.zext(size, I64)
+    return size
 
 
 @device_intrinsic

@@ -241,7 +241,7 @@ def called(*words: str) -> Result:
         (["--size", "many"], "'many' is not a size; allowed are sizes such as"),
         (["--pes", "0"], "allowed are numbers of PEs, at least 1"),
         (["--axis", "direction"], "allowed is a name with values"),
-        (["--axis", "way=one"], "no such axis: way; allowed here are direction"),
+        (["--axis", "way=one"], "no such axis: way; allowed here are argument, direction"),
         (["--op", "put", "--axis", "direction=up"], "nothing to measure"),
         (["--peers", "nccl"], "no such peer: nccl; allowed are mpi4py, shmem4py and none"),
         (["--batches", "1"], "not in the range"),
