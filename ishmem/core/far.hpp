@@ -18,7 +18,8 @@ constexpr uint64_t STATICS_AT = uint64_t{1} << 42;  // static objects, one after
 constexpr uint64_t MIRRORS_AT = uint64_t{1} << 43;  // what members of teams publish, see collectives.cpp
 constexpr uint64_t DEPARTURES_AT = MIRRORS_AT + STATICS_AT;  // what PEs say when they leave, see barrier.cpp
 
-inline bool is_far(const void *address) { return reinterpret_cast<uintptr_t>(address) & FAR; }
+// Device addresses of Intel GPUs may have bit 62 set, but then bit 63 is set, too.
+inline bool is_far(const void *address) { return reinterpret_cast<uintptr_t>(address) >> 62 == 1; }
 
 inline char *far_address(int pe, uint64_t place) {
     return reinterpret_cast<char *>(FAR | static_cast<uint64_t>(pe) << PE_SHIFT | place);
