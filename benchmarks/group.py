@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +20,9 @@ from ishmem.benchmarks.worker import Worker, answer
 from ishmem.benchmarks.worlds import Local
 
 Answer = tuple[str, Any]
+
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
 
 START = 120.0
 LAUNCHERS = {
@@ -121,7 +126,7 @@ class Group:
                 command = [*_command(self.library, self.n), str(listener.address), *self._files]
                 self._process = subprocess.Popen(
                     command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                    start_new_session=True,
+                    start_new_session=True, preexec_fn=_end_with_runner,
                 )  # fmt: skip
                 self._connections = self._accept(listener)
         finally:
@@ -162,6 +167,11 @@ class Group:
             _end(self._process, patience)
             self._log.close()
         self._process = None
+
+
+def _end_with_runner() -> None:
+    """Let the kernel terminate the launcher, which ends its PEs, when the runner ends for whatever reason."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def _end(process: subprocess.Popen[bytes], patience: float) -> None:
