@@ -195,7 +195,7 @@ def ctx_create(team: Team | int = TEAM_WORLD, options: int = 0) -> Ctx:
     group.n_pes()  # raises when the team was destroyed
     if len(this.contexts) >= MAX_CONTEXTS:
         raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the most; destroy some")
-    context = Ctx(group, CtxOption(flags), CopyEngine(this.heap.context, this.heap.device, this.heap.far))
+    context = Ctx(group, CtxOption(flags), this.new_engine())
     this.contexts.add(context)
     return context
 

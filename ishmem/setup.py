@@ -212,7 +212,6 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from ishmem.active_sets import ActiveSets
     from ishmem.runtime import device_sharing
-    from ishmem.runtime.copy_engine import CopyEngine
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
@@ -222,7 +221,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
         this.network.start(this.heap.layout, this.heap.atomics_lock)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
-    this.default_engine = CopyEngine(this.heap.context, this.heap.device, this.heap.far)
+    this.default_engine = this.new_engine()
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
     this.queue_workers = QueueWorkers(this.heap, this.links)
     this.statics = Statics()

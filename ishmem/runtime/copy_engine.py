@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable, NoReturn
 
 from ishmem import _core
 from ishmem.common.errors import LevelZeroError
@@ -22,9 +22,16 @@ class CopyEngine:
         outstanding: Whether a copy may be incomplete.
     """
 
-    def __init__(self, context: int, device: int, far: Sequence[range] = ()) -> None:
-        """Create the command list; ``far`` is memory that the host maps and the device does not reach."""
-        self._far = far
+    def __init__(self, context: int, device: int, far: Sequence[range], raise_lost: Callable[[str], NoReturn]) -> None:
+        """Create the command list.
+
+        Args:
+            context: Level Zero handle of the context.
+            device: Level Zero handle of the device.
+            far: Memory that the host maps and the device does not reach.
+            raise_lost: Raises for a copy to or from a PE that is gone.
+        """
+        self._far, self._raise_lost = far, raise_lost
         self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
         self._kept: list[Any] = []
         self._lock = threading.Lock()
@@ -57,13 +64,18 @@ class CopyEngine:
         for done in range(0, nbytes, PIECE):
             piece, from_far = min(PIECE, nbytes - done), self._is_far(source)
             if from_far:
-                _copy_by_host(place, source + done, piece)
+                self._copy_by_host(place, source + done, piece)
             with self._lock:
                 to, origin = (dest + done, place) if from_far else (place, source + done)
                 pyze.append_copy(self._list, to, origin, piece)
                 pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
             if not from_far:
-                _copy_by_host(dest + done, place, piece)
+                self._copy_by_host(dest + done, place, piece)
+
+    def _copy_by_host(self, dest: int, source: int, nbytes: int) -> None:
+        """Copy between host memory and memory that is mapped, or on another node."""
+        if _core.copy(dest, source, nbytes) != _core.SATISFIED:
+            self._raise_lost("a copy between nodes")
 
     def quiet(self) -> None:
         """Wait until every copy has completed."""
@@ -85,11 +97,3 @@ class CopyEngine:
         with contextlib.suppress(LevelZeroError):
             self.quiet()
         pyze.zeCommandListDestroy(self._list)
-
-
-def _copy_by_host(dest: int, source: int, nbytes: int) -> None:
-    """Copy between host memory and memory that is mapped, or on another node."""
-    if _core.copy(dest, source, nbytes) != _core.SATISFIED:
-        from ishmem.runtime import job
-
-        job.current().raise_lost("a copy between nodes")

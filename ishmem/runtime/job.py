@@ -11,6 +11,7 @@ from ishmem import _core
 from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
 from ishmem.common.team_shape import Shape
+from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import raise_violation
@@ -18,7 +19,6 @@ from ishmem.runtime.violation_errors import raise_violation
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
-    from ishmem.runtime.copy_engine import CopyEngine
     from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
@@ -88,6 +88,10 @@ class Job:
     def engine(self) -> CopyEngine:
         """The copy engine of this thread: of the context whose operation it runs, else the default one."""
         return getattr(self._local, "engine", None) or self.default_engine
+
+    def new_engine(self) -> CopyEngine:
+        """Create a copy engine."""
+        return CopyEngine(self.heap.context, self.heap.device, self.heap.far, self.raise_lost)
 
     def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
         """Set the copy engine of this thread, ``None`` for the default one; return the previous one."""
