@@ -10,14 +10,14 @@
 
 namespace simulator {
 
-// In place of sched_setaffinity and pthread_setaffinity_np.
+// Replaces sched_setaffinity and pthread_setaffinity_np.
 static int pinNothing(uintptr_t, size_t, const void *) { return 0; }
 
 static bool pins(const char *name) {
   return !strcmp(name, "sched_setaffinity") || !strcmp(name, "pthread_setaffinity_np");
 }
 
-// The linker has made such a page read-only when it had written the addresses; it stays writable.
+// The dynamic linker makes the page read-only after relocation (RELRO). The page stays writable afterwards.
 static void overwrite(uintptr_t place, uintptr_t value) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = place & ~(page - 1);
   if (mprotect((void *)first, page, PROT_READ | PROT_WRITE)) return;
@@ -35,7 +35,7 @@ static void redirect(uintptr_t base, const ElfW(Rela) *entries, size_t size, con
 }
 
 void leaveThreadsUnpinned(void *library) {
-  auto *map = (const link_map *)library;  // what glibc's handles are
+  auto *map = (const link_map *)library;  // a glibc handle points to a link_map
   const ElfW(Sym) *symbols = nullptr;
   const char *names = nullptr;
   const ElfW(Rela) *slots = nullptr, *data = nullptr;

@@ -1,10 +1,11 @@
-// Where the threads of the OpenCL CPU runtime run.
+// CPU affinity of the OpenCL CPU runtime's threads.
 #pragma once
 
 namespace simulator {
 
-// Takes from a library that is loaded its calls that pin threads to cores. The OpenCL CPU runtime pins each thread that
-// runs kernels, in each process to the same core: kernels of two PEs that wait for each other would share it.
+// Redirects a loaded library's calls to sched_setaffinity and pthread_setaffinity_np to a function that does nothing.
+// The OpenCL CPU runtime pins each thread that runs kernels, in every process to the same cores, so kernels of two PEs
+// that wait for each other would share a core.
 void leaveThreadsUnpinned(void *library);
 
 }  // namespace simulator

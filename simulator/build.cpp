@@ -1,4 +1,4 @@
-// Building a module's program: what the OpenCL CPU runtime cannot take is rewritten, the rest is its compiler's.
+// Builds a module's program: rewrites the SPIR-V that the OpenCL CPU runtime cannot compile, then compiles it.
 #include <vector>
 
 #include "faults.hpp"
@@ -11,13 +11,14 @@ namespace simulator {
 
 enum : uint32_t { opEntryPoint = 15, opExecutionMode = 16, subgroupSize = 35, vecTypeHint = 30, int4 = 4 << 16 | 2 };
 
-// The runtime vectorises a kernel over its work-items, and where an address is computed from integers it does not
-// advance it from one vector of work-items to the next: all store to the elements of the first. It leaves alone what
-// says that it works on vectors by itself. Sub-groups of a required size need it.
+// The runtime vectorises a kernel over its work-items. If a kernel computes an address from integers, the vectorised
+// code does not advance the address from one vector of work-items to the next, so all of them access the elements of
+// the first vector. The runtime does not vectorise a kernel with the vector type hint int4. Kernels with a required
+// sub-group size keep the vectoriser, because the runtime implements sub-groups with it.
 static std::string withoutVectoriser(const std::string &spirv) {
   auto *words = reinterpret_cast<const uint32_t *>(spirv.data());
   std::vector<uint32_t> hints;
-  size_t at = 5, end = 0;  // the header has 5 words; modes follow the entry points
+  size_t at = 5, end = 0;  // the header has 5 words; execution modes follow the entry points
   for (; at < spirv.size() / 4; at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffff;
     if (op == opExecutionMode && words[at + 2] == subgroupSize) return spirv;
@@ -28,7 +29,7 @@ static std::string withoutVectoriser(const std::string &spirv) {
   return hinted.insert(end, reinterpret_cast<const char *>(hints.data()), hints.size() * 4);
 }
 
-// The modules as the compiler gets them.
+// Returns the inputs, rewritten for the compiler.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
   if (inputs.size() == 1)

@@ -88,7 +88,7 @@ ZE_API ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t list, u
 ZE_API ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_event_handle_t signal,
                                               uint32_t waitCount, ze_event_handle_t *waits) {
   trace(__func__);
-  return append(list, nullptr, signal, waitCount, waits);  // lists run in order anyway
+  return append(list, nullptr, signal, waitCount, waits);  // command lists always run in order
 }
 
 ZE_API ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t list, ze_event_handle_t event) {

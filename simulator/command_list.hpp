@@ -1,4 +1,4 @@
-// Commands, and the lists that collect them or, when immediate, submit them at once.
+// Commands and command lists. A regular list collects commands, an immediate list submits each one at once.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace simulator {
 
-// What a command does on the device; false when it failed.
+// The device work of a command; returns false if it failed.
 using Work = std::function<bool()>;
 
 struct Command {
@@ -20,7 +20,7 @@ struct Command {
 
 struct CommandList {
   std::unique_ptr<Queue> immediate;
-  std::shared_ptr<std::vector<Command>> commands;  // shared with submissions that still run
+  std::shared_ptr<std::vector<Command>> commands;  // shared with submissions that are still running
   bool closed = false;
 };
 

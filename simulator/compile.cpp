@@ -1,11 +1,11 @@
-// Compiling modules with the OpenCL CPU runtime, as the process does that the driver keeps for this.
+// Compiles modules with the OpenCL CPU runtime. Runs in the compiler process.
 #include "compile.hpp"
 
 #include <sstream>
 
 namespace simulator {
 
-// Flags of the GPU compiler ("-ze-...", "-vc-...") mean nothing to the CPU runtime.
+// Keeps the OpenCL flags. The CPU runtime does not know those of the GPU compiler ("-ze-...", "-vc-...").
 static std::string openClFlags(const std::string &flags) {
   std::istringstream words(flags);
   std::string kept;

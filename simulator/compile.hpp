@@ -1,4 +1,4 @@
-// What passes between the driver and the process that compiles for it.
+// The interface between the driver and the compiler process.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace simulator {
 
 struct Compiled {
-  int32_t error = 0;  // of OpenCL; compilerEnded: the log says how
+  int32_t error = 0;  // an OpenCL error, or compilerEnded, with the reason in the log
   std::string log, binary;
 };
 
@@ -18,7 +18,7 @@ static const int32_t compilerEnded = 1;
 // Compiles and links modules with the OpenCL CPU runtime, in this process.
 Compiled compileHere(const std::vector<ModuleInput> &inputs);
 
-// The same, in a process of its own: the runtime's compiler crashes on some modules.
+// Does the same in a separate process, because the runtime's compiler crashes on some modules.
 Compiled compileElsewhere(const std::vector<ModuleInput> &inputs);
 
 }  // namespace simulator

@@ -1,5 +1,5 @@
-// The driver's side of the process that compiles. It is started with the first module that is not kept, serves one
-// module at a time, and ends with this process or when it has had nothing to do for a while.
+// The driver's side of the compiler process. The process is started for the first module that is not in the cache,
+// compiles one module at a time, and ends when this process ends or after a minute without requests.
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace simulator {
 
 namespace {
 
-// The program lies beside this library.
+// The path of the compiler program, which is installed beside this library.
 std::string program() {
   Dl_info info;
   if (!dladdr((void *)compileElsewhere, &info) || !info.dli_fname) return "";
@@ -30,7 +30,7 @@ std::string program() {
   return path.substr(0, path.rfind('/') + 1) + "ze_simulator_compiler";
 }
 
-// What was preloaded into this process is not for the compiler.
+// The environment without LD_PRELOAD: the compiler must not load libraries preloaded into this process.
 std::vector<char *> environment() {
   std::vector<char *> kept;
   for (char **entry = environ; *entry; ++entry)
@@ -52,7 +52,7 @@ class Compiler {
 
   int socket_ = -1, errors_ = -1;
   pid_t owner_ = 0;
-  bool taken_ = false;  // whether the process has said that it has the request
+  bool taken_ = false;  // whether the process has acknowledged the request
 };
 
 int Compiler::spawn(int socket) {
@@ -73,13 +73,13 @@ int Compiler::spawn(int socket) {
   int error = posix_spawn(&child, path.c_str(), &actions, &attributes, arguments, environment().data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  // The child ends at once and leaves a process that is no child of this one, whose own waits do not see it.
+  // The child forks and exits at once. The compiler is thus not a child of this process, whose waits do not see it.
   while (!error && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   return error;
 }
 
-// Starts the process unless it runs; returns why that is not possible.
+// Starts the process unless it is running. Returns an error message, or an empty string.
 std::string Compiler::start() {
   pollfd ended{socket_, POLLIN, 0};
   if (socket_ >= 0 && (owner_ != getpid() || poll(&ended, 1, 0) != 0)) stop();
@@ -101,7 +101,7 @@ void Compiler::stop() {
   socket_ = errors_ = -1;
 }
 
-// The end of what the process has written to stderr.
+// The last 2 KiB of the process's stderr.
 std::string Compiler::lastWords() const {
   char text[2048];
   off_t size = lseek(errors_, 0, SEEK_END), from = size > (off_t)sizeof text ? size - (off_t)sizeof text : 0;
@@ -110,7 +110,7 @@ std::string Compiler::lastWords() const {
 }
 
 bool Compiler::ask(const std::string &request, Compiled &answer) {
-  const uint64_t grace = 3;  // seconds after which the process has certainly ended by itself
+  const uint64_t grace = 3;  // seconds after the limit by which the process has ended itself
   const uint64_t end = nanoseconds() + (settings().compileLimit + grace) * 1000000000;
   auto left = [end] {
     uint64_t now = nanoseconds();
@@ -138,7 +138,7 @@ Compiled Compiler::compile(const std::string &request) {
     answer = {compilerEnded, "the compiler of the OpenCL CPU runtime failed on this module: " + how, ""};
     if (errors_ >= 0 && !lastWords().empty()) answer.log += "\nit wrote: " + lastWords();
     stop();
-    if (taken_) break;  // else it has ended, for it had nothing to do, as it was asked
+    if (taken_) break;  // else the process had reached its idle limit: start a new one
   }
   return answer;
 }
@@ -146,7 +146,7 @@ Compiled Compiler::compile(const std::string &request) {
 }  // namespace
 
 Compiled compileElsewhere(const std::vector<ModuleInput> &inputs) {
-  static auto *mutex = new std::mutex;  // never destroyed: threads may compile as the process ends
+  static auto *mutex = new std::mutex;  // never destroyed: threads may compile while the process exits
   static auto *compiler = new Compiler;
   std::lock_guard<std::mutex> lock(*mutex);
   return compiler->compile(writeNative(inputs));

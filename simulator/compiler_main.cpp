@@ -1,5 +1,5 @@
-// The process that compiles for a driver: `ze_simulator_compiler RUNTIME SECONDS`, with the driver's socket as stdin.
-// A crash of the compiler, or a module that takes too long, is an answer like any other.
+// The compiler process: `ze_simulator_compiler RUNTIME SECONDS`, with the driver's socket as stdin. It reports a crash
+// of the compiler or an exceeded time limit to the driver as an error.
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -14,12 +14,12 @@
 using namespace simulator;
 
 static const int peer = 0;       // the socket
-static const int idle = 60 * 1000;  // milliseconds without work after which the process ends
-static unsigned limit = 600;       // seconds
+static const int idle = 60 * 1000;  // milliseconds without requests after which the process ends
+static unsigned limit = 600;       // seconds per module
 
 static int untilIdle() { return idle; }
 
-// How the answer to a signal was written before, as a handler can do little.
+// The message that a signal handler sends. It is prepared in advance, because a handler must not allocate memory.
 struct LastWords {
   char text[256];
   size_t size;
@@ -64,7 +64,7 @@ static void handleSignals() {
                       " seconds that ISHMEM_SIM_COMPILE_LIMIT allows");
 }
 
-// Whatever this process is at, it ends with the driver's.
+// Ends this process when the driver's process ends, even during a compilation.
 static void endWithDriver() {
   pollfd end{peer, POLLRDHUP, 0};
   while (poll(&end, 1, -1) <= 0) {
@@ -76,7 +76,7 @@ static Compiled answer(const std::string &request) {
   std::vector<ModuleInput> inputs;
   if (!readNative(request, inputs)) return {compilerEnded, "the request was damaged", ""};
   if (!openCl()) return {compilerEnded, "there is no OpenCL CPU runtime", ""};
-  handleSignals();  // after the runtime's own
+  handleSignals();  // after the runtime has installed its own handlers
   return compileHere(inputs);
 }
 
@@ -93,7 +93,7 @@ static void serve() {
 int main(int count, char **arguments) {
   if (count != 3) return 2;
   if (fork() != 0) _exit(0);
-  signal(SIGINT, SIG_IGN);  // of the terminal, for the program
+  signal(SIGINT, SIG_IGN);  // Ctrl-C is for the application
   syscall(SYS_close_range, 3u, ~0u, 0u);
   setenv("ISHMEM_SIM_OPENCL", arguments[1], 1);
   limit = (unsigned)strtoul(arguments[2], nullptr, 10);

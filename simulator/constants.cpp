@@ -1,4 +1,5 @@
-// Specialisation constants as parameters of kernels. The functions that use one, and those that call these, hand it on.
+// Turns specialisation constants into kernel parameters. Each function that uses a constant, directly or through a
+// callee, gets a parameter for it.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -10,14 +11,14 @@ namespace simulator {
 
 namespace {
 
-// What a parameter stands for: SpecId, type, and bytes of the default.
+// A specialisation constant: SpecId, type, and bytes of the default.
 using Constant = std::tuple<uint32_t, uint32_t, std::string>;
 
 struct FunctionFacts {
-  std::vector<uint32_t> uses;         // ids of constants
-  std::set<uint32_t> calls;           // ids of functions
-  std::set<Constant> needs;           // of itself and what it calls
-  std::map<Constant, uint32_t> ids;   // of the parameters
+  std::vector<uint32_t> uses;         // ids of constants used in the body
+  std::set<uint32_t> calls;           // ids of called functions
+  std::set<Constant> needs;           // of the function and its callees
+  std::map<Constant, uint32_t> ids;   // parameter ids by constant
 };
 
 class Constants {
@@ -45,16 +46,16 @@ class Constants {
   NewWords out_;
   std::map<uint32_t, uint32_t> specIds_;
   std::map<uint32_t, Constant> constants_;           // by id
-  std::map<uint32_t, uint32_t> user_;                // the one function that uses a constant, by the constant's id
+  std::map<uint32_t, uint32_t> user_;                // the only function that uses a constant, by constant id
   std::map<uint32_t, FunctionFacts> functions_;
-  std::map<uint32_t, std::vector<uint32_t>> types_;  // of functions: result and parameters
-  std::map<std::string, uint32_t> kernels_;          // functions by name
-  std::set<uint32_t> pinned_;                        // ids that declarations refer to
-  uint32_t function_ = 0;                            // the one being read
-  bool parameters_ = false, first_ = false;          // whether its head, its first block is being written
+  std::map<uint32_t, std::vector<uint32_t>> types_;  // function types: result and parameters
+  std::map<std::string, uint32_t> kernels_;          // function ids by name
+  std::set<uint32_t> pinned_;                        // ids that must not be rewritten
+  uint32_t function_ = 0;                            // the current function
+  bool parameters_ = false, first_ = false;          // its parameters, its copies are not yet emitted
 };
 
-// Where the literals of an instruction begin; what stands before them may be ids.
+// The index of an instruction's first literal. The operands before it may be ids.
 size_t literals(const Instruction &i) {
   switch (i.op()) {
     case OpLine: return 1;
@@ -66,7 +67,7 @@ size_t literals(const Instruction &i) {
   }
 }
 
-// Where an instruction's references to constants and functions begin, of those that declarations are made of.
+// The index of the first operand of a declaration that may refer to a constant or a function.
 size_t references(const Instruction &i) {
   switch (i.op()) {
     case OpTypeArray: case OpConstantComposite: case OpSpecConstantComposite: case OpSpecConstantOp: return 3;
@@ -100,7 +101,7 @@ void Constants::use(uint32_t id) {
   if (user.second)
     functions_[function_].uses.push_back(id);
   else if (user.first->second != function_)
-    pinned_.insert(id);  // one id cannot be defined in two functions
+    pinned_.insert(id);  // an id cannot be defined in two functions
 }
 
 void Constants::body(const Instruction &i) {
@@ -110,7 +111,7 @@ void Constants::body(const Instruction &i) {
   for (size_t at = 1; at < std::min<size_t>(literals(i), i.size()); ++at) use(i[at]);
 }
 
-// What a function's callees need, it needs.
+// Adds the constants that the callees of a function need to those it needs, until nothing changes.
 void Constants::spread() {
   for (auto &function : functions_)
     for (uint32_t id : function.second.uses)
@@ -129,7 +130,7 @@ void Constants::spread() {
   }
 }
 
-// Whether there is something to do that can be done.
+// Reads the module. Returns whether it has constants to rewrite and all functions that need them can be changed.
 bool Constants::find() {
   bool bodies = false;
   for (auto &i : in_.instructions) {
@@ -141,7 +142,7 @@ bool Constants::find() {
   for (auto &function : functions_) {
     if (function.second.needs.empty()) continue;
     any = true;
-    if (pinned_.count(function.first)) return false;  // called by a pointer
+    if (pinned_.count(function.first)) return false;  // called through a pointer: its type must stay
   }
   return any;
 }
@@ -158,7 +159,7 @@ uint32_t Constants::widerType(const Instruction &function, const FunctionFacts &
   return id;
 }
 
-// Types that functions will have, and the ids of their new parameters.
+// Declares the new function types and reserves the ids of the new parameters.
 void Constants::declareTypes() {
   for (auto &i : in_.instructions) {
     if (i.op() != OpFunction) continue;
@@ -173,7 +174,7 @@ void Constants::emitDeclaration(const Instruction &i) {
   const uint32_t id = names ? i[i.op() == OpDecorate ? 1 : 2] : 0;
   if (!constants_.count(id) || pinned_.count(id)) return out_.append(i);
   if (i.op() != OpSpecConstant || user_.count(id)) return;
-  std::vector<uint32_t> unused(i.size() - 1, 0);  // its value must not make a difference
+  std::vector<uint32_t> unused(i.size() - 1, 0);  // zero, so that the module does not depend on its value
   unused[0] = i[1], unused[1] = id;
   out_.emit(OpConstant, unused);
 }

@@ -22,7 +22,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, 
   return append(list, copy, signal, waitCount, waits);
 }
 
-// Fills by copying what is filled already, twice as much each time.
+// Fills by copying the part that is already filled, which doubles with each copy.
 static void fill(char *to, const std::vector<char> &pattern, size_t size) {
   size_t filled = std::min(pattern.size(), size);
   if (filled > 0) memcpy(to, pattern.data(), filled);
@@ -83,7 +83,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopyRegion(
   return append(list, work, signal, waitCount, waits);
 }
 
-// Hints: placement and residency have no meaning here.
+// Prefetch and advice calls only check their arguments: the simulator has no placement or residency.
 ZE_API ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t list, const void *address, size_t) {
   trace(__func__);
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;

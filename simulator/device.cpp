@@ -1,4 +1,4 @@
-// What a device says of itself: one tile of an Intel Data Center GPU Max 1550.
+// Device properties: each device is one tile of an Intel Data Center GPU Max 1550.
 #include "driver.hpp"
 
 #include <cstdio>
@@ -63,7 +63,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->numEUsPerSubslice = 8;
   p->numSubslicesPerSlice = computeUnits;
   p->numSlices = 1;
-  // Nanoseconds per tick in version 1.0 of the structure, ticks per second in version 1.2.
+  // Nanoseconds per tick in structure version 1.0, ticks per second in version 1.2.
   p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000 : 1;
   p->timestampValidBits = p->kernelTimestampValidBits = 64;
   p->uuid = deviceUuid(device);

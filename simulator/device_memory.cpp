@@ -1,4 +1,4 @@
-// What a device says of its memory, and of its peers' memory.
+// Properties of a device's memory and of its access to peers' memory.
 #include "driver.hpp"
 
 #include <cstdio>
@@ -58,7 +58,7 @@ ZE_API ze_result_t zeDeviceGetImageProperties(ze_device_handle_t device, ze_devi
   return ZE_RESULT_SUCCESS;
 }
 
-// Tiles of a card reach each other over its own links, as Xe Link does; cards as the setting says.
+// The tiles of a card always support peer atomics. Between cards, ISHMEM_SIM_PEERS decides.
 static Peers reach(uint32_t device, uint32_t peer) {
   return device / settings().card == peer / settings().card ? Peers::atomics : settings().peers;
 }

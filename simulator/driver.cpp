@@ -16,7 +16,7 @@ uint64_t nanoseconds() {
   return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// Every allocation holds a file descriptor: the soft limit of 1024 would soon be reached.
+// Every allocation holds a file descriptor, so the usual soft limit of 1024 is too low.
 static void raiseDescriptorLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit)) return;
@@ -26,7 +26,7 @@ static void raiseDescriptorLimit() {
 
 static Driver *start() {
   raiseDescriptorLimit();
-  // Peers fetch descriptors with pidfd_getfd, which takes the rights of a debugger.
+  // Peers fetch descriptors with pidfd_getfd, which requires ptrace permission.
   if (settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   auto *started = new Driver;
   for (uint32_t index : settings().devices) {
@@ -132,7 +132,7 @@ ZE_API ze_result_t zeContextDestroy(ze_context_handle_t context) {
   return ZE_RESULT_SUCCESS;
 }
 
-// The loader's part: this library is both loader and driver, so a handle needs no translation.
+// Loader function. This library is both loader and driver, so handles need no translation.
 ZE_API ze_result_t zelLoaderTranslateHandle(uint32_t, void *handle, void **translated) {
   trace(__func__);
   if (!handle) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;

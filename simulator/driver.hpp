@@ -1,4 +1,4 @@
-// The one driver, its devices, contexts, and helpers that every call uses.
+// The driver, its devices and contexts, and helpers that all calls use.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ struct Context {
 
 Driver *driver();
 
-// Whether a device may access the memory of another.
+// Whether a device may access a peer's memory.
 bool canAccess(uint32_t device, uint32_t peer);
 
-// A kernel failed: every later submission and wait answers DEVICE_LOST, or wrong results would pass.
+// Set when a kernel or copy has failed. Later submissions and waits then return DEVICE_LOST, so it cannot go unnoticed.
 extern std::atomic<bool> lost;
 
 inline ze_result_t status(bool ready) {
@@ -42,7 +42,7 @@ bool anyNull(P... pointers) {
   return (... || (pointers == nullptr));
 }
 
-// How a call answers with a list: the count alone when the caller gives no room, else what fits.
+// Returns a list as Level Zero specifies: only the count if the caller passes no buffer, else as many items as fit.
 template <class T, class Fill>
 ze_result_t answerList(uint32_t available, uint32_t *count, T *list, Fill fill) {
   if (!count) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -52,7 +52,7 @@ ze_result_t answerList(uint32_t available, uint32_t *count, T *list, Fill fill) 
   return ZE_RESULT_SUCCESS;
 }
 
-// The structure with this tag in the chain behind another, or null.
+// The structure of the given type in the pNext chain of `head`, or null.
 template <class T>
 T *chained(const ze_tagged_t *head, ze_structure_type_t type) {
   for (auto *next = (ze_tagged_t *)head->pNext; next; next = (ze_tagged_t *)next->pNext)

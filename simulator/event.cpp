@@ -5,7 +5,7 @@
 
 namespace simulator {
 
-// One place to sleep serves all events and fences: few threads ever sleep at once.
+// One condition variable serves all events and fences, because few threads sleep at the same time.
 struct Waiters {
   std::mutex mutex;
   std::condition_variable changed;
@@ -17,7 +17,7 @@ static Waiters &waiters() {
   return *only;
 }
 
-// A sleeper counts itself before it looks at the flag, so either it sees the flag or is counted here.
+// A waiter increments the count before it checks the flag. Either it sees the flag set, or raise() sees the count.
 void raise(std::atomic<bool> &flag) {
   Waiters &w = waiters();
   flag.store(true);

@@ -1,4 +1,4 @@
-// Events and fences: flags that one thread sets and others wait for.
+// Events and fences: flags that one thread sets and other threads wait for.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace simulator {
 
 struct Event {
   std::atomic<bool> set{false};
-  uint64_t start = 0, end = 0;  // of the command that signalled it, in nanoseconds
+  uint64_t start = 0, end = 0;  // of the signalling command, in nanoseconds
 };
 
 struct EventPool {
@@ -24,14 +24,14 @@ struct Fence {
 
 static const uint64_t forever = UINT64_MAX;
 
-// Sets a flag and wakes those who wait. Its owner may be gone as soon as the flag is set.
+// Sets a flag and wakes its waiters. The object that holds the flag may be destroyed as soon as the flag is set.
 void raise(std::atomic<bool> &flag);
 void signal(Event *event, uint64_t start, uint64_t end);
 
-// Waits until a flag is set or so many nanoseconds have passed; returns whether it is set.
+// Waits until the flag is set or `timeout` nanoseconds have passed. Returns whether the flag is set.
 bool await(const std::atomic<bool> &flag, uint64_t timeout);
 
-// Yields and looks again for a while: sleeping and being woken costs more than a short kernel.
+// Polls with yields for 20 us, because sleeping and waking takes longer than a short kernel. Returns the last result.
 template <class Predicate>
 bool spin(Predicate done) {
   const uint64_t end = nanoseconds() + 20000;
@@ -42,10 +42,10 @@ bool spin(Predicate done) {
   return done();
 }
 
-// Sleeps until a predicate holds or the time is over; the lock protects what the predicate reads.
+// Sleeps until the predicate holds or the timeout expires. The lock protects the data that the predicate reads.
 template <class Condition, class Lock, class Predicate>
 bool sleepUntil(Condition &condition, Lock &lock, uint64_t timeout, Predicate done) {
-  const uint64_t century = 3200000000ull * 1000000000;  // more would overflow the clock
+  const uint64_t century = 3200000000ull * 1000000000;  // longer timeouts would overflow the clock
   if (timeout < century) return condition.wait_for(lock, std::chrono::nanoseconds(timeout), done);
   condition.wait(lock, done);
   return true;

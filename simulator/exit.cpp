@@ -1,5 +1,5 @@
-// At exit, work that does not end within a second is given up, as the kernel driver of a GPU takes a
-// dead process's work off it. Otherwise the destructors of SYCL and OpenCL would wait for it for ever.
+// At exit, the process abandons work that does not end within a second, as a GPU's kernel driver removes the work of a
+// process that has ended. Otherwise the destructors of SYCL and OpenCL would wait for that work for ever.
 #include "exit.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace simulator {
 
 static std::atomic<int> unfinished{0};
 
-// Runs before the destructors of the libraries that were loaded with the program.
+// An on_exit handler: runs before the destructors of libraries that were loaded at program start.
 static void giveUpWork(int exitStatus, void *) {
   const uint64_t end = nanoseconds() + 1000000000;
   while (unfinished.load() > 0 && nanoseconds() < end) usleep(1000);

@@ -1,9 +1,9 @@
-// What happens to work that still runs when the process exits.
+// Tracks work that is still running when the process exits.
 #pragma once
 
 namespace simulator {
 
-// Every piece of work that a queue takes is counted from its submission to its end.
+// Queues report each submission and each completion.
 void workBegins();
 void workEnds();
 

@@ -1,14 +1,15 @@
-// The faults that ISHMEM_SIM_FAIL and ISHMEM_SIM_SLOW ask for.
+// Fault injection by ISHMEM_SIM_FAIL and ISHMEM_SIM_SLOW.
 #pragma once
 
 #include "settings.hpp"
 
 namespace simulator {
 
-// Counts one more of these; whether it fails, as all do from a number on. Says so on stderr when it begins.
+// Counts a call of this kind and returns whether it fails. All calls fail from the configured number on; the first
+// failure is reported on stderr.
 bool fails(Fault fault);
 
-// What each copy and each launch takes longer than it needs.
+// Sleeps for the extra time that ISHMEM_SIM_SLOW adds to each copy and launch.
 void slowDown();
 
 }  // namespace simulator

@@ -1,4 +1,4 @@
-// Fences: set when a submission to a queue has ended.
+// Fences: set when a queue submission has completed.
 #include "event.hpp"
 
 namespace simulator {

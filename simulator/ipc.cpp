@@ -1,5 +1,5 @@
-// IPC handles. The first int of a handle is a file descriptor in every format of Intel's driver:
-// a receiver writes the number of the descriptor it was sent over it.
+// IPC handles. In every handle format of Intel's driver the first int is a file descriptor. The importer replaces it
+// with the number of the descriptor that it received.
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -21,10 +21,10 @@ struct HandleData {
 struct OpaqueHandleData {
   uint64_t fd;
   uint64_t poolOffset;
-  uint32_t pid;  // of the exporter
-  uint8_t kind;  // 0: descriptor
+  uint32_t pid;  // process ID of the exporter
+  uint8_t kind;  // 0: file descriptor
   uint8_t type;
-  uint64_t exportedFd;  // equal to fd until a receiver patches that
+  uint64_t exportedFd;  // equal to fd unless the importer has patched fd
 };
 #pragma pack(pop)
 
@@ -51,7 +51,7 @@ static int fetchFromExporter(const OpaqueHandleData &data) {
   return fd;
 }
 
-// A new descriptor for the memory of a handle, or -1.
+// Opens a new descriptor for the memory of a handle. Returns -1 on failure.
 static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
   HandleData data;
   OpaqueHandleData opaque;
@@ -64,7 +64,7 @@ static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
   return fetchFromExporter(opaque);
 }
 
-// Gives the part that a handle stands for; the descriptor is the caller's even when there is no such part.
+// Returns the part that a handle refers to. The caller must close the descriptor, even on failure.
 static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Part &part, uint8_t *type) {
   size_t held;
   int owner;
@@ -75,7 +75,7 @@ static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Pa
   return owner < 0 || canAccess(device->index, (uint32_t)owner);
 }
 
-// As Intel's driver: the handles of all parts; zeMemGetIpcHandle knows only the first.
+// Returns one handle per part, as Intel's driver does. zeMemGetIpcHandle returns only the first.
 static ze_result_t getHandles(const void *address, uint32_t *count, ze_ipc_mem_handle_t *handles) {
   std::lock_guard<std::mutex> lock(memory().mutex);
   Allocation *a = memory().find(address);

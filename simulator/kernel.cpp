@@ -55,7 +55,7 @@ ZE_API ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t kernel, uint32_t x, u
   return ZE_RESULT_SUCCESS;
 }
 
-// The largest divisor of a count that is not above a limit.
+// The largest divisor of `count` that is at most `limit`.
 static uint32_t largestDivisor(uint32_t count, uint32_t limit) {
   for (uint32_t divisor = limit < count ? limit : count; divisor > 1; --divisor)
     if (count % divisor == 0) return divisor;
@@ -85,7 +85,7 @@ ZE_API ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_
   return ZE_RESULT_SUCCESS;
 }
 
-// Kernels reach all memory anyway.
+// Kernels can access all memory without this; only the arguments are checked.
 ZE_API ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t kernel, uint32_t flags) {
   trace(__func__);
   if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;

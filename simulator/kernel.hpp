@@ -9,12 +9,12 @@
 
 namespace simulator {
 
-// The OpenCL kernel behind a kernel handle. Launches that still run share it.
+// The OpenCL kernel of a kernel handle. Running launches share it.
 struct KernelCode {
   std::string name;
   KernelInfo info;
   cl_object kernel;
-  std::mutex mutex;  // from setting the arguments until the launch is enqueued
+  std::mutex mutex;  // held while arguments are set and the launch is enqueued
 
   ~KernelCode() { openCl()->clReleaseKernel(kernel); }
 };
@@ -22,7 +22,7 @@ struct KernelCode {
 struct Argument {
   bool set = false;
   size_t size = 0;
-  std::string bytes;  // empty: the caller gave no value
+  std::string bytes;  // empty if the caller passed no value
 };
 
 struct Kernel {

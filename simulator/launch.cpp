@@ -8,7 +8,7 @@
 
 namespace simulator {
 
-// One launch, with the arguments as they were when it was appended.
+// One launch, with the argument values at the time of the append.
 struct Launch {
   std::shared_ptr<KernelCode> code;
   std::vector<Argument> arguments;
@@ -30,7 +30,7 @@ int32_t Launch::setArgument(const OpenCl &cl, uint32_t index) const {
     memcpy(&address, argument.bytes.data(), argument.bytes.size());
     return cl.clSetKernelArgMemPointerINTEL(code->kernel, index, address);
   }
-  // The caller's size may differ from the kernel's, and a value that is missing is zeros.
+  // The caller's size may differ from the kernel's: the value is truncated or padded with zeros. No value means zeros.
   size_t size = parameter.size ? parameter.size : argument.size;
   if (argument.bytes.size() == size) return cl.clSetKernelArg(code->kernel, index, size, argument.bytes.data());
   std::string bytes = argument.bytes;

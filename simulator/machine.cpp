@@ -18,12 +18,12 @@ static void putProcessor(std::string &out) {
   for (unsigned leaf : {1u, 7u, 13u}) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __get_cpuid_count(leaf, 0, &a, &b, &c, &d);
-    if (leaf == 1) b = 0;  // of the core that runs this
+    if (leaf == 1) b = 0;  // EBX holds the ID of the current core
     for (unsigned value : {a, b, c, d}) put(out, (uint64_t)value);
   }
 }
 
-// What the machine code depends on beside the module: the runtime, its settings and the processor.
+// The part of the cache key beside the module: the runtime, its settings and the processor.
 static std::string surroundings() {
   std::string out;
   const OpenCl &cl = *openCl();

@@ -1,4 +1,4 @@
-// The machine code of modules: kept on disk, or compiled.
+// The machine code of modules, from the on-disk cache or the compiler.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace simulator {
 
-// Gives machine code that this process can load, as `load` says, and the log of its compilation.
+// Returns machine code for which `load` returned true, and the compilation log.
 Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function<bool(const std::string &)> &load);
 
 }  // namespace simulator

@@ -36,7 +36,7 @@ bool isMemfd(int fd, size_t *size, int *device) {
   return sscanf(target, expected.c_str(), device) == 1;
 }
 
-// Reserves more than needed, and gives back what lies outside the aligned part.
+// Reserves more address space than needed and unmaps what lies outside the aligned range.
 static char *reserve(size_t size, size_t alignment) {
   void *all = mmap(nullptr, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return nullptr;

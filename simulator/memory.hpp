@@ -1,4 +1,4 @@
-// The table of allocations, and strict mode.
+// The allocation table and strict mode.
 #pragma once
 
 #include <map>
@@ -10,13 +10,13 @@
 namespace simulator {
 
 static const size_t pageSize = 64 << 10;        // of device memory
-static const size_t poolOffset = 2 * pageSize;  // of an allocation in its pool, where drivers have pools
+static const size_t poolOffset = 2 * pageSize;  // offset of an allocation in its memfd in the pool formats
 
-// A piece of an allocation: so much of a memfd, from an offset on.
+// A part of an allocation: `size` bytes of a memfd from `offset` on.
 struct Part {
   int fd;
   size_t offset, size;
-  int exported = -1;  // the descriptor in the IPC handles of this part; the driver owns it
+  int exported = -1;  // descriptor in this part's IPC handles, owned by the driver
 };
 
 struct Allocation {
@@ -24,20 +24,20 @@ struct Allocation {
   ze_memory_type_t type;
   Device *device;
   bool imported;
-  std::vector<Part> parts;  // none: anonymous memory
+  std::vector<Part> parts;  // empty for anonymous memory
   char *base = nullptr;
   size_t mapped = 0;
   uint64_t id = 0;
-  int exports = 0;  // handles given out and not put back
+  int exports = 0;  // exports not yet undone by zeMemPutIpcHandle
 };
 
 class Memory {
  public:
-  // Maps memory and adds it to the table, which then owns the descriptors. The size is the caller's.
+  // Maps memory and adds it to the table, which then owns the descriptors. `size` is the requested size.
   ze_result_t map(Allocation allocation, size_t alignment, void **address);
-  // Takes out the allocation that starts at an address and has this origin.
+  // Removes the allocation that starts at the address; `imported` must match.
   ze_result_t release(const void *address, bool imported);
-  // The allocation of an address, or null. The caller holds the mutex.
+  // The allocation that contains the address, or null. The caller holds the mutex.
   Allocation *find(const void *address);
   Allocation *findExported(int fd);
   void beginWork();
@@ -48,14 +48,14 @@ class Memory {
  private:
   void protect(int protection);
 
-  std::map<uintptr_t, Allocation> table_;  // by base
+  std::map<uintptr_t, Allocation> table_;  // by base address
   uint64_t lastId_ = 0;
-  int working_ = 0;  // kernels and copies that run now
+  int working_ = 0;  // number of running kernels and copies
 };
 
 Memory &memory();
 
-// Lives as long as a kernel or copy runs. In strict mode device memory is accessible only then.
+// Exists while a kernel or copy runs. In strict mode device memory is accessible only during that time.
 struct DeviceWork {
   DeviceWork() {
     if (settings().strict) memory().beginWork();
@@ -67,7 +67,7 @@ struct DeviceWork {
 
 inline size_t wholePages(size_t size) { return (size + pageSize - 1) & ~(pageSize - 1); }
 
-// A memfd's name says which device it is memory of; -1 for none.
+// The memfd's name holds the number of the device that it belongs to, or -1 for none.
 int createMemfd(size_t size, int device);
 bool isMemfd(int fd, size_t *size, int *device);
 

@@ -77,7 +77,7 @@ ZE_API ze_result_t zeModuleDestroy(ze_module_handle_t module) {
   return ZE_RESULT_SUCCESS;
 }
 
-// Modules that import nothing have nothing to link.
+// Does nothing: modules without imports need no linking.
 ZE_API ze_result_t zeModuleDynamicLink(uint32_t, ze_module_handle_t *modules, ze_module_build_log_handle_t *log) {
   trace(__func__);
   if (!modules) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -113,7 +113,7 @@ ZE_API ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t log) {
   return ZE_RESULT_SUCCESS;
 }
 
-// As Intel's driver: the size on entry is not looked at, and the SYCL plugin passes 0 with a buffer.
+// Ignores the size on entry, as Intel's driver does: the SYCL plugin passes 0 together with a buffer.
 ZE_API ze_result_t zeModuleGetNativeBinary(ze_module_handle_t module, size_t *size, uint8_t *to) {
   trace(__func__);
   if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;

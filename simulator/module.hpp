@@ -1,4 +1,4 @@
-// Modules: programs of the OpenCL runtime with what the driver knows of their SPIR-V.
+// Modules: OpenCL programs and the information that the driver reads from their SPIR-V.
 #pragma once
 
 #include "driver.hpp"
@@ -7,7 +7,7 @@
 
 namespace simulator {
 
-// One SPIR-V module of a program, with what it is built with.
+// One SPIR-V module of a program with its build flags and specialisation constants.
 struct ModuleInput {
   std::string spirv, flags;
   std::map<uint32_t, std::string> constants;  // values of specialisation constants, by SpecId
@@ -24,7 +24,7 @@ struct BuildLog {
   std::string text;
 };
 
-// The native binary of a module is what it was built from.
+// The native binary of a module holds its inputs, not machine code.
 std::string writeNative(const std::vector<ModuleInput> &inputs);
 bool readNative(const std::string &binary, std::vector<ModuleInput> &inputs);
 

@@ -1,4 +1,4 @@
-// The native binary of a module: a mark, then strings and numbers, each string with its length.
+// The native binary of a module: a signature, then numbers and length-prefixed strings.
 #include "module.hpp"
 #include "serial.hpp"
 

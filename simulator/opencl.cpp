@@ -60,8 +60,8 @@ static bool openDevice(OpenCl &cl) {
   return cl.clSetKernelArgMemPointerINTEL;
 }
 
-// The runtime's own default is 32 KiB, a tile of the simulated GPU has 128. The runtime reads this
-// when it is first used, which may be by SYCL's OpenCL plugin before any call of Level Zero.
+// The runtime's default is 32 KiB; a tile of the simulated GPU has 128 KiB. The runtime reads the variable when it is
+// first used, which may be by SYCL's OpenCL plugin before the first Level Zero call. Hence a constructor.
 __attribute__((constructor)) static void setLocalMemorySize() {
   setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "128KB", 0);
 }

@@ -1,5 +1,5 @@
-// The OpenCL CPU runtime that compiles and runs kernels, opened with dlopen. The declarations are
-// the part of the OpenCL C ABI that is used.
+// The OpenCL CPU runtime, which compiles and runs kernels. It is opened with dlopen; only the part of the OpenCL C ABI
+// that the driver uses is declared here.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum : uint32_t {
   CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
 };
 
-// The functions carry the names of the C interface.
+// The members have the names of the C functions.
 struct OpenCl {
   int32_t (*clGetPlatformIDs)(uint32_t, cl_object *, uint32_t *);
   int32_t (*clGetDeviceIDs)(cl_object, uint64_t, uint32_t, cl_object *, uint32_t *);
@@ -53,7 +53,7 @@ struct OpenCl {
   int32_t (*clFinish)(cl_object);
   void *(*clGetExtensionFunctionAddressForPlatform)(cl_object, const char *);
 
-  // Extensions of the Intel runtime. The first takes any mapped address; the others may be null.
+  // Extensions of Intel's runtime. The first accepts any mapped address; the others may be null.
   int32_t (*clSetKernelArgMemPointerINTEL)(cl_object, uint32_t, const void *);
   int32_t (*clGetDeviceGlobalVariablePointerINTEL)(cl_object, cl_object, const char *, size_t *, void **);
   int32_t (*clGetDeviceFunctionPointerINTEL)(cl_object, cl_object, const char *, uint64_t *);
@@ -61,10 +61,10 @@ struct OpenCl {
   cl_object platform, device, context;
 };
 
-// Null, after a complaint, when there is no usable runtime.
+// Returns null and prints a message if there is no usable runtime.
 const OpenCl *openCl();
 
-// The calling thread's own queue: kernels of different threads run at the same time.
+// The calling thread's own queue, so that kernels of different threads run concurrently.
 cl_object threadQueue(const OpenCl &cl);
 
 static const uint32_t maxGroupSize = 1024, maxSubgroupSize = 32;

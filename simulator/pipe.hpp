@@ -1,4 +1,4 @@
-// Messages over a socket: a length, then the bytes.
+// Length-prefixed messages over a socket.
 #pragma once
 
 #include <cerrno>
@@ -24,7 +24,7 @@ inline bool sendMessage(int socket, const std::string &text) {
   return sendAll(socket, (const char *)&size, sizeof size) && sendAll(socket, text.data(), text.size());
 }
 
-// Receives so many bytes; false at the end of the connection, or when `deadline` says that no time is left.
+// Receives the given number of bytes. Returns false if the connection closes or `left` returns 0.
 template <class MillisecondsLeft>
 bool receiveAll(int socket, char *data, size_t size, MillisecondsLeft left) {
   while (size) {

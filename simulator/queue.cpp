@@ -10,7 +10,7 @@
 
 namespace simulator {
 
-// The thread is detached, because a kernel may spin for ever: no destructor and no exit waits for it.
+// The thread is detached, because a kernel may spin for ever: neither a destructor nor the exit may wait for it.
 struct Queue::Worker {
   std::mutex mutex;
   std::condition_variable submission, completion;
@@ -24,7 +24,7 @@ struct Queue::Worker {
   void run();
 };
 
-// Takes the next piece of work; false at the end of the queue's life.
+// Takes the next work item. Returns false when the queue is closed and empty.
 bool Queue::Worker::next(std::function<void()> &item) {
   auto ready = [this] { return submitted.load() != completed.load() || closed.load(); };
   if (!spin(ready)) {

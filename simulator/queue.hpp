@@ -1,4 +1,4 @@
-// Command queues and fences: work that runs in order on a thread of its own.
+// Command queues: each runs its work in order on its own thread.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@ class Queue {
 
   void submit(std::function<void()> work);
 
-  // Waits until all submitted work has ended or so many nanoseconds have passed.
+  // Waits until all submitted work has completed or `timeout` nanoseconds have passed. Returns whether it completed.
   bool synchronize(uint64_t timeout);
 
  private:
   struct Worker;
-  std::shared_ptr<Worker> worker_;  // shared with its thread, which nobody joins
+  std::shared_ptr<Worker> worker_;  // shared with its thread, which is detached
   bool synchronous_;
 };
 

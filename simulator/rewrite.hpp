@@ -1,4 +1,4 @@
-// What is done to a module before the OpenCL CPU runtime compiles it. Modules have been checked by readSpirv.
+// Rewrites modules before the OpenCL CPU runtime compiles them. readSpirv must have accepted the module.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace simulator {
 
-// Switches are on integers of 8, 16, 32 or 64 bits.
+// Widens the selectors of switches to 8, 16, 32 or 64 bits.
 std::string withPlainSwitches(const std::string &spirv);
 
-// Specialisation constants become further parameters of kernels, so that the machine code is the same for all values.
-// Changes the module and gives the values of these parameters by kernel. Constants that types or other constants are
-// made of stay what they are.
+// Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their
+// values. Changes the module and returns the values of these parameters by kernel. Constants that types or other
+// constants depend on are not changed.
 std::map<std::string, std::vector<std::string>> constantsToParameters(ModuleInput &input);
 
 }  // namespace simulator

@@ -1,4 +1,4 @@
-// Numbers and strings in a row of bytes, each string with its length.
+// Serialises numbers and length-prefixed strings.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline void put(std::string &out, const std::string &text) {
   out += text;
 }
 
-// Takes from the place `at`; false when the bytes are too few.
+// Reads at offset `at` and advances it. Returns false if too few bytes are left.
 inline bool take(const std::string &in, size_t &at, uint64_t &number) {
   if (in.size() - at < sizeof number) return false;
   memcpy(&number, in.data() + at, sizeof number);

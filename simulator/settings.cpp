@@ -37,7 +37,7 @@ static uint64_t number(const char *name, uint64_t otherwise, uint64_t most = UIN
   return otherwise;
 }
 
-// Entries that name a tile ("0.1") or no existing device are left out, as a driver does.
+// Ignores entries that name a tile ("0.1") or a device that does not exist, as a driver does.
 static std::vector<uint32_t> visibleDevices(uint32_t count) {
   std::vector<uint32_t> devices;
   std::string mask = text("ZE_AFFINITY_MASK", "");
@@ -63,7 +63,7 @@ static IpcMode ipcMode() {
 
 const char *const faultNames[faultCount] = {"alloc", "ipc-open", "build", "launch", "copy"};
 
-// Cuts "@pe" off the end of a value; whether the rest is meant for this process.
+// Removes a suffix "@pe" from the value. Returns whether the value applies to this process.
 static bool isForThisPe(std::string &value) {
   size_t at = value.find('@');
   if (at == std::string::npos) return true;
@@ -72,14 +72,14 @@ static bool isForThisPe(std::string &value) {
   return pe == text("ISHMEM_PE", "0");
 }
 
-// A number above 0, or 0 when the text is none.
+// Parses a positive number. Returns 0 if the text is not one.
 static uint64_t positive(const std::string &value) {
   char *end = nullptr;
   uint64_t result = strtoull(value.c_str(), &end, 10);
   return !value.empty() && isdigit((unsigned char)value[0]) && *end == 0 ? result : 0;
 }
 
-// Entries such as launch:5@1.
+// Parses entries such as launch:5@1.
 static void readFaults(uint64_t (&failAt)[faultCount]) {
   std::istringstream entries(text("ISHMEM_SIM_FAIL", ""));
   for (std::string entry; std::getline(entries, entry, ',');) {
@@ -118,7 +118,7 @@ static Peers peers() {
   return Peers::atomics;
 }
 
-// As the folder of kernels, whose settings these are.
+// The folder for machine code. The same variables set the folder of ishmem's kernel cache.
 static std::string machineCode() {
   std::string folder = text("ISHMEM_KERNEL_CACHE", "auto"), home = text("HOME", "");
   if (folder == "off") return "";

@@ -8,26 +8,26 @@
 namespace simulator {
 
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
-enum class Peers { none, access, atomics };  // what a device may do with the memory of another card
+enum class Peers { none, access, atomics };  // access to memory of other cards
 
 enum class Fault { alloc, ipcOpen, build, launch, copy };
 const int faultCount = 5;
 extern const char *const faultNames[faultCount];
 
 struct Settings {
-  std::vector<uint32_t> devices;  // indices left after ZE_AFFINITY_MASK
+  std::vector<uint32_t> devices;  // indices of the devices that ZE_AFFINITY_MASK selects
   uint64_t memory;                // bytes per device
-  uint64_t vectorise;             // bytes of the largest module whose kernels are vectorised
+  uint64_t vectorise;             // size of the largest module to vectorise, in bytes
   Peers peers;
-  uint32_t card, engines;  // devices of a card; kernels that a device runs at a time
+  uint32_t card, engines;  // devices per card; compute engines that a device reports
   IpcMode ipc;
   bool hostAtomics, inlineWork, strict;
-  uint64_t failAt[faultCount];  // from which number on a kind of call fails; 0: never
-  uint32_t slow;                // microseconds that each command takes longer
+  uint64_t failAt[faultCount];  // number of the first call of each kind that fails; 0: none
+  uint32_t slow;                // microseconds added to each launch and copy
   int trace;
   std::string opencl;  // path of the OpenCL CPU runtime
-  std::string machineCode;   // the folder that it is kept in; empty: it is not
-  uint64_t machineCodeSize;  // bytes
+  std::string machineCode;   // folder of the machine code cache; empty: no cache
+  uint64_t machineCodeSize;  // limit of the cache in bytes
   uint64_t compileLimit;     // seconds
 };
 

@@ -8,7 +8,7 @@ namespace simulator {
 
 namespace {
 
-// The first 32 bits of the fractional parts of the roots of the first primes.
+// The first 32 bits of the fractional parts of the cube roots (rounds) and square roots (start) of the first primes.
 struct Tables {
   std::array<uint32_t, 64> rounds;
   std::array<uint32_t, 8> start;

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), which the names and checks of kept files are made of.
+// SHA-256 (FIPS 180-4), for the names and checksums of cached files.
 #pragma once
 
 #include <string>

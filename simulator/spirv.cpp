@@ -30,7 +30,7 @@ enum : uint32_t {
   magicNumber = 0x07230203,
   headerWords = 5,
   largestBound = 1 << 22,
-  largestConstant = 8,  // bytes, of which the application gives a pointer
+  largestConstant = 8,  // bytes; the application passes a pointer to the value
   lastAddressingModel = 2,
   memoryModelOpenCl = 2,
   executionModelKernel = 6,
@@ -41,7 +41,7 @@ enum : uint32_t {
   storageFunction = 7,
 };
 
-// The operands of one instruction; reading past the last one is remembered as damage.
+// The operands of one instruction. A read past the last operand marks the module as damaged.
 class Operands {
  public:
   Operands(const uint32_t *words, size_t count, uint32_t bound) : words_(words), count_(count), bound_(bound) {}
@@ -86,14 +86,14 @@ class Reader {
   void executionMode(Operands &operands);
   Parameter parameter(uint32_t type) const;
 
-  std::map<uint32_t, uint32_t> sizes_;       // of types, in bytes
+  std::map<uint32_t, uint32_t> sizes_;       // sizes of types in bytes
   std::map<uint32_t, uint32_t> storage_;     // storage classes of pointer types
-  std::map<uint32_t, uint32_t> specIds_;     // by the constant's id
-  std::map<uint32_t, uint32_t> constants_;   // types of specialisation constants, by id
-  std::map<uint32_t, std::vector<uint32_t>> functions_;  // types of parameters
+  std::map<uint32_t, uint32_t> specIds_;     // SpecIds by constant id
+  std::map<uint32_t, uint32_t> constants_;   // types of specialisation constants by id
+  std::map<uint32_t, std::vector<uint32_t>> functions_;  // parameter types by function type
   std::map<uint32_t, std::set<std::string>> entryPoints_;
   std::map<uint32_t, KernelInfo> modes_;
-  uint32_t function_ = 0;  // the one being read
+  uint32_t function_ = 0;  // the current function
 };
 
 std::string Reader::read(const std::string &bytes) {
@@ -153,7 +153,7 @@ Parameter Reader::parameter(uint32_t type) const {
   auto size = sizes_.find(type);
   if (size != sizes_.end()) return {Parameter::value, size->second};
   auto storage = storage_.find(type);
-  // A pointer to private memory is a structure passed by value.
+  // A parameter that points to private memory is a structure passed by value.
   if (storage == storage_.end() || storage->second == storageFunction) return {Parameter::value, 0};
   return {storage->second == storageWorkgroup ? Parameter::local : Parameter::pointer, 0};
 }

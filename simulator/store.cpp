@@ -14,7 +14,7 @@
 namespace simulator {
 
 static const std::string mark = "ishmem machine code 1\n", suffix = ".machine";
-static const int patience = 6000;  // looks at a lock, 5 ms apart
+static const int patience = 6000;  // attempts to take a lock, 5 ms apart
 
 static std::string sealed(const std::string &key, const std::string &value) {
   return mark + sha256(key + value) + value;
@@ -46,7 +46,7 @@ bool Store::get(const std::string &key, std::string &value) const {
   if (data.size() < head) return false;
   value = data.substr(head);
   if (data != sealed(key, value)) return false;
-  utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);  // what was used last is removed last
+  utimensat(AT_FDCWD, path(key).c_str(), nullptr, 0);  // shrink() removes the least recently used files first
   return true;
 }
 
@@ -62,7 +62,7 @@ void Store::put(const std::string &key, const std::string &value) const {
 }
 
 void Store::inTurn(const std::string &key, const std::function<void()> &make) const {
-  // Never removed, so few: two keys with the same one wait for each other, which does no harm.
+  // Lock files are never removed, so keys share at most 256 of them. Keys with the same lock file run in turn.
   std::string name = folder_ + "/" + key.substr(0, 2) + ".lock";
   int file = makeFolder() ? open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
   for (int look = 0; file >= 0 && look < patience && flock(file, LOCK_EX | LOCK_NB); ++look) usleep(5000);
@@ -79,7 +79,7 @@ bool Store::makeFolder() const {
   return stat(folder_.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid();
 }
 
-// Removes what was not used for the longest time until a quarter of the limit is free.
+// If the limit is exceeded, removes the least recently used files until a quarter of the limit is free.
 void Store::shrink() const {
   struct Found {
     int64_t time;
@@ -94,7 +94,7 @@ void Store::shrink() const {
     std::string path = folder_ + "/" + entry->d_name;
     struct stat status;
     if (path.size() < suffix.size() || path.compare(path.size() - suffix.size(), suffix.size(), suffix)) continue;
-    if (stat(path.c_str(), &status)) continue;  // another process removes, too
+    if (stat(path.c_str(), &status)) continue;  // another process has removed the file
     found.push_back({status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec, (uint64_t)status.st_size, path});
     total += (uint64_t)status.st_size;
   }

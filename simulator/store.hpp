@@ -1,4 +1,4 @@
-// A folder of machine code: one file each, written by any number of processes at once.
+// The machine code cache: a folder with one file per key, which any number of processes may use concurrently.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace simulator {
 
-// Values under keys of hexadecimal digits; what cannot be read or written is as if it were not there. A file is renamed
-// to its place when it is complete, and is not believed unless it is of this user and its checksum over key and value
-// is right.
+// Stores values by keys of hexadecimal digits. A file that cannot be read counts as missing, and a failure to write is
+// ignored. A file is written under a temporary name and then renamed. It is used only if this user owns it and its
+// checksum over key and value is right.
 class Store {
  public:
-  // Without a name of a folder nothing is kept.
+  // An empty folder name disables the cache.
   Store(std::string folder, uint64_t limit) : folder_(std::move(folder)), limit_(limit) {}
 
   bool get(const std::string &key, std::string &value) const;
   void put(const std::string &key, const std::string &value) const;
 
-  // Calls make while no other process makes the value of this key; after half a minute all the same.
+  // Calls `make` while holding the lock of this key, or without the lock after waiting for 30 seconds.
   void inTurn(const std::string &key, const std::function<void()> &make) const;
 
  private:

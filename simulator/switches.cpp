@@ -1,5 +1,5 @@
-// Switches on integers of odd widths. LLVM narrows what a program switches on to the bits that matter, such as 2 or 63,
-// and the OpenCL CPU runtime's compiler crashes on a switch whose width is none of 8, 16, 32 and 64.
+// Widens switches on integers of unusual widths. LLVM narrows the selector of a switch to the bits that matter, such as
+// 2 or 63, and the OpenCL CPU runtime's compiler crashes on widths other than 8, 16, 32 and 64.
 #include <map>
 
 #include "rewrite.hpp"
@@ -23,15 +23,15 @@ class Switches {
 
   Words in_;
   NewWords out_;
-  std::map<uint32_t, uint32_t> widths_;  // of integer types, by their ids
-  std::map<uint32_t, uint32_t> odd_;     // widths of values that are odd, by their ids
+  std::map<uint32_t, uint32_t> widths_;  // widths of integer types by type id
+  std::map<uint32_t, uint32_t> odd_;     // unusual widths of values by value id
   std::map<uint32_t, bool> labels_;
-  uint32_t types_[2] = {0, 0};  // of 32 and 64 bits
+  uint32_t types_[2] = {0, 0};  // ids of the 32-bit and 64-bit integer types
 };
 
 static bool isOdd(uint32_t width) { return width != 8 && width != 16 && width != 32 && width != 64; }
 
-// Finds the values of odd widths; whether a module switches on one.
+// Finds values of unusual widths. Returns whether the module switches on one.
 bool Switches::find() {
   bool found = false;
   for (auto &i : in_.instructions) {
@@ -40,7 +40,7 @@ bool Switches::find() {
       if (i[2] == 32 || i[2] == 64) types_[i[2] / 64] = i[1];
     } else if (i.op() == OpLabel) {
       labels_[i[1]] = true;
-    } else if (i.size() > 2) {  // what has the id of a type here is a value of this type
+    } else if (i.size() > 2) {  // word 1 is the result type if it is the id of an integer type
       auto width = widths_.find(i[1]);
       if (width != widths_.end() && isOdd(width->second)) odd_[i[2]] = width->second;
     }
@@ -49,13 +49,14 @@ bool Switches::find() {
   return found;
 }
 
-// The width of what is switched on where it is odd, else 0.
+// The width of the selector if it is unusual, else 0.
 uint32_t Switches::width(const Instruction &select) const {
   auto found = odd_.find(select[1]);
   return found == odd_.end() || found->second > 64 ? 0 : found->second;
 }
 
-// The literals, of one or two words each: translators disagree from 33 bits on. A label stands behind each.
+// The case literals, of one or two words each: translators differ for selectors above 32 bits. A label follows each
+// literal; the result is empty if `words` does not match that layout.
 std::vector<uint64_t> Switches::literals(const Instruction &select, size_t words) const {
   std::vector<uint64_t> values;
   const size_t step = words + 1;
@@ -72,7 +73,7 @@ void Switches::widen(const Instruction &select, size_t at) {
   size_t words = 1;
   std::vector<uint64_t> values = literals(select, words);
   if (values.empty()) values = literals(select, words = 2);
-  if (values.empty() && select.size() > 3) return out_.append(select);  // makes no sense
+  if (values.empty() && select.size() > 3) return out_.append(select);  // not valid: leave it to the compiler
   const bool wide = width(select) > 32;
   const uint32_t id = out_.newId();
   std::vector<uint32_t> operands = {id, select[2]};
@@ -89,7 +90,7 @@ void Switches::declareTypes() {
   for (uint32_t wide = 0; wide < 2; ++wide) {
     if (types_[wide]) continue;
     out_.emit(OpTypeInt, {types_[wide] = out_.newId(), wide ? 64u : 32u, 0});
-    if (wide) out_.emit(OpCapability, {11}, spirvHeader);  // Int64
+    if (wide) out_.emit(OpCapability, {11}, spirvHeader);  // the capability Int64
   }
 }
 
@@ -102,7 +103,7 @@ std::string Switches::widened() {
       declareTypes();
       functions = true;
     }
-    // Nothing may stand between a merge and its branch.
+    // No instruction may stand between a merge and its branch: the conversion goes before the merge.
     const bool merge = before == OpSelectionMerge || before == OpLoopMerge;
     const size_t at = merge ? last : out_.place();
     last = out_.place();

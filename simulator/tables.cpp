@@ -1,4 +1,4 @@
-// What the real loader asks a driver for: for each class of functions, a table of their addresses.
+// The tables of function addresses that the real loader requests from a driver, one per class of functions.
 #include "driver.hpp"
 
 #include <cstring>
@@ -8,8 +8,8 @@
 
 namespace simulator {
 
-// The functions of each class in the order of its table. A number is the minor version of Level Zero that added what
-// follows: an older loader has no room for it. What a newer version than the last one here adds stays empty.
+// The functions of each class in the order of its table. A number is the minor version of Level Zero that added the
+// functions after it; the table of an older loader has no entries for them. Entries that later versions add stay null.
 static const char *const tables[][2] = {
     {"Global", "Init"},
     {"Driver", "Get GetApiVersion GetProperties GetIpcProperties GetExtensionProperties 1 GetExtensionFunctionAddress"},
@@ -49,7 +49,7 @@ static const char *functionsOf(const char *table) {
   return "";
 }
 
-// The class is a part of the name, but not the word for "experimental", which the function has itself.
+// Function names start with "ze" and the class name without its suffix "Exp": the names in the table end in it already.
 static std::string prefixOf(std::string table) {
   if (table == "Global") return "ze";
   if (table.size() > 3 && table.compare(table.size() - 3, 3, "Exp") == 0) table.resize(table.size() - 3);
@@ -62,7 +62,7 @@ static void *thisLibrary() {
   return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// A function that this library does not have stays null: the loader then answers that it is not supported.
+// The entry of a function that this library lacks stays null. The loader then returns "unsupported feature".
 static ze_result_t fill(const char *table, uint32_t version, void **entry) {
   static void *const library = thisLibrary();
   if (!entry) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -105,7 +105,7 @@ TABLE(VirtualMem)
 TABLE(FabricVertexExp)
 TABLE(FabricEdgeExp)
 
-// Sysman and the tools: the loader wants their tables, and leaves out a driver that has none. They stay empty.
+// Sysman and tools: the loader ignores a driver that does not export these tables. Their entries stay null.
 #define EMPTY_TABLE(name) \
   ZE_API ze_result_t name##ProcAddrTable(uint32_t, void **) { return ZE_RESULT_SUCCESS; }
 

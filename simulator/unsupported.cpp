@@ -1,5 +1,5 @@
-// Functions that the SYCL runtime links against and this driver does not support. They must exist,
-// because the runtime binds all its symbols when it is loaded.
+// Functions that the SYCL runtime links to and that this driver does not support. They must exist, because the runtime
+// binds all symbols when it is loaded.
 #include "driver.hpp"
 
 namespace simulator {

@@ -1,5 +1,5 @@
-// Unified shared memory: allocation and queries. Device and host memory are memfds, shared memory
-// is anonymous, as it cannot be exported.
+// Unified shared memory: allocation and queries. Device and host memory are memfds. Shared memory is anonymous, because
+// it cannot be exported.
 #include "memory.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ static bool reserveOn(Device *device, size_t size) {
   return true;
 }
 
-// Device memory as the drivers lay it out whose format of IPC handles is simulated: at an offset of a pool, or
-// spread over two tiles.
+// Creates memfds in the layout of the simulated IPC format: device memory starts at a pool offset or is spread over two
+// tiles.
 static bool createParts(ze_memory_type_t type, const Device *owner, size_t size, std::vector<Part> &parts) {
   const IpcMode mode = settings().ipc;
   const bool device = type == ZE_MEMORY_TYPE_DEVICE;
@@ -109,7 +109,7 @@ ZE_API ze_result_t zeMemGetAllocProperties(ze_context_handle_t context, const vo
   return ZE_RESULT_SUCCESS;
 }
 
-// All memory is always resident. A real driver needs the call; here only its arguments are checked.
+// All memory is always resident, so only the arguments are checked. A real driver needs the call.
 static ze_result_t checkResidency(Context *context, Device *device, const void *address, size_t size) {
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;

@@ -1,4 +1,4 @@
-// The words of a SPIR-V module that has been checked, instruction by instruction.
+// Reads and writes the instructions of a SPIR-V module that readSpirv has accepted.
 #pragma once
 
 #include <cstdint>
@@ -84,11 +84,11 @@ class Words {
   std::vector<Instruction> instructions;
 
  private:
-  static const size_t padding = 8;  // an instruction that is too short is read past its end
+  static const size_t padding = 8;  // allows reads past the end of a truncated last instruction
   std::vector<uint32_t> words_;
 };
 
-// A module in the making, with the header of another.
+// A module under construction, with the header of the original.
 class NewWords {
  public:
   explicit NewWords(const Words &from) : words_(from.header(), from.header() + spirvHeader) {}
@@ -98,7 +98,7 @@ class NewWords {
 
   void append(const Instruction &instruction) { words_.insert(words_.end(), instruction.begin(), instruction.end()); }
 
-  // An instruction, before the place `at` or at the end.
+  // Adds an instruction at word offset `at`, or at the end.
   void emit(uint32_t op, const std::vector<uint32_t> &operands, size_t at = SIZE_MAX) {
     std::vector<uint32_t> all = {(uint32_t)(operands.size() + 1) << 16 | op};
     all.insert(all.end(), operands.begin(), operands.end());

@@ -10,7 +10,7 @@
 namespace simulator {
 
 static constexpr long first = 200000, shortest = 50000, longest = 4000000;  // nanoseconds between interruptions
-static constexpr long wanted = 10000;  // a yield that takes this long gave the core to somebody
+static constexpr long wanted = 10000;  // nanoseconds; a yield that takes longer let another thread run
 
 static long now() {
   timespec t;
@@ -45,7 +45,7 @@ struct Yielding::Timer {
 
   static int signal() { return SIGRTMIN + 7; }
 
-  // Takes the signal, unless the application has.
+  // Installs the signal handler unless the application uses the signal.
   static bool handle() {
     struct sigaction before{}, action{};
     if (sigaction(signal(), nullptr, &before) || before.sa_handler != SIG_DFL) return false;

@@ -1,13 +1,13 @@
-// Lets other processes run while a kernel does.
+// Yields the core to other processes while a kernel runs.
 #pragma once
 
 #include <ctime>
 
 namespace simulator {
 
-// A kernel that waits for another process spins: it keeps its core for a whole tick of the scheduler, and with more
-// PEs than cores the one waited for may be what does not run. So a timer interrupts the thread that runs a kernel, and
-// the interruption yields: often while others want the core, ever more seldom while none does.
+// A kernel that waits for another process spins and keeps its core for a whole scheduler tick. With more PEs than
+// cores, the process that it waits for may not get a core meanwhile. A timer therefore interrupts the thread that runs
+// a kernel, and the signal handler yields: often while other threads want the core, less and less often otherwise.
 class Yielding {
  public:
   Yielding();
