@@ -1,4 +1,4 @@
-// Atomic operations on mapped memory, relaxed as in kernels: fence and quiet order them.
+// Atomic operations on mapped memory. They are relaxed, as in kernels; fence and quiet order them.
 #include "remote.hpp"
 
 namespace ishmem {
@@ -16,7 +16,7 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
         default: break;
     }
     __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return cond;  // now the old value, whether it was exchanged or not
+    return cond;  // the old value, in both cases
 }
 
 PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
@@ -27,7 +27,7 @@ PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64
     Py_RETURN_NONE;
 }
 
-// Works on the bits, so that one code serves signed, unsigned and floating-point types.
+// Works on the bit pattern, so one implementation serves signed, unsigned and floating-point types.
 template <class Word>
 PyObject *run(int rmw, bool result, char *at, Type type, PyObject *value, PyObject *cond) {
     alignas(16) Word operand = 0, expected = 0;

@@ -7,7 +7,8 @@
 namespace ishmem {
 namespace {
 
-// The memory layout of a dpctl array, as in dpctl's header: its accessor functions take longer than the rest of a put.
+// The memory layout of a dpctl array, from dpctl's header. dpctl's accessor functions take longer than the rest of a
+// put.
 struct UsmArray {
     PyObject_HEAD
     void *methods;
@@ -18,7 +19,7 @@ struct UsmArray {
     PyObject *base, *array_namespace, *weak_references;
 };
 
-// The parts of dpctl that are used, looked up at run time without its headers.
+// The parts of dpctl that this file uses, looked up at run time without dpctl's headers.
 struct Dpctl {
     PyTypeObject *array = nullptr;
     PyTypeObject *memory = nullptr;

@@ -1,4 +1,4 @@
-// The description of an array that host operations work with: address, number and type of its elements.
+// The array description that host operations use: address, element count and element type.
 #pragma once
 #include <Python.h>
 
@@ -21,7 +21,7 @@ struct View {
     size_t bytes() const { return count * item; }
 };
 
-// Whether the layout of arrays is known for the installed version of dpctl.
+// Returns whether UsmArray in array.cpp matches the installed version of dpctl.
 bool arrays_known();
 
 // Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects.

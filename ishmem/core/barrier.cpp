@@ -1,4 +1,4 @@
-// The barrier of a team, and what it remembers of PEs that have left.
+// The barrier of a team, and the records of PEs that have left.
 #include "polling.hpp"
 #include "remote.hpp"
 
@@ -10,7 +10,7 @@ uint64_t *line(int pe, unsigned team, unsigned round) {
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.sync_offset + team * h.sync_bytes + 64 * round);
 }
 
-constexpr size_t WORDS = MAX_TEAMS + 1;  // of a departure that other nodes hear of: barriers begun of all teams, and how
+constexpr size_t WORDS = MAX_TEAMS + 1;  // of a departure record: barriers begun per team, then a Departure
 enum Departure : uint64_t { LeftWell = 1, LeftLost };
 
 uint64_t *barriers_begun(int pe, unsigned team) {
@@ -19,7 +19,7 @@ uint64_t *barriers_begun(int pe, unsigned team) {
     return reinterpret_cast<uint64_t *>(at) + team;
 }
 
-// Whether this barrier cannot end: a PE died, or one of the team left before it took part.
+// Returns whether this barrier cannot complete: a PE died, or a member left before it entered the barrier.
 bool hopeless(const Team &team, unsigned handle) {
     Heap &h = heap();
     if (h.lost.load() >= 0) return true;
@@ -34,7 +34,7 @@ bool hopeless(const Team &team, unsigned handle) {
 
 namespace {
 
-// Tells a member of this barrier.
+// Notifies a member that this PE has reached the round.
 Outcome tell(const Team &team, unsigned handle, int pe, unsigned round) {
     if (store_flag(line(pe, handle, round), team.sequence)) return Satisfied;
     return PyErr_Occurred() ? Interrupted : Lost;
@@ -47,8 +47,8 @@ Outcome await_told(const Team &team, unsigned handle, unsigned round, double tim
     return poll(done, [&] { return hopeless(team, handle); }, timeout);
 }
 
-// Dissemination among `size` PEs: in round k each tells the one 2^k further on and waits for the one 2^k before it. The
-// lines hold a number that only grows, so a fast PE never overtakes a reset.
+// Dissemination barrier of `size` members: in round k, member i notifies member i + 2^k and waits for member i - 2^k.
+// The lines hold sequence numbers that only grow, so they are never reset and a fast PE cannot race with a reset.
 // Model: tests/models/barrier.pml.
 template <class PeOf>
 Outcome disseminate(const Team &team, unsigned handle, int me, int size, PeOf pe_of, unsigned &round, double timeout) {
@@ -60,9 +60,10 @@ Outcome disseminate(const Team &team, unsigned handle, int me, int size, PeOf pe
     return outcome;
 }
 
-// First the members of each node, then the first members of the nodes, which then tell the others of theirs.
+// Hierarchical barrier: first the members of each node, then the nodes' leaders, which then release their nodes'
+// members.
 Outcome barrier_of_nodes(const Team &team, unsigned handle, double timeout) {
-    constexpr unsigned RELEASE = 0;  // a line that the rounds do not use
+    constexpr unsigned RELEASE = 0;  // a line that no round uses
     const std::vector<int> &near = team.near, &leaders = team.leaders;
     unsigned round = 1;
     Outcome outcome = disseminate(team, handle, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round, timeout);
@@ -98,8 +99,8 @@ void set_left(int pe) {
     h.any_left = true;
 }
 
-// Tells the others in which barriers it has taken part: those of this node read it once they hear that this PE has left,
-// those of other nodes hear it here.
+// Publishes which barriers this PE has entered. PEs on this node read the record after they learn that this PE has
+// left; PEs on other nodes receive it here.
 void publish_barriers_begun(bool lost) {
     Heap &h = heap();
     uint64_t words[WORDS];
@@ -111,7 +112,7 @@ void publish_barriers_begun(bool lost) {
     const uint64_t place = DEPARTURES_AT + static_cast<uint64_t>(h.me) * sizeof words;
     for (int pe = 0; pe < h.n_pes; ++pe)
         if (is_far(h.mapped[pe])) remote_put_uncounted(far_address(pe, place), words, sizeof words);
-    PyErr_Clear();  // whoever is lost hears nothing any more
+    PyErr_Clear();  // a failed put to a lost PE is not an error here
 }
 
 void note_departure(int pe) {

@@ -1,4 +1,4 @@
-// The collectives of the host: how members meet, and how data move; reductions.cpp combines them.
+// The host collectives: argument checks, rendezvous of the members, choice of the algorithm.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -16,12 +16,12 @@ namespace ishmem {
 namespace {
 
 constexpr size_t LINE = 64;
-constexpr size_t LONG = 64 << 10;  // from here on other Python threads may run while data move
+constexpr size_t LONG = 64 << 10;  // from this many bytes on the GIL is released during data movement
 
 struct Config {
-    size_t offset = 0, ring_bytes = 0, slot_bytes = 0;  // a ring is a line of flags and two slots
-    std::vector<uint32_t> types;                        // of each routine, bit t for Type t
-    std::vector<std::vector<std::pair<size_t, int>>> algorithms;  // of each routine: from which size on which
+    size_t offset = 0, ring_bytes = 0, slot_bytes = 0;  // a ring: one line of flags, two slots
+    std::vector<uint32_t> types;                        // per routine: bit t is set when it accepts Type t
+    std::vector<std::vector<std::pair<size_t, int>>> algorithms;  // per routine: (from this many bytes on, algorithm)
     size_t payload() const { return slot_bytes - sizeof(Header); }
 };
 
@@ -30,7 +30,8 @@ Config &config() {
     return only;
 }
 
-// Members on other nodes cannot read a ring: its owner writes what it publishes into a mirror on each of them, too.
+// Members on other nodes cannot read a ring, so its owner also writes what it publishes into a mirror on each of them.
+// Returns the offset of that mirror.
 size_t mirror_of(int pe, unsigned handle) {
     return (handle * static_cast<size_t>(heap().n_pes) + static_cast<size_t>(pe)) * config().ring_bytes;
 }
@@ -40,7 +41,7 @@ char *ring(int pe, unsigned handle) {
     return is_far(at) ? heap().mirrors + mirror_of(pe, handle) : at + config().offset + handle * config().ring_bytes;
 }
 
-// Writes a part of this PE's ring into its mirrors.
+// Copies a part of this PE's ring to its mirrors on other nodes.
 void mirror(const Call &call, const void *part, size_t bytes) {
     if (!call.team->spans || !bytes) return;
     const int me = heap().me;
@@ -54,7 +55,7 @@ Header *header_at(int pe, unsigned handle, uint64_t sequence) {
     return reinterpret_cast<Header *>(ring(pe, handle) + LINE + sequence % 2 * config().slot_bytes);
 }
 
-// Whether this call cannot end: a PE died, or a member left before it took part.
+// Returns whether this call cannot complete: a PE died, or a member left before it entered the call.
 bool hopeless(const Call &call) {
     Heap &h = heap();
     if (h.lost.load() >= 0) return true;
@@ -89,7 +90,7 @@ Outcome leave(const Call &call) {
     return Satisfied;
 }
 
-// An interrupted wait has set Python's exception, which goes first.
+// The verdict on a wait that was not satisfied. An interrupted wait has set Python's exception, which takes precedence.
 Verdict lost(Outcome) { return PeerGone; }
 
 int verdict_of(Verdict verdict) {
@@ -97,7 +98,7 @@ int verdict_of(Verdict verdict) {
     return verdict;
 }
 
-// Bytes that a member publishes when the message is small.
+// Bytes of data that a member publishes in its slot with InSlot.
 size_t published(const Call &call) {
     const bool many = call.routine == Alltoall || call.routine == Scatter;
     return many ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
@@ -130,15 +131,15 @@ struct Signature {
     }
 };
 
-// Members of a collect may contribute different numbers of elements, and choose the algorithm when they know all.
+// Members of a collect may contribute different element counts; they choose the algorithm after they know all counts.
 uint64_t signature(const Call &call) {
     const bool collects = call.routine == Collect;
     return Signature{call.routine, static_cast<unsigned>(call.type), collects ? 0u : call.algorithm, call.root,
                      collects ? 0 : call.count}.pack();
 }
 
-// Writes this PE's slot: what is asked, the data of a small message, and last the number that makes it count. Of
-// what is in the slot already, the first `before` bytes are published, too.
+// Publishes this PE's slot: the arguments, the data of a small message, and last the sequence number. `before` is the
+// number of payload bytes that the caller has already written and that the mirrors need, too.
 // Model: tests/models/host_ring.pml.
 void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t before = 0) {
     Header *mine = header_at(heap().me, call.handle, call.sequence);
@@ -167,7 +168,8 @@ bool same_asked(const Call &call) {
     return true;
 }
 
-// alltoallv: the counts that each member sends, those that it expects, and where what it sends lies.
+// alltoallv: returns whether send counts match receive counts. A payload holds a member's send counts, receive counts
+// and send displacements.
 bool counts_match(const Call &call) {
     const size_t n = static_cast<size_t>(call.size());
     for (size_t i = 0; i < n; ++i)
@@ -179,7 +181,7 @@ bool counts_match(const Call &call) {
     return true;
 }
 
-// collect: whether what all contribute fits everywhere; and where each contribution goes.
+// collect: computes each contribution's offset in dest; returns whether the total fits into every member's dest.
 bool places_of(Call &call) {
     size_t total = 0, largest = 0;
     call.dest_places.clear();
@@ -243,9 +245,9 @@ Verdict enter(Call &call) {
     return move(call);
 }
 
-// The team of an argument: a handle, or a team that was not destroyed and has this PE in it.
+// Converts a team argument: a handle, or a Python team. False when the team was destroyed or lacks this PE.
 bool team_of(PyObject *object, unsigned &handle) {
-    static PyObject *world = nullptr;  // known again by its address: that saves a tenth of the shortest calls
+    static PyObject *world = nullptr;  // recognised by address, which saves a tenth of the time of the shortest calls
     if (object == world) {
         handle = 0;
         return heap().n_pes != 0;
@@ -265,7 +267,7 @@ bool team_of(PyObject *object, unsigned &handle) {
     if (plain) return true;
     PyObject *shape = PyObject_GetAttr(object, names[1]);
     PyErr_Clear();
-    Py_XDECREF(shape);  // the team keeps it
+    Py_XDECREF(shape);  // the team holds a reference
     if (!world && shape == Py_None && handle == 0) Py_INCREF(world = object);
     return shape == Py_None || shape == team.shape;
 }
@@ -304,7 +306,7 @@ std::pair<size_t, size_t> blocks_of(const Call &call) {
     }
 }
 
-// Elements of a block; false when the arrays do not have the sizes that go with it.
+// Computes the elements of a block; false when the sizes of the arrays do not match it.
 bool count_of(PyObject *nelems, Call &call) {
     const auto [to_blocks, from_blocks] = blocks_of(call);
     const size_t to = call.dest.view.count, from = call.source.view.count;
@@ -318,8 +320,8 @@ bool count_of(PyObject *nelems, Call &call) {
     return (call.routine == Collect || call.count <= to / to_blocks) && call.count <= from / from_blocks;
 }
 
-// dest and source lie apart, or, where every element has one place, are the same; collections may have their own
-// part in place.
+// Returns whether the overlap of dest and source is allowed: none; identical arrays for broadcast and reductions; this
+// PE's own block in place for fcollect, gather and scatter.
 bool apart(const Call &call) {
     const auto [to_blocks, from_blocks] = blocks_of(call);
     const char *to = call.dest.view.address, *from = call.source.view.address;
@@ -364,7 +366,7 @@ PyObject *collective(unsigned routine, PyObject *dest, PyObject *source, PyObjec
 
 PyMethodDef hot[] = {method<&collective>("collective"), {}};
 
-// The forms with strides or counts, whose arguments Python has checked.
+// The forms with strides or counts; Python has checked their arguments.
 int alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
     Call call;
     if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return NotPlain;
@@ -408,7 +410,7 @@ int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle
     return verdict_of(enter(call));
 }
 
-// Takes part in a call that this PE's own arguments do not allow, so that the others hear of it.
+// Enters a call whose arguments are invalid on this PE and publishes the reason, so that no member waits in vain.
 int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     Call call{};
     if (!team_of(team.ptr(), call.handle)) return NotPlain;
@@ -423,7 +425,8 @@ int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     return verdict_of(outcome == Satisfied ? Dissent : lost(outcome));
 }
 
-// The arguments of each member's last call, by name; `refusal` is why a member refused, `numbers` those of an alltoallv.
+// Returns each member's published arguments of the last call, by name. `refusal` is the reason of a member that
+// refused; `numbers` holds the counts and displacements of an alltoallv.
 nb::list asked(unsigned handle) {
     nb::list all;
     Call call{};

@@ -1,4 +1,4 @@
-// Packets between engines, credit and progress.
+// The engine's packets, credit and progress.
 #include "engine.hpp"
 
 #include <sys/prctl.h>
@@ -12,8 +12,8 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t RECEIVES = 32;   // of packets, posted at a time
-constexpr uint64_t TELL = 16;     // packets after which their origin is told without having asked
+constexpr size_t RECEIVES = 32;   // posted at the same time
+constexpr uint64_t TELL = 16;     // packets after which the target acknowledges unasked
 constexpr int ANY_TAG_OF_PACKETS = 1;
 
 Engine *the_engine = nullptr;
@@ -53,7 +53,7 @@ Engine::~Engine() {
         mpi_.Cancel(&packet->request);
         mpi_.Wait(&packet->request, status);
     }
-    for (auto &packet : packets_)  // MPI may still read what a PE that has gone did not take
+    for (auto &packet : packets_)  // MPI may still read packets that a lost PE did not receive
         if (std::find(sending_.begin(), sending_.end(), packet.get()) != sending_.end()) packet.release();
 }
 
@@ -95,14 +95,14 @@ void Engine::send(Packet *packet, int pe) {
     sending_.push_back(packet);
 }
 
-// Notes that there may be something to send to a PE.
+// Marks a PE as one that may have something to be sent.
 void Engine::list(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (!peer.listed) busy_.push_back(pe);
     peer.listed = true;
 }
 
-// The last packet of a PE that is complete here, with all packets before it.
+// Returns the number of the last packet from a PE that is complete here together with all packets before it.
 uint64_t Engine::complete_from(int pe) const {
     const Peer &peer = peers_[static_cast<size_t>(pe)];
     uint64_t complete = peer.handled;
@@ -112,7 +112,7 @@ uint64_t Engine::complete_from(int pe) const {
     return complete;
 }
 
-// Sends what is open for a PE; false when something has to wait for credit.
+// Sends the open packets for a PE; false when one has to wait for credit.
 bool Engine::flush(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (peer.asks && !peer.requests && peer.asked < peer.sent) peer.requests = fresh();
@@ -144,7 +144,7 @@ void Engine::flush_all() {
     busy_.resize(kept);
 }
 
-// Takes packets in the order of their coming: only the oldest receive is tested.
+// Receives packets in the order of arrival: only the oldest receive is tested.
 bool Engine::receive() {
     size_t taken = 0;
     for (; taken < RECEIVES && test(receives_[next_receive_]->request); ++taken) {
@@ -206,8 +206,8 @@ bool Engine::drain() {
     return sending_.empty() && transfers_.empty() && busy_.empty();
 }
 
-// Polls, then sleeps, longer and longer while nothing happens; beside threads that drive while they wait, it only looks
-// now and then, as each waking up costs them a time slice where there are few cores.
+// Polls, then sleeps with a growing interval while nothing happens. While waiting threads drive the engine
+// themselves, it wakes up rarely: with few cores each wake-up takes a time slice from them.
 void Engine::run() {
     constexpr int BUSY = 200;
     prctl(PR_SET_TIMERSLACK, 1000);
@@ -216,7 +216,7 @@ void Engine::run() {
         bool any = more && more();
         any |= drive();
         idle = any ? 0 : idle + 1;
-        if (waiting > 0 && !more) sleep_for(500);  // not longer: who waits may itself wait for the interpreter's lock
+        if (waiting > 0 && !more) sleep_for(500);  // no longer: the waiting thread may be waiting for the GIL
         else if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
     }
 }

@@ -1,29 +1,30 @@
-// The engine of a PE: operations on PEs of other nodes, as messages to the engines there, over MPI.
+// The engine of a PE executes operations on PEs of other nodes: it exchanges messages with their engines over MPI.
 //
-// Requests. An operation on a far address (far.hpp) becomes a record: put, get, atomic. Records for one PE are packed
-// into one open packet, which is sent when it is full or when somebody drives the engine: whoever waits, or the engine's
-// thread. The target's engine performs the records on its own mapped memory with the same loads, stores and atomic
-// instructions as the hosts of its node, so there is one kind of agent per memory.
+// Requests. An operation on a far address (far.hpp) becomes a record: put, get or atomic. Records for one target are
+// packed into one open packet. It is sent when it is full or when a thread drives the engine: a waiting thread or the
+// engine's own. The target's engine executes the records on its own mapped memory with the same loads, stores and
+// atomic instructions as the host code of its node, so remote and local accesses behave alike.
 //
-// Payloads of up to EAGER bytes travel in the packet (eager). Longer ones follow as messages of their own (rendezvous),
-// in pieces below 2 GiB, from the origin's memory straight into the target's; the tag tells them apart.
+// Payloads. Up to EAGER bytes travel in the packet (eager). Longer payloads are separate messages (rendezvous), in
+// pieces below 2 GiB, from the origin's memory directly into the target's; tags distinguish them.
 //
-// Answers. Values that gets and atomics return are records of packets of answers. Every packet also says up to which
-// packet of the receiver's requests all is complete at the sender, long payloads included. `quiet` is: all packets sent,
-// all complete. A packet says when its origin waits for that; else it is told with the next packet or every few packets.
+// Answers. The values that gets and atomics return travel as records in answer packets. Every packet also acknowledges
+// requests: it carries the number of the last request packet that is complete at its sender together with all packets
+// before it, long payloads included. `quiet` waits until all packets are sent and acknowledged. A packet can ask for an
+// acknowledgement; otherwise the acknowledgement comes with the next packet or after several packets.
 //
-// Order. Packets between two PEs are performed in the order of sending. A long payload arrives later than its record, so
-// the first other record after one is preceded by an Order: the target holds all that comes after it back until the long
-// payloads have arrived. So a signal never comes before its data, and what works within a node works between nodes.
+// Order. The target executes packets of one origin in the order of sending. A long payload arrives later than its
+// record, so the origin inserts an Order record before the next record that is not a long put. The target defers
+// everything behind the Order until the long payloads have arrived. A signal therefore never arrives before its data.
 //
-// Credit. At most WINDOW packets of requests to one PE are not complete, and at most LONGS long payloads are under way;
-// then an operation does not start, and its caller drives the engine until there is room. Answers need no credit and
-// performing a request never waits, so PEs that all ask each other at once go on serving. Answers are bounded by what
-// their receivers have asked for.
+// Credit (back pressure). At most WINDOW request packets to one target are unacknowledged, and at most LONGS pieces
+// of long payloads are in flight. Beyond that an operation does not start, and its caller drives the engine until
+// there is room. Answers need no credit and executing a request never blocks, so PEs that send requests to each other
+// cannot deadlock. The receivers' outstanding requests bound the number of answers.
 //
-// MPI is called here only: Isend, Irecv and Test, under one lock, never waiting in it. No call takes the interpreter's
-// lock. `drive` is one round of all of this. The thread drives when nobody else does, and sleeps longer and longer while
-// nothing happens.
+// Progress. In this module only the engine calls MPI: Isend, Irecv and Test, under one lock, without blocking. No
+// call takes the GIL. `drive` is one round of progress. The engine's thread drives when no other thread does, and
+// sleeps with a growing interval while nothing happens.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -39,21 +40,21 @@
 namespace ishmem {
 
 struct EngineSetup {
-    std::string library;  // of mpi4py
+    std::string library;  // mpi4py's compiled module
     MpiHandle byte = 0, requests = 0, payloads = 0;  // MPI_BYTE, and two communicators
     int any_source = 0;
-    size_t piece = 0;     // of long payloads, at most
-    int64_t *lock = nullptr;  // that keeps the atomics of hosts on this PE's memory apart, where these are not atomic
+    size_t piece = 0;     // maximum bytes of a piece of a long payload
+    int64_t *lock = nullptr;  // serialises host atomics on this PE's memory; null where none is needed
 };
 
-// Operations that one caller waits for together.
+// Operations that one caller waits for as a whole.
 struct Group {
     std::atomic<int> pending{0};
-    std::atomic<int64_t> value{0};  // of the last atomic
-    bool abandoned = false;         // nobody waits any more: it is deleted with its last operation
+    std::atomic<int64_t> value{0};  // result of the last atomic
+    bool abandoned = false;         // no caller waits: the last operation deletes the group
 };
 
-// Requests that a PE has been sent up to some moment: packet numbers by PE.
+// The requests sent up to some point in time: the last packet number for each target PE.
 using Mark = std::vector<std::pair<int, uint64_t>>;
 
 class Engine {
@@ -61,58 +62,58 @@ class Engine {
     Engine(const EngineSetup &setup, int me, int n_pes);
     ~Engine();
 
-    // The operations: not blocking, false when there is no room at present. What `from` and `into` point to stays valid
-    // until the group has nothing pending; a short put has taken its data with it.
-    // `quiet` does not wait for a put that is not counted: a flag of a protocol, which its reader waits for anyway.
+    // The operations do not block; they return false when there is no room or credit at present. The memory at `from`
+    // and `into` must stay valid until the group has nothing pending; an eager put has copied its data on return.
+    // `quiet` does not wait for a put with `counted` false, such as a protocol flag that its reader waits for anyway.
     bool put(char *far, const char *from, size_t bytes, Group &group, bool counted = true);
     bool get(char *into, const char *far, size_t bytes, Group &group);
     bool atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, Group &group);
     bool update(char *far, int rmw, size_t item, uint64_t value);
 
-    void fence();  // what is put after it arrives after what was put before
-    Mark mark();   // all requests so far; asks to be told of their completion
+    void fence();  // orders puts before it before puts after it
+    Mark mark();   // all requests so far; requests their acknowledgement
     Mark mark(int pe);
     bool complete(const Mark &mark);
     void abandon(Group *group);
 
-    bool drive();  // one round; whether anything happened
+    bool drive();  // one round of progress; returns whether anything happened
     bool drain();  // true when nothing is left to send
     int problem() const { return problem_.load(); }
 
-    std::atomic<int> waiting{0};   // threads that drive while they wait
+    std::atomic<int> waiting{0};   // number of threads that drive while they wait
     Group background;              // operations that only `quiet` waits for
-    std::atomic<bool (*)()> also{nullptr};  // what else the thread does in each round
+    std::atomic<bool (*)()> also{nullptr};  // further work of the thread in each round, or null
 
  private:
     struct Peer {
         // as origin
         Packet *requests = nullptr, *answers = nullptr;  // open
-        uint64_t sent = 0, done = 0;    // packets of requests: the last one sent, and the last one known to be complete
-        uint64_t asked = 0;             // the last one whose completion the target tells at once
-        bool asks = false;              // the next one does
-        uint64_t counted = 0;           // the last one with a request that `quiet` waits for
-        bool long_before = false;       // a long put was the last thing, and nothing orders yet what comes now
-        bool fenced = false;            // also before another long put
-        bool listed = false, touched = false;  // in `busy_`, in `touched_`
+        uint64_t sent = 0, done = 0;    // request packets: the last one sent, the last one acknowledged
+        uint64_t asked = 0;             // the last one that asks for an acknowledgement at once
+        bool asks = false;              // whether the next one is to ask
+        uint64_t counted = 0;           // the last one that `quiet` waits for
+        bool long_before = false;       // a long put was the last record, without an Order after it
+        bool fenced = false;            // an Order is needed before another long put, too
+        bool listed = false, touched = false;  // whether in `busy_`, in `touched_`
         // as target
-        uint64_t handled = 0;           // the last packet whose records have been performed
-        uint64_t told = 0;              // up to where the origin has been told
-        uint64_t wanted = 0;            // what it waits to be told
-        int arriving = 0;               // long payloads on their way here
-        std::deque<std::pair<std::unique_ptr<Packet>, size_t>> deferred;  // packets, and from where on
+        uint64_t handled = 0;           // the last packet with all records executed
+        uint64_t told = 0;              // the last packet acknowledged to the origin
+        uint64_t wanted = 0;            // the last packet that asks for an acknowledgement
+        int arriving = 0;               // pieces of long payloads in flight to this PE
+        std::deque<std::pair<std::unique_ptr<Packet>, size_t>> deferred;  // packets and the offsets to continue at
     };
-    struct Slot {  // a request that is answered
+    struct Slot {  // a request that expects an answer
         char *into;
         Group *group;
     };
     struct Transfer {  // a piece of a long payload
         MpiHandle request;
-        Group *group;     // of the origin's operation, or null
-        int pe;           // -1, or whose long put this is the last piece of
-        uint64_t packet;  // in which that was
+        Group *group;     // of the origin's operation; null at the target
+        int pe;           // origin of the long put that this piece belongs to; otherwise -1
+        uint64_t packet;  // the packet with the record of that put
     };
 
-    // engine.cpp: packets and progress
+    // engine.cpp: packets, credit and progress
     bool test(MpiHandle &request);
     void check(int code, int pe);
     void post(int index);
@@ -152,8 +153,8 @@ class Engine {
     const int me_;
     std::mutex mutex_;
     std::vector<Peer> peers_;
-    std::vector<int> busy_;  // PEs with something to send
-    std::vector<int> touched_;  // PEs with requests that are not complete
+    std::vector<int> busy_;  // PEs with something to be sent to
+    std::vector<int> touched_;  // PEs with unacknowledged requests
     std::vector<Slot> slots_;
     std::vector<uint32_t> free_slots_;
     std::vector<std::unique_ptr<Packet>> packets_;
@@ -168,7 +169,7 @@ class Engine {
     std::thread thread_;
 };
 
-// The engine of this PE, null in a job on one node.
+// The engine of this PE; null in a job on one node.
 Engine *engine();
 void start_engine(const EngineSetup &setup);
 void stop_engine();

@@ -1,8 +1,8 @@
-// Far addresses: places in the memory of PEs on other nodes, as pointers that no processor accepts.
+// Far addresses: offsets in the symmetric memory of PEs on other nodes, encoded as non-canonical pointers.
 //
-// Bit 62 marks one; below it are the PE and the place in its symmetric memory. So the code that computes addresses is the
-// same for all PEs, and what loads, stores or copies asks `is_far` and hands the operation to the engine. A place that
-// slips through faults at once instead of reading other memory.
+// Bit 62 marks a far address; the bits below it hold the PE and the offset. Address arithmetic is therefore the same
+// for all PEs. Code that loads, stores or copies checks `is_far` first and hands the operation to the engine. A
+// missing check faults at once instead of accessing other memory.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@ constexpr int PE_SHIFT = 44;
 constexpr uint64_t FAR = uint64_t{1} << 62;
 constexpr uint64_t PLACES = uint64_t{1} << PE_SHIFT;
 
-// Where the parts of a PE's symmetric memory begin; the heap is at 0.
-constexpr uint64_t STATICS_AT = uint64_t{1} << 42;  // static objects, one after the other
-constexpr uint64_t MIRRORS_AT = uint64_t{1} << 43;  // what members of teams publish, see collectives.cpp
-constexpr uint64_t DEPARTURES_AT = MIRRORS_AT + STATICS_AT;  // what PEs say when they leave, see barrier.cpp
+// Where the regions of a PE's symmetric memory begin; the heap is at 0.
+constexpr uint64_t STATICS_AT = uint64_t{1} << 42;  // static objects, consecutively
+constexpr uint64_t MIRRORS_AT = uint64_t{1} << 43;  // copies of remote members' rings: see collectives.cpp
+constexpr uint64_t DEPARTURES_AT = MIRRORS_AT + STATICS_AT;  // departure records of remote PEs: see barrier.cpp
 
 // Device addresses of Intel GPUs may have bit 62 set, but then bit 63 is set, too.
 inline bool is_far(const void *address) { return reinterpret_cast<uintptr_t>(address) >> 62 == 1; }

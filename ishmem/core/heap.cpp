@@ -6,7 +6,7 @@
 namespace ishmem {
 
 Heap &heap() {
-    static Heap &only = *new Heap;  // never destroyed: threads may still poll it when the interpreter ends
+    static Heap &only = *new Heap;  // never destroyed: threads may still poll it at interpreter exit
     return only;
 }
 

@@ -1,4 +1,4 @@
-// The Python module ishmem._core: thin bindings of operations.hpp and the state they work on.
+// The Python module ishmem._core: thin bindings of the host operations and of the state they use.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -26,7 +26,7 @@ using namespace ishmem;
 
 namespace {
 
-constexpr int LOOKS = 100;  // they take about as long as one yield
+constexpr int LOOKS = 100;  // that many polls take about as long as one yield
 
 bool has_core_for_each(size_t n_pes) {
     cpu_set_t cores;
@@ -61,7 +61,7 @@ Team &team(unsigned handle) {
     return heap().teams[handle];
 }
 
-// Finds out on which nodes the members of a team are.
+// Computes the fields of a team that depend on the nodes of its members.
 void find_nodes(Team &team) {
     const Heap &h = heap();
     const auto node_of = [&h](int pe) { return h.nodes[static_cast<size_t>(pe)]; };
@@ -122,7 +122,7 @@ void write_bytes(int pe, size_t offset, const nb::bytes &data) {
     raise_unless(copy_any(raw(pe, offset, data.size()), data.c_str(), data.size()));
 }
 
-// The bytes at an offset in the heaps of PEs, all fetched at a time.
+// Reads the bytes at one offset in the heaps of several PEs with concurrent gets.
 nb::list read_all(const std::vector<int> &pes, size_t offset, size_t bytes) {
     std::vector<std::vector<char>> parts(pes.size(), std::vector<char>(bytes));
     Gets gets;
@@ -180,14 +180,14 @@ void bind_engine(nb::module_ &m) {
     });
 }
 
-// (address, elements, bytes of one, contiguous orders, writable, on the device), or None for what is not an array.
+// Returns (address, elements, bytes per element, contiguity bits, writable, on the device); None if it is not an array.
 nb::object describe(nb::handle array) {
     View v;
     if (!view_of(array.ptr(), v)) return nb::none();
     return nb::make_tuple(reinterpret_cast<uintptr_t>(v.address), v.count, v.item, v.order, v.writable, v.device);
 }
 
-// Makes a signal end the process with the status that comes with it, also while the interpreter's lock is held.
+// Installs a signal handler that ends the process with the status in the signal's value, even while the GIL is held.
 void exit_on(int number) {
     struct sigaction action {};
     action.sa_sigaction = [](int, siginfo_t *info, void *) {
@@ -224,7 +224,7 @@ PyMethodDef hot[] = {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    const auto any = nb::arg().none();  // None too: Python explains what is wrong with it
+    const auto any = nb::arg().none();  // accepts None: Python raises the error that explains
     m.doc() = "The host's hot path: loads, stores, copies, atomics and waits on mapped heaps.";
     m.def("configure", &configure);
     m.def("configure_sync", &configure_sync);

@@ -1,4 +1,4 @@
-// Data movement of collectives: from the members' slots, or directly between their arrays.
+// Data movement of collectives: from the members' slots, or directly between the members' arrays.
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -16,9 +16,9 @@ void copy(char *to, const char *from, size_t bytes) {
 }
 
 constexpr size_t PIECE = 64 << 10;   // bytes per copy of a block that may be copied backwards
-constexpr size_t STREAM = 32 << 20;  // bytes of a destination too large to stay in a cache until it is read
+constexpr size_t STREAM = 32 << 20;  // destinations of this many bytes do not stay in a cache until they are read
 
-// Copies with non-temporal stores, which do not read the cache lines they fill.
+// Copies with non-temporal stores, which do not fetch the cache lines they overwrite.
 void stream(char *to, const char *from, size_t bytes) {
 #ifdef __SSE2__
     const size_t head = std::min(-reinterpret_cast<uintptr_t>(to) % 64, bytes), whole = (bytes - head) / 64 * 64;
@@ -134,10 +134,11 @@ void move_mapped(const Call &call) {
             return copy(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
         default: break;
     }
-    // Every second call copies backwards: when arrays are reused, the end that the last call copied is still in the cache.
+    // Every second call copies backwards: with reused arrays the part that the previous call copied last is still
+    // cached.
     const bool backwards = call.sequence % 2, past_caches = call.bytes * static_cast<size_t>(size) >= STREAM;
     for (int i = 0; i < size; ++i) {
-        const int j = (me + (backwards ? size - 1 - i : i)) % size;  // spreads reads over the members
+        const int j = (me + (backwards ? size - 1 - i : i)) % size;  // spreads the members' reads over all sources
         if (call.routine == Fcollect) copy_pieces(dest + block(call, j), call.source_of(j), call.bytes, backwards, past_caches);
         else if (call.routine == Alltoall)
             copy_pieces(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes, backwards, past_caches);
@@ -145,7 +146,8 @@ void move_mapped(const Call &call) {
     }
 }
 
-// Binomial tree: each member copies from its parent once that is filled; the root, or the first member, has the data.
+// Binomial tree: each member copies from its parent's dest after the parent is filled. The tree's root is the root of a
+// broadcast, or member 0 of a reduction.
 // Model: tests/models/host_ring.pml.
 Outcome broadcast_tree(const Call &call) {
     const int size = call.size(), root = std::max(call.root, 0), place = (call.me() - root + size) % size;

@@ -15,7 +15,7 @@ const char *look_up(Mpi &mpi, const char *file) {
         {"MPI_Cancel", &mpi.Cancel}, {"MPI_Wait", &mpi.Wait},
     };
     for (const auto &each : wanted) {
-        void *found = dlsym(library, each.name);  // searches the libraries that the file needs, too
+        void *found = dlsym(library, each.name);  // searches the dependencies of the file, too
         if (!found) return each.name;
         *static_cast<void **>(each.at) = found;
     }

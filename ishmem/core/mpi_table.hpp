@@ -1,8 +1,8 @@
-// MPI without mpi.h: one table of functions serves MPICH, Intel MPI, Open MPI and the standard ABI on x86-64.
+// MPI without mpi.h: one function table serves MPICH, Intel MPI, Open MPI and the standard ABI on x86-64.
 //
-// A handle is an int in MPICH's ABI and a pointer in the others. An int argument is the low half of a register or of a
-// stack slot, so 8 bytes serve both; where MPI writes a handle, a word that was zero holds it. Arrays of handles and the
-// fields of a status differ, so nothing here uses them. All constants come from mpi4py.
+// A handle is an int in MPICH's ABI and a pointer in the others. An int argument occupies the low half of a register
+// or stack slot, so an 8-byte handle serves both; a handle that MPI writes must be zero before. The layouts of handle
+// arrays and of MPI_Status differ, so this code uses neither. All constants come from mpi4py.
 #pragma once
 #include <cstdint>
 
@@ -18,8 +18,8 @@ struct Mpi {
     int (*Wait)(MpiHandle *, void *);
 };
 
-// Looks the functions up in the library that `file`, mpi4py's compiled module, has loaded. Returns what is missing, or
-// null.
+// Looks up the functions in the MPI library that `file`, mpi4py's compiled module, has loaded. Returns the first
+// missing name, or null.
 const char *look_up(Mpi &mpi, const char *file);
 
 }  // namespace ishmem

@@ -1,5 +1,5 @@
-// The host operations. Each has a plain case that is done here; false, or NotImplemented, means that the
-// arguments are not the plain case and that Python decides: another route, or an error that explains.
+// The host operations: the fast path. An operation returns false or NotImplemented when it does not support its
+// arguments; Python then takes the general path or raises an error that explains.
 #pragma once
 #include "heap.hpp"
 
@@ -10,7 +10,7 @@ inline PyObject *not_implemented() {
     return Py_NotImplemented;
 }
 
-// A put or get whose arguments are checked.
+// A put or get with checked arguments.
 struct Copy {
     char *to;
     const char *from;
@@ -19,24 +19,26 @@ struct Copy {
 };
 
 bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
-bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local` is the array that is on this PE
+bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local`: this PE's array
 bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 bool put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 bool get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 
-// Blocks of `size` elements, and how many elements lie from the start of one to that of the next.
+// `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {
     Py_ssize_t to_step, from_step, size, count;
 
-    // Elements from the start of the first to the end of the last; false when they overlap or are too far apart.
+    // Computes the extent from the start of the first block to the end of the last, in elements. Returns false when
+    // blocks overlap or the extent overflows.
     bool reach(Py_ssize_t step, size_t &elements) const;
 };
 
 bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe,
              bool is_put);
 
-// Copies, then sets or adds to the uint64 at `sig_addr`, so that whoever sees the signal sees the data.
+// Copies, then updates the uint64 at `sig_addr`: stores `signal`, or adds it if `add`. A PE that sees the signal sees
+// the data.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index, bool nbi);
 
@@ -45,14 +47,14 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
 enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor };
 
-// Returns the old value. `code` has the Rmw in its lowest byte, with NO_RESULT when nobody wants that value, and above it
-// bit t for each Type t that it takes.
+// Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
+// result. Bit 8 + t is set when the operation accepts Type t.
 constexpr long NO_RESULT = 0x80;
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
 
-enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the numbers of ISHMEM_CMP_*
+enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 
-// How a wait ended; BadArguments as above.
+// How a wait ended. BadArguments: the fast path does not support the arguments.
 enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted };
 
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
@@ -60,39 +62,42 @@ Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index
 
 enum Mode { All, Any, Some };
 
-// (outcome, variables found, value seen of one that failed); `found` gets their numbers. `values` holds one value or
-// one per variable, `step` is the distance of the variables in elements, `once` looks only once.
+// Returns (outcome, number of indices written to `found`, value of a variable that does not satisfy the comparison).
+// `values` holds one value, or one per variable; `step` is the distance between variables, in elements; `once` tests
+// once without waiting.
 PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored,
                    PyObject *found, int mode, bool once, double timeout);
 
-// (outcome, value seen) of one uint64.
+// Waits for one uint64; returns (outcome, last value read).
 PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
 
-// What a long wait calls: with true while it goes on, which may end it by an exception, with false at its end.
+// Sets the callback of long waits: called with True while a wait goes on, where an exception ends the wait, and with
+// False when the wait has ended.
 void on_wait(PyObject *call);
 bool tell_wait(bool goes_on);
 
-// One element in one store.
+// Stores one element with a single store.
 void store_element(char *to, const void *from, size_t item);
 
-// An atomic operation on an element of 4 or 8 bytes; returns the old value.
+// Applies an atomic operation to an element of 4 or 8 bytes; returns the old value.
 uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond);
 
 void fence();
 
-// A fence, when that is all there is to do: false when copies may be outstanding or something has gone wrong.
+// The fast path of quiet. Returns false when copies may be outstanding, checks are enabled, or a PE or the device has
+// failed.
 bool quiet();
 
-// The result of a Level Zero call that says whether the device works: zero while it does.
+// `device_status` returns the result of the Level Zero call `status_call`: zero while the device works.
 void watch_device(uintptr_t status_call, uintptr_t device);
 int device_status();
 
 Outcome barrier(unsigned team, double timeout);
 
-// quiet() and the barrier of the world; BadArguments when quiet() has more to do, Failed when it has afterwards.
+// quiet() and the barrier of the world team. BadArguments: quiet() needs the general path. Failed: the device failed.
 Outcome barrier_all();
 void set_left(int pe);
 void publish_barriers_begun(bool lost);
-void note_departure(int pe);  // has come from another node
+void note_departure(int pe);  // called when a PE on another node has published its departure
 
 }  // namespace ishmem

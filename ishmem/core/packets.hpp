@@ -1,4 +1,4 @@
-// What travels between the engines of two PEs: packets of records. See engine.hpp.
+// The wire format between the engines of two PEs: packets of records. See engine.hpp.
 #pragma once
 #include <cstring>
 
@@ -7,14 +7,14 @@
 namespace ishmem {
 
 enum class Kind : uint8_t {
-    Put,       // the payload goes to `place`
-    PutLong,   // `bytes` follow as messages of their own, with tag `slot`
+    Put,       // eager: the payload goes to `place`
+    PutLong,   // rendezvous: `bytes` follow as separate messages with tag `slot`
     Get,       // answered by a Reply
-    GetLong,   // answered by `bytes` as messages of their own, with tag `slot`
+    GetLong,   // answered by `bytes` in separate messages with tag `slot`
     Atomic,    // payload: value, condition; answered by a Reply
-    Update,    // as Atomic, without an answer
-    Order,     // what comes after waits until the long payloads before it have arrived
-    Reply,     // of the request `slot`
+    Update,    // Atomic without an answer
+    Order,     // the target defers later records until earlier long payloads have arrived
+    Reply,     // answer to the request with slot number `slot`
 };
 
 struct Record {
@@ -23,21 +23,21 @@ struct Record {
     uint8_t unused;
     uint32_t slot;
     uint64_t place;
-    uint64_t bytes;  // of the payload, or of what follows
+    uint64_t bytes;  // of the payload in the packet, or of the separate messages
 };
 static_assert(sizeof(Record) == 24);
 
 struct PacketHeader {
     int32_t from;
     uint32_t used;      // bytes of records
-    uint64_t number;    // of a packet of requests, from 1 on; 0: a packet of answers
-    uint64_t complete;  // requests of the receiver up to this packet are complete at the sender
-    uint64_t wants_reply;  // whether the sender waits to hear that this packet is complete
+    uint64_t number;    // of a request packet, counted from 1; 0: an answer packet
+    uint64_t complete;  // acknowledges the receiver's request packets up to this number
+    uint64_t wants_reply;  // whether the sender asks for an acknowledgement of this packet
 };
 
 constexpr size_t PACKET = 16 << 10;
-constexpr size_t EAGER = 8 << 10;  // longer payloads are messages of their own
-constexpr uint64_t WINDOW = 64;     // packets of requests to one PE that are not complete, at most
+constexpr size_t EAGER = 8 << 10;  // longer payloads are separate messages
+constexpr uint64_t WINDOW = 64;     // maximum of unacknowledged request packets to one PE
 
 struct Packet {
     PacketHeader header;
@@ -49,7 +49,7 @@ struct Packet {
     static size_t room_for(size_t payload) { return sizeof(Record) + (payload + 7) / 8 * 8; }
     bool has_room(size_t payload) const { return header.used + room_for(payload) <= sizeof records; }
 
-    // Adds a record and returns where its payload goes.
+    // Appends a record and returns the address for its payload.
     char *add(const Record &record, size_t payload) {
         char *at = records + header.used;
         std::memcpy(at, &record, sizeof record);

@@ -1,5 +1,6 @@
-// Polling of this PE's own heap. Failed polls yield the processor: with more PEs than cores that is what lets the
-// awaited PE run. With fewer, only every hundredth does, as what is awaited may come during a yield.
+// Polling of this PE's own heap. An unsuccessful poll yields the processor: with more PEs than cores this lets the
+// awaited PE run. With a core for each PE only every hundredth poll yields, because a yield delays the detection of
+// the awaited store.
 #pragma once
 #include <sched.h>
 #include <unistd.h>
@@ -13,11 +14,11 @@ namespace ishmem {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int FIRST_ROUNDS = 8;  // with the interpreter's lock: to give it away and take it costs as much as a few
+constexpr int FIRST_ROUNDS = 8;  // rounds that hold the GIL: releasing and taking it costs as much as a few rounds
 
-constexpr unsigned SPINS = 100, NAP = 20;  // rounds in vain after which a wait between nodes sleeps, and microseconds
+constexpr unsigned SPINS = 100, NAP = 20;  // idle rounds before a wait between nodes sleeps; microseconds of a sleep
 
-// While it lives the engine's thread leaves driving to this one.
+// While an object exists, the engine's thread leaves driving to the thread that constructed it.
 class Driving {
  public:
     Driving() : engine_(engine()) {
@@ -43,7 +44,7 @@ bool compare(T seen, int how, T wanted) {
     }
 }
 
-// Tells Python that a wait is a long one, slice by slice, and that it is over: see ishmem/runtime/long_waits.py.
+// Reports a long wait to Python: after every slice that it goes on, and at its end. See ishmem/runtime/long_waits.py.
 class Story {
  public:
     ~Story() {
@@ -55,8 +56,8 @@ class Story {
     bool told = false;
 };
 
-// Polls in slices of some milliseconds without the interpreter's lock, and lets signals in between. ``looks`` is 1 where
-// a look takes long by itself.
+// Polls in slices of 20 ms without the GIL and handles signals between slices. `looks` is the number of calls of
+// `done` per round; it is 1 where one call takes long.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
     Engine *const between_nodes = engine();
@@ -73,7 +74,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().lo
         if (seen()) return Satisfied;
         sched_yield();
     }
-    const bool limited = timeout >= 0 && timeout < 1e9;  // what is longer than decades does not fit the clock
+    const bool limited = timeout >= 0 && timeout < 1e9;  // a longer timeout would overflow the clock
     const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
     Story story;
     for (;;) {

@@ -30,7 +30,7 @@ void PrivateMemory::clear() {
     query_ = nullptr;
 }
 
-// The driver never reuses an id; 0 for memory that it does not know.
+// Returns the allocation id of an address; 0 for memory unknown to the driver. The driver never reuses ids.
 uint64_t PrivateMemory::id_of(const char *address) const {
     AllocationProperties properties;
     return query_(context_, address, &properties, nullptr) == 0 && properties.type ? properties.id : 0;

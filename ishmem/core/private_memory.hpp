@@ -21,7 +21,7 @@ struct AllocationProperties {
     uint64_t page_size = 0;
 };
 
-enum class Access { Read, Write };  // what the host does
+enum class Access { Read, Write };  // the host's access
 
 class PrivateMemory {
 public:

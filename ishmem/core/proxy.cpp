@@ -19,12 +19,12 @@ namespace {
 enum Kind { Put, Get, Store, Load, AtomicRmw };  // as in kernels/proxy.py
 
 struct Request {
-    int64_t turn;    // the lap that may write its request here
-    int64_t posted;  // the lap whose request is complete, counted from 1
+    int64_t turn;    // the lap of the ring whose request may be written here
+    int64_t posted;  // the lap whose request is written completely, counted from 1
     int64_t what;    // kind, rmw << 8, bytes of an element << 16
     int64_t pe, offset;
-    int64_t operand;  // an address of this PE, or a value; then the result
-    int64_t other;    // bytes, or the condition, or the rest of a value of 16 bytes
+    int64_t operand;  // an address on this PE, or a value; receives the result
+    int64_t other;    // byte count, condition, or upper half of a 16-byte value
     int64_t unused;
 
     Kind kind() const { return static_cast<Kind>(what & 0xff); }
@@ -34,15 +34,15 @@ struct Request {
 };
 static_assert(sizeof(Request) == 64);
 
-// A request that has begun; one to another node is complete later.
+// A request that has begun; a request to another node completes later.
 struct Begun {
     Request *slot;
-    Request request;             // whose slot may be given up before it is complete
+    Request request;             // a copy: the slot may be freed before the request is complete
     int64_t lap;
-    Group *group = nullptr;      // what has an answer, or a long payload
-    Mark mark = {};              // what has none is complete when all packets up to here are
+    Group *group = nullptr;      // tracks answers and long payloads
+    Mark mark = {};              // a put is complete when all packets up to here are
     bool marked = false;
-    std::vector<char> buffer = {};  // stands for device memory that is not in the heap
+    std::vector<char> buffer = {};  // host copy of device memory outside the heap
 
     bool fetches() const { return request.kind() >= Load; }
     bool puts() const { return request.kind() == Put || request.kind() == Store; }
@@ -52,10 +52,10 @@ struct Proxy {
     std::thread thread;
     std::mutex mutex;
     std::atomic<bool> stop{false};
-    int64_t *completed = nullptr;  // requests, counted in order
+    int64_t *completed = nullptr;  // number of completed requests, in ticket order
     Request *ring = nullptr;
     int64_t slots = 0;
-    const int64_t *tickets = nullptr;  // requests that kernels have begun
+    const int64_t *tickets = nullptr;  // number of tickets that kernels have taken
     ProxyDevice device{};
     std::vector<int64_t *> locks;
     std::atomic<int> problem{0};
@@ -78,7 +78,7 @@ struct Proxy {
 };
 
 std::unique_ptr<Proxy> proxy;
-std::mutex proxy_mutex;  // between the engine's thread and the end of the proxy
+std::mutex proxy_mutex;  // serialises the engine's thread and stop_proxy()
 
 
 template <class T>
@@ -86,8 +86,9 @@ T load(const T *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 template <class T>
 void store(T *at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 
-// Polls before the thread sleeps between them, and microseconds. It sleeps rather than yields: on the simulator kernels
-// that wait spin on the same cores, and the scheduler puts who wakes up before who spins, but who yields behind.
+// Idle polls before the thread sleeps between polls; microseconds of a sleep. It sleeps instead of yielding: on the
+// simulator waiting kernels spin on the same cores, and the scheduler runs a thread that wakes up before the spinning
+// ones, but a thread that yields after them.
 constexpr unsigned BUSY = 1000, SLEEP = 20;
 
 // Model: tests/models/proxy_ring.pml.
@@ -99,7 +100,7 @@ void Proxy::run() {
     }
 }
 
-// Begins what has been posted and ends what is complete, both in the order of the tickets; whether there was anything.
+// Begins posted requests and ends completed ones, both in ticket order. Returns whether there were any.
 bool Proxy::step() {
     const std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
     if (!lock) return false;
@@ -118,7 +119,7 @@ bool Proxy::begin() {
     if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
     else if (!begin_far(each, offset)) return false;
-    if (!each.fetches()) store(&request.turn, lap);  // the others are given up by who asked, who has to read the result
+    if (!each.fetches()) store(&request.turn, lap);  // otherwise the kernel frees the slot after reading the result
     begun.push_back(std::move(each));
     ++next;
     return true;
@@ -138,7 +139,7 @@ void Proxy::note(int result) {
     if (result) problem.compare_exchange_strong(none, result);
 }
 
-// The host's address of the memory of this PE that a copy reads or writes.
+// Returns the host address of this PE's operand of a copy: in the mapped heap, or in a host buffer.
 char *Proxy::own(const Request &request, Begun &each) {
     const Heap &h = heap();
     char *local = reinterpret_cast<char *>(request.operand);
@@ -148,7 +149,7 @@ char *Proxy::own(const Request &request, Begun &each) {
     return each.buffer.data();
 }
 
-// Hands a request to the engine; false when that has no room at present.
+// Hands a request to the engine; false when the engine has no room or credit at present.
 bool Proxy::begin_far(Begun &each, size_t offset) {
     Request &request = *each.slot;
     Engine &e = *engine();
@@ -169,7 +170,7 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
 
 bool Proxy::is_done(Begun &each) {
     if (!each.group) return true;
-    if (heap().lost.load() < 0) {  // else it may never be
+    if (heap().lost.load() < 0) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
         if (each.puts() && !each.marked) {
             each.mark = engine()->mark(static_cast<int>(each.request.pe));
@@ -203,9 +204,9 @@ int Proxy::serve(Request &request) {
 // Model: tests/models/proxy_ring.pml.
 int Proxy::move_far(char *to, const void *from, size_t bytes) {
     if (bytes > 16) return -1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // what was served before; memory of a card may be write-combining
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // orders earlier stores, also to write-combining device memory
     store_element(to, from, bytes);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // for who asked, who may see a flag in it
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);  // for the requester: the loaded value may be a flag
     return 0;
 }
 
@@ -240,7 +241,7 @@ int Proxy::atomic(char *far, Request &request) {
     return 0;
 }
 
-// False when a PE is lost, which may have it, or the job ends.
+// Takes a lock. False when a PE is lost, which may hold the lock, or when the proxy stops.
 bool Proxy::lock(int64_t *lock) {
     while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
         if (stop || heap().lost.load() >= 0) return false;
@@ -260,7 +261,7 @@ void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDev
     proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + tickets_offset);
     proxy->device = device;
     proxy->locks = std::move(locks);
-    heap().busy_engines += 1;  // so that the short ways of quiet and barrier_all are not taken
+    heap().busy_engines += 1;  // disables the fast paths of quiet and barrier_all
     if (Engine *e = engine())
         e->also = [] {
             const std::lock_guard<std::mutex> lock(proxy_mutex);
@@ -286,7 +287,7 @@ Outcome drain_proxy() {
         return load(proxy->completed) >= wanted;
     };
     if (done()) return Satisfied;
-    return poll(done, [] { return device_status() != 0; }, -1.0);  // a kernel that failed may have left one half written
+    return poll(done, [] { return device_status() != 0; }, -1.0);  // a failed kernel may leave an incomplete request
 }
 
 uint64_t proxy_served() { return proxy ? static_cast<uint64_t>(load(proxy->completed)) : 0; }

@@ -1,4 +1,4 @@
-// Elementwise combinations, in the order of the members: a floating-point result has the same bits everywhere.
+// Reductions and scans, elementwise and in member order, so a floating-point result has the same bits on all PEs.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -9,12 +9,12 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t BLOCK = 16 << 10;  // stays in the first cache while it is combined and handed out
+constexpr size_t BLOCK = 16 << 10;  // fits into the L1 cache while it is reduced and stored
 
 struct BitAnd { template <class T> T operator()(T a, T b) const { return static_cast<T>(a & b); } };
 struct BitOr { template <class T> T operator()(T a, T b) const { return static_cast<T>(a | b); } };
 struct BitXor { template <class T> T operator()(T a, T b) const { return static_cast<T>(a ^ b); } };
-// The last operand is the one that is not a number when either is.
+// The result is NaN when either operand is NaN.
 struct Max { template <class T> T operator()(T a, T b) const { return a > b || a != a ? a : b; } };
 struct Min { template <class T> T operator()(T a, T b) const { return a < b || a != a ? a : b; } };
 struct Sum { template <class T> T operator()(T a, T b) const { return static_cast<T>(a + b); } };
@@ -28,7 +28,8 @@ void combine(char *dest, const char *first, const char *second, size_t count) {
     for (size_t i = 0; i < count; ++i) to[i] = Operation()(a[i], b[i]);
 }
 
-// Signed integers wrap around, so they are added and multiplied as unsigned ones; those below int would be promoted.
+// Signed integers must wrap around, so they are combined as unsigned types. Types narrower than int are promoted; the
+// operations cast the result back.
 template <class Operation>
 Combine for_bits(Type type) {
     switch (type) {
@@ -66,8 +67,8 @@ Combine for_order(Type type) {
     }
 }
 
-// Hands a scan's or reduction's running totals out, block by block: `put(member, offset, total, bytes)` gets those
-// that concern the member.
+// Computes a reduction or scan over the half-open byte range [from, to), block by block. `get(member)` returns a
+// member's source; `put(member, offset, total, bytes)` receives that member's result of one block.
 template <class Get, class Put>
 void run(const Call &call, size_t from, size_t to, Get get, Put put) {
     const Combine step = combine_of(call.routine, call.type);
@@ -75,7 +76,7 @@ void run(const Call &call, size_t from, size_t to, Get get, Put put) {
     for (size_t at = from; at < to; at += BLOCK) {
         const size_t bytes = std::min(BLOCK, to - at), count = bytes / call.item;
         if (call.routine == SumInscan || call.routine == SumExscan) {
-            // in place: a member's source is read before its dest is written
+            // dest may be source: read a member's source before writing its dest
             alignas(64) char next[BLOCK];
             std::memset(total, 0, bytes);
             for (int j = 0; j < call.size(); ++j) {
@@ -118,7 +119,7 @@ void reduce_in_slot(const Call &call) {
     run(call, 0, call.bytes, get, put);
 }
 
-// Member i combines part i of the arrays and writes it into all of them: every byte is read and written once.
+// Member i reduces part i of all sources and writes the result into every dest, so each byte is read and written once.
 void reduce_mapped(const Call &call) {
     const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
     const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
@@ -128,8 +129,8 @@ void reduce_mapped(const Call &call) {
     run(call, from, to, get, put);
 }
 
-// As reduce_mapped: the parts of members on other nodes are fetched first, and what they get is sent at the end. The
-// order of the members is the same, so the bits are those of a job on one node.
+// reduce_mapped across nodes: first gets the parts of members on other nodes, at the end puts their results. The member
+// order is the same, so the result has the same bits as in a job on one node.
 bool reduce_spanning(const Call &call) {
     const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
     const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
@@ -164,7 +165,8 @@ bool reduce_spanning(const Call &call) {
     return true;
 }
 
-// Binomial: in round k a member adds what the one 2^k after it has; then the first one's total goes down the tree.
+// Binomial tree: in round k a member combines the partial result of the member 2^k after it; then member 0 broadcasts
+// the total down the tree.
 Outcome reduce_tree(const Call &call) {
     const int me = call.me(), size = call.size();
     const Combine step = combine_of(call.routine, call.type);

@@ -10,11 +10,11 @@
 namespace ishmem {
 namespace {
 
-std::vector<PyObject *> kept;  // what operations that nobody waits for read or write; with the interpreter's lock
+std::vector<PyObject *> kept;  // arrays that pending nbi operations read or write; guarded by the GIL
 
 bool is_lost() { return heap().lost.load() >= 0; }
 
-// As poll(), for callers that have given the interpreter's lock away.
+// poll() for callers that have released the GIL.
 template <class Done>
 Outcome drive_until(Done done) {
     const Driving driving;
@@ -33,10 +33,10 @@ Outcome await(Done done) {
     return PyGILState_Check() ? poll(done, is_lost, -1) : drive_until(done);
 }
 
-// Waits for a group that nobody else knows; when the wait ends early the engine forgets it with its last operation.
+// Waits for a group and gives up its ownership. When the wait ends early, the last operation deletes the group.
 bool await_group(Group *group, PyObject *keep) {
     const bool done = await([=] { return group->pending == 0; }) == Satisfied;
-    if (!done) Py_XINCREF(keep);  // for ever: its memory may still be written
+    if (!done) Py_XINCREF(keep);  // never released: pending operations may still access its memory
     engine()->abandon(group);
     return done;
 }

@@ -1,4 +1,4 @@
-// The origin's side of the engine: operations become records in packets, or long payloads. See engine.hpp.
+// The origin's side of the engine: turns operations into records and long payloads. See engine.hpp.
 #include <algorithm>
 
 #include "engine.hpp"
@@ -6,14 +6,14 @@
 namespace ishmem {
 namespace {
 
-constexpr int LONGS = 64;        // pieces of long payloads under way
-constexpr uint32_t TAGS = 1 << 17;  // twice as many are below every library's limit
+constexpr int LONGS = 64;        // maximum of pieces of long payloads in flight
+constexpr uint32_t TAGS = 1 << 17;  // 2 * TAGS is below every library's MPI_TAG_UB
 
 using Lock = std::lock_guard<std::mutex>;
 
 }  // namespace
 
-// The open packet for a PE with room for a payload, null when there is no credit for another one.
+// Returns the open packet for a PE, with room for a payload; null when there is no credit for a new packet.
 Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     const bool order = is_long_put ? peer.fenced : peer.long_before;
@@ -51,7 +51,7 @@ uint32_t Engine::slot_for(char *into, Group &group) {
 
 bool Engine::fits(size_t bytes) const { return longs_ == 0 || longs_ + static_cast<int>(bytes / setup_.piece) < LONGS; }
 
-// Tags of puts and of gets differ, since one PE may send another both kinds of payloads at a time.
+// Tags of puts are even, tags of gets odd: a PE may send both kinds of payloads to another PE at the same time.
 int Engine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
 
 void Engine::start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet) {
@@ -67,7 +67,7 @@ void Engine::start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, G
 }
 
 void Engine::end_one(Group *group) {
-    const bool last_owner = group->abandoned;  // else the group may be gone once nothing is pending
+    const bool last_owner = group->abandoned;  // read first: its waiter may delete the group when nothing is pending
     if (--group->pending == 0 && last_owner) delete group;
 }
 
@@ -94,7 +94,7 @@ bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
     const bool is_long = bytes > EAGER;
     if (is_long && !fits(bytes)) return false;
     const int pe = far_pe(far);
-    Packet *packet = open(pe, 0, false, false);  // the group tells of its completion
+    Packet *packet = open(pe, 0, false, false);  // the group tracks its completion
     if (!packet) return false;
     if (!is_long) {
         packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group), far_place(far), bytes}, 0);
@@ -127,7 +127,7 @@ bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
     return true;
 }
 
-// Short puts are performed in their order anyway.
+// Eager puts are executed in order anyway, so only long puts need an Order.
 void Engine::fence() {
     const Lock lock(mutex_);
     for (int pe : touched_) peers_[static_cast<size_t>(pe)].fenced |= peers_[static_cast<size_t>(pe)].long_before;

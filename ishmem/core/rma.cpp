@@ -1,4 +1,5 @@
-// put, get, p, g and the strided forms through the mapped heaps. False, or NotImplemented, means: not the plain case, let Python decide.
+// put, get, p, g and the strided forms on the mapped heaps. They return false or NotImplemented for arguments that
+// the fast path does not support: see operations.hpp.
 #include <cstring>
 
 #include "private_memory.hpp"
@@ -7,7 +8,7 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t LONG = 256 << 10;  // from here on, some microseconds, other Python threads may run during the copy
+constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during the copy
 
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
     if (nelems == Py_None) {
@@ -30,7 +31,7 @@ void move_word(char *to, const char *from) {
     __atomic_store_n(reinterpret_cast<Word *>(to), word, __ATOMIC_RELAXED);
 }
 
-// One element in one store, so that a reader never sees half of it.
+// Stores one element with a single store, so a reader never sees a torn value.
 void move_element(char *to, const char *from, size_t item) {
     switch (item) {
         case 1: return move_word<uint8_t>(to, from);
@@ -46,7 +47,7 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
     else std::memmove(to, from, bytes);
 }
 
-// Host address of the range of this PE's own array; null when the host has none or the copy engine is to copy it.
+// Host address of the range of this PE's array; null when it has none or the copy engine should copy it.
 char *own(const View &view, size_t bytes, Access access) {
     char *place = heap().local(view, bytes);
     return place ? place : private_memory().place(view.address, bytes, access);

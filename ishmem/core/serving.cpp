@@ -1,4 +1,4 @@
-// The target's side of the engine: what other PEs ask for, done on this PE's own memory. See engine.hpp.
+// The target's side of the engine: executes the requests of other PEs on this PE's memory. See engine.hpp.
 #include <algorithm>
 
 #include "engine.hpp"
@@ -7,7 +7,7 @@
 namespace ishmem {
 namespace {
 
-// A word in one store, after all stores before it: it may be a flag.
+// Writes a payload. A word may be a flag, so it is written by a single store, ordered after all earlier stores.
 void write(char *to, const char *from, size_t bytes) {
     const bool word = bytes <= 8 && (bytes & (bytes - 1)) == 0 && reinterpret_cast<uintptr_t>(to) % std::max<size_t>(bytes, 1) == 0;
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -49,7 +49,8 @@ void Engine::take_answers(const Packet &packet) {
     }
 }
 
-// Performs the records of a packet from a place on; returns where it had to stop, at an Order.
+// Executes the records of a packet from offset `from` on. Returns the offset behind the Order at which it had to
+// stop, or the end of the records.
 size_t Engine::serve(int pe, const Packet &packet, size_t from) {
     for (size_t at = from; at < packet.header.used;) {
         Record record;
@@ -76,7 +77,7 @@ void Engine::serve_deferred(int pe) {
 void Engine::perform(int pe, const Record &record, const char *payload, uint64_t packet) {
     const bool amo = record.kind == Kind::Atomic || record.kind == Kind::Update;
     char *at = own(record.place, amo ? record.item : record.bytes);
-    if (!at) return check(-1, pe);  // its own checks have let it pass, so it is of no use any more
+    if (!at) return check(-1, pe);  // the origin's checks should have rejected it: the origin counts as lost
     switch (record.kind) {
         case Kind::Put:
             write(at, payload, record.bytes);
@@ -94,7 +95,7 @@ void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
     std::memcpy(operands, payload, sizeof operands);
     int64_t *held = setup_.lock;
     while (held && __atomic_exchange_n(held, 1, __ATOMIC_ACQUIRE))
-        if (heap().lost.load() >= 0) return;  // a PE that died may have it
+        if (heap().lost.load() >= 0) return;  // a PE that died may hold the lock
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     const uint64_t old = update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1]);
     if (held) __atomic_store_n(held, 0, __ATOMIC_RELEASE);
@@ -114,7 +115,7 @@ void Engine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
     list(pe);
 }
 
-// This process's address of a place; null when it is nowhere.
+// Translates an offset in this PE's symmetric memory into an address; null when the range is in no region.
 char *Engine::own(uint64_t place, size_t bytes) const {
     const Heap &h = heap();
     const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };

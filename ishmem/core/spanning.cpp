@@ -1,8 +1,8 @@
-// How the collectives move data between the members of a team that spans nodes.
+// Data movement of collectives in teams that span nodes.
 //
-// What all members of a node need of another node crosses the network once: they share the fetching, and each hands what
-// it has fetched to the others. What only one member needs it fetches, or puts, itself. All gets of a call are under way
-// at a time.
+// Data that all members of a node need from another node cross the network once: the members divide the gets among
+// themselves, and each copies what it has fetched to the others. Data for a single member are fetched or put by one
+// member alone. All gets of a call are concurrent.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t PIECE = 64 << 10;  // what one member of a node fetches for all
+constexpr size_t PIECE = 64 << 10;  // unit that one member of a node fetches for all
 
 struct Piece {
     size_t to, bytes;
@@ -27,11 +27,12 @@ class Movement {
         }
     }
 
-    // Into this PE's dest, or into that of another member.
+    // `fetch` gets into this PE's dest; `store` copies to any member's dest.
     void fetch(size_t to, const char *from, size_t bytes) { good_ = good_ && gets_.start(dest() + to, from, bytes); }
     void store(char *to, const char *from, size_t bytes) { good_ = good_ && copy_any(to, from, bytes); }
 
-    // A block that all members need: those of this node take its pieces in turn, unless each reaches it anyway.
+    // Fetches a block that all members need. Members of this node fetch its pieces in turn, unless the block is on
+    // this node.
     void spread(size_t to, const char *from, size_t bytes) {
         if (!is_far(from)) return fetch(to, from, bytes);
         for (size_t done = 0; done < bytes; done += PIECE, ++pieces_) {
@@ -62,7 +63,7 @@ class Movement {
     bool good_ = true;
 };
 
-// Fetches blocks with what lies between their elements, where that is not much more.
+// With strides up to 4, fetches each block including the gaps between its elements; otherwise fetches single elements.
 bool alltoalls(const Call &call, Movement &movement) {
     const size_t item = call.item, me = static_cast<size_t>(call.me()), dst = static_cast<size_t>(call.dst), sst = static_cast<size_t>(call.sst);
     const size_t span = call.count ? ((call.count - 1) * sst + 1) * item : 0;
@@ -116,7 +117,7 @@ bool move_spanning(const Call &call) {
                 const auto *theirs = reinterpret_cast<const uint64_t *>(call.slot(j));
                 movement.fetch(call.dest_places[k] * call.item, call.source_of(j) + theirs[2 * n + mine] * call.item, call.dest_counts[k] * call.item);
             }
-            for (int j = 0; j < size; ++j) {  // in one order on all members of a node, since they take turns
+            for (int j = 0; j < size; ++j) {  // the same order on all members of a node, because they take turns
                 const size_t k = static_cast<size_t>(j);
                 if (call.routine == Fcollect) movement.spread(k * bytes, call.source_of(j), bytes);
                 if (call.routine == Collect) movement.spread(call.dest_places[k] * call.item, call.source_of(j), call.header(j)->extra * call.item);

@@ -1,4 +1,4 @@
-// Waiting on one variable of this PE, and the barrier.
+// Wait and test of one variable of this PE; fence and quiet; the device status.
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -73,7 +73,7 @@ namespace {
 int (*exit_status_call)(void *);
 void *exit_device;
 
-// SYCL's destructors abort when they find the device lost, and the program's exit status would be gone.
+// SYCL's destructors abort when the device is lost. Exiting without them preserves the program's exit status.
 void end_without_destructors(int status, void *) {
     if (!exit_status_call(exit_device)) return;
     fflush(nullptr);

@@ -1,4 +1,4 @@
-// Wait and test for all, any or some of a set of this PE's variables; and a wait that returns the value it has seen.
+// Wait and test for all, any or some of a set of this PE's variables; and a wait that returns the last value read.
 #include <vector>
 
 #include "polling.hpp"
@@ -13,7 +13,7 @@ struct Set {
     const char *wanted;
     size_t wanted_step;            // 0: all variables are compared with one value
     int how;
-    std::vector<int64_t> pending;  // indices of variables to test, without those that the caller excludes
+    std::vector<int64_t> pending;  // indices of the variables to test, without excluded ones
     int64_t *found;
 };
 
@@ -80,7 +80,7 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
 
 bool waitable(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }
 
-// Fills `view`; whether it is contiguous host memory with at least `count` elements of `type`.
+// Fills `view`; returns whether it is contiguous host memory with at least `count` elements of `type`.
 bool host_array(PyObject *object, Type type, size_t count, View &view) {
     return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
 }
