@@ -18,7 +18,13 @@ struct BitXor { template <class T> T operator()(T a, T b) const { return static_
 struct Max { template <class T> T operator()(T a, T b) const { return a > b || a != a ? a : b; } };
 struct Min { template <class T> T operator()(T a, T b) const { return a < b || a != a ? a : b; } };
 struct Sum { template <class T> T operator()(T a, T b) const { return static_cast<T>(a + b); } };
-struct Prod { template <class T> T operator()(T a, T b) const { return static_cast<T>(a * b); } };
+// 1u: 16-bit operands would be promoted to int, whose product may overflow.
+struct Prod {
+    template <class T> T operator()(T a, T b) const {
+        if constexpr (std::is_same_v<T, uint16_t>) return static_cast<T>(1u * a * b);
+        else return static_cast<T>(a * b);
+    }
+};
 
 template <class Operation, class T>
 void combine(char *dest, const char *first, const char *second, size_t count) {
