@@ -27,10 +27,10 @@ from .proxy_ring import (
     OTHER,
     await_ticket,
     completed,
-    give_up,
     is_free,
-    peek,
+    load_volatile,
     post,
+    release_slot,
     ring_address,
     slot_of,
     submit,
@@ -57,7 +57,7 @@ def _has_route(pe: Any, worst: Route) -> Any:
     """Make the function that returns whether the route to a PE is at least as good as ``worst``."""
     if not binding.options().proxied:
         return lambda pe: True
-    return lambda pe: peek(route_table() + 8 * pe) <= worst
+    return lambda pe: load_volatile(route_table() + 8 * pe) <= worst
 
 
 @device_function
@@ -73,7 +73,7 @@ def has_atomics(pe):
 
 
 @device_function
-def copy_far(kind, pe, remote, local, nbytes):
+def copy_by_proxy(kind, pe, remote, local, nbytes):
     """Let the proxy copy to (``PUT``) or from (``GET``) a PE; returns a ticket to `await_ticket`.
 
     ``remote`` is this PE's own address of the symmetric memory, ``local`` any device address.
@@ -88,7 +88,7 @@ def copy_far(kind, pe, remote, local, nbytes):
 
 
 @device_function
-def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
     """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
     if not binding.options().proxied:
         return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
@@ -97,7 +97,7 @@ def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
         ticket = -1
         for block in range(rank, count, size):
             end, start = to + block * to_step, origin + block * from_step
-            ticket = copy_far(PUT, pe, end, start, nbytes) if put else copy_far(GET, pe, start, end, nbytes)
+            ticket = copy_by_proxy(PUT, pe, end, start, nbytes) if put else copy_by_proxy(GET, pe, start, end, nbytes)
         if ticket >= 0:
             await_ticket(ticket)
 
@@ -105,7 +105,7 @@ def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
 
 
 @device_function
-def store_far(dest, value, pe, remote):
+def store_by_proxy(dest, value, pe, remote):
     """Let the proxy store an element of the dtype of ``dest``; does not wait."""
     if not binding.options().proxied:
         return lambda dest, value, pe, remote: None
@@ -118,10 +118,10 @@ def store_far(dest, value, pe, remote):
 
 
 @device_function
-def load_far(source, pe, remote):
+def load_by_proxy(source, pe, remote):
     """Let the proxy fetch an element of the dtype of ``source``."""
     zero, what = element(source)(0), LOAD | itemsize(source) << 16
-    return lambda source, pe, remote: ask(what, source, pe, remote, zero, zero)
+    return lambda source, pe, remote: request_and_wait(what, source, pe, remote, zero, zero)
 
 
 @device_function
@@ -130,7 +130,7 @@ def load_at(pe, address, like):
     if not binding.options().proxied:
         return lambda pe, address, like: load(address + peer_delta(pe), like)
     return lambda pe, address, like: (
-        load(address + peer_delta(pe), like) if reachable(pe) else load_far(like, pe, address)
+        load(address + peer_delta(pe), like) if reachable(pe) else load_by_proxy(like, pe, address)
     )
 
 
@@ -144,26 +144,26 @@ def store_at(pe, address, like, value):
         if reachable(pe):
             store(address + peer_delta(pe), like, value)
         else:
-            store_far(like, value, pe, address)
+            store_by_proxy(like, value, pe, address)
 
     return impl
 
 
 @device_function
-def atomic_far(rmw, dest, pe, remote, value, cond):
+def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
     """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
     what = ATOMIC | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value, cond):
         if reachable(pe):
             flush(pe)  # what was stored before must be there before
-        return ask(what | rmw << 8, dest, pe, remote, value, cond)
+        return request_and_wait(what | rmw << 8, dest, pe, remote, value, cond)
 
     return impl
 
 
 @device_function
-def ask(what, like, pe, remote, value, cond):
+def request_and_wait(what, like, pe, remote, value, cond):
     """Post a request that has a result, an element of the dtype of ``like``, and wait for that.
 
     Model: tests/models/proxy_ring.pml.
@@ -186,7 +186,7 @@ def ask(what, like, pe, remote, value, cond):
                     posted = 1
             elif completed(ring) > ticket:
                 result = load(slot + OPERAND, like)
-                give_up(slot, ticket)
+                release_slot(slot, ticket)
                 done = 1
             posted, done = opaque(posted), opaque(done)
         return result
@@ -200,7 +200,7 @@ def flush(pe):
 
     def impl(pe):
         before_flush()
-        peek(heap_base() + peer_delta(pe))
+        load_volatile(heap_base() + peer_delta(pe))
         before_flush()  # and before what comes next
 
     return impl

@@ -42,7 +42,7 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 
 @device_intrinsic
-def peek(_context, address):
+def load_volatile(_context, address):
     """Return the int64 at an address, read at this moment."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -55,7 +55,7 @@ def peek(_context, address):
 
 
 @device_intrinsic
-def poke(_context, address, value):
+def store_volatile(_context, address, value):
     """Write an int64 to an address at this moment."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -73,7 +73,7 @@ def completed(ring):
 
     Model: tests/models/proxy_ring.pml.
     """
-    count = peek(ring)
+    count = load_volatile(ring)
     seen_in_order()
     return count
 
@@ -90,7 +90,7 @@ def is_free(slot, ticket):
 
     Model: tests/models/proxy_ring.pml.
     """
-    turn = peek(slot + TURN)
+    turn = load_volatile(slot + TURN)
     seen_in_order()
     return turn == ticket // SLOTS
 
@@ -101,27 +101,27 @@ def post(slot, ticket, what, pe, offset):
 
     Model: tests/models/proxy_ring.pml.
     """
-    poke(slot + WHAT, what)
-    poke(slot + PE, pe)
-    poke(slot + OFFSET, offset)
+    store_volatile(slot + WHAT, what)
+    store_volatile(slot + PE, pe)
+    store_volatile(slot + OFFSET, offset)
     before_word()
-    poke(slot + POSTED, ticket // SLOTS + 1)
+    store_volatile(slot + POSTED, ticket // SLOTS + 1)
 
 
 @device_func
-def give_up(slot, ticket):
+def release_slot(slot, ticket):
     """Leave the slot of a request to that of the next lap, once the result has been read.
 
     Model: tests/models/proxy_ring.pml.
     """
     before_word()
-    poke(slot + TURN, ticket // SLOTS + 1)
+    store_volatile(slot + TURN, ticket // SLOTS + 1)
 
 
 @compiled
 def ring_address():
     """Return the address of the ring."""
-    return peek(proxy_address())
+    return load_volatile(proxy_address())
 
 
 @compiled
@@ -152,7 +152,7 @@ def submit(what, pe, offset, like, value, other):
             if is_free(slot, ticket):
                 store(slot + OPERAND, like, value)
                 if not alone:
-                    poke(slot + OTHER, other)
+                    store_volatile(slot + OTHER, other)
                 post(slot, ticket, what, pe, offset)
                 posted = 1
             posted = opaque(posted)
