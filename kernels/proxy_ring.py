@@ -1,7 +1,7 @@
-"""The ring in which kernels post requests to the proxy: see ``ishmem.runtime.proxy``.
+"""The ring buffer through which kernels post requests to the proxy (``ishmem.runtime.proxy``).
 
-A request takes a ticket, and the ticket says its slot in the ring and its lap. The ring is in host memory, where a
-device may have no atomics: only plain loads and stores go there, with fences.
+Each request takes a ticket, a number that determines its slot and its lap around the ring. The ring is in host memory,
+where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 @device_intrinsic
 def load_volatile(_context, address):
-    """Return the int64 at an address, read at this moment."""
+    """Return the int64 at an address by a volatile load."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         loaded = VolatileLoad(builder.block, _pointer(builder, arguments[0]))
@@ -56,7 +56,7 @@ def load_volatile(_context, address):
 
 @device_intrinsic
 def store_volatile(_context, address, value):
-    """Write an int64 to an address at this moment."""
+    """Store an int64 at an address by a volatile store."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         stored = VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
@@ -69,7 +69,7 @@ def store_volatile(_context, address, value):
 
 @device_func
 def completed(ring):
-    """Return how many requests the proxy has served.
+    """Return the number of requests that the proxy has served.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -80,13 +80,13 @@ def completed(ring):
 
 @device_func
 def slot_of(ring, ticket):
-    """Return the address of the slot of a request."""
+    """Return the address of the slot of the request with this ticket."""
     return ring + SLOT + SLOT * (ticket % SLOTS)
 
 
 @device_func
 def is_free(slot, ticket):
-    """Return whether a request may be written into its slot.
+    """Return whether the slot is free for the request with this ticket.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -97,7 +97,7 @@ def is_free(slot, ticket):
 
 @device_func
 def post(slot, ticket, what, pe, offset):
-    """Hand a request over, whose operands are written.
+    """Write the header of a request and publish it to the proxy; its operands must already be in the slot.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -110,7 +110,7 @@ def post(slot, ticket, what, pe, offset):
 
 @device_func
 def release_slot(slot, ticket):
-    """Leave the slot of a request to that of the next lap, once the result has been read.
+    """Free the slot for the next lap; the caller has read the result.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -126,7 +126,7 @@ def ring_address():
 
 @compiled
 def take_ticket():
-    """Return the next ticket.
+    """Take the next ticket of this PE.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -135,7 +135,7 @@ def take_ticket():
 
 @device_function
 def submit(what, pe, offset, like, value, other):
-    """Post a request as soon as its slot is free, and return its ticket.
+    """Wait for a free slot, post a request and return its ticket.
 
     Model: tests/models/proxy_ring.pml.
 
@@ -146,8 +146,8 @@ def submit(what, pe, offset, like, value, other):
     def impl(what, pe, offset, like, value, other):
         ticket, posted = take_ticket(), 0
         slot = slot_of(ring_address(), ticket)
-        # Work-items in lockstep leave a loop together: one that has its slot must post within, as the slot that
-        # another one waits for may become free only after that.
+        # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
+        # for which its neighbour waits may become free only after that.
         while not posted:
             if is_free(slot, ticket):
                 store(slot + OPERAND, like, value)
@@ -163,7 +163,7 @@ def submit(what, pe, offset, like, value, other):
 
 @device_function
 def await_ticket(ticket):
-    """Wait until the proxy has served a request and all before it.
+    """Wait until the proxy has served the request with this ticket and all earlier ones.
 
     Model: tests/models/proxy_ring.pml.
     """
