@@ -1,4 +1,4 @@
-"""Copies by the host with each kind of array as the PE's own side: symmetric, private dpnp, dpctl.tensor, numpy."""
+"""Host copies with each kind of array as the local argument: symmetric, private dpnp, dpctl.tensor and numpy."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 ARGUMENTS = ("symmetric", "dpnp", "dpctl", "numpy")
 LARGE, SMALL = (8, 4 << 10, 16 << 10, 1 << 20, 16 << 20), (8, 4 << 10)
-_ONE = (0,)  # the PE that calls
+_ONE = (0,)  # the calling PE
 
 
 class Operation(NamedTuple):
     """A host operation.
 
     Attributes:
-        case: The name of its case.
-        puts: The own side is the source.
-        call: The call in ishmem; ``own`` is this PE's array, ``far`` the symmetric one.
-        mpi: What mpi4py users write for it.
-        sizes: Bytes that it moves.
-        times: Calls in a statement.
+        case: Name of the benchmark case.
+        puts: Whether the local array is the source.
+        call: The ishmem call; ``own`` is the local array, ``far`` the symmetric one.
+        mpi: The equivalent mpi4py call; empty if there is none.
+        sizes: Message sizes in bytes.
+        times: Calls per timed statement.
     """
 
     case: str
@@ -48,7 +48,7 @@ OPERATIONS = (
 
 
 def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
-    """Return an array of a kind with these elements."""
+    """Return an array of kind ``argument`` with these contents."""
     if argument == "numpy":
         return contents
     if argument == "dpctl":

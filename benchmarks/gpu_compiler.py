@@ -1,7 +1,7 @@
-"""Intel's compiler for GPUs, without a GPU: what it makes of the SPIR-V of a kernel.
+"""Compile the SPIR-V of kernels with Intel's offline GPU compiler, ``ocloc``; no GPU is needed.
 
-The compiler is the offline one of the compute driver, ``ocloc``. ``.ci/gpu-compiler`` fetches Debian's into
-``build/gpu-compiler``; an ``ocloc`` in the ``PATH`` serves as well.
+``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads Debian's into ``build/gpu-compiler``; otherwise
+the ``ocloc`` in the ``PATH`` is used.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
 FETCHED = Path("build/gpu-compiler")
 NAME = b"kernel"
 ENTRY_POINT, NAME_OF, MEMBER_NAME = 15, 5, 6  # SPIR-V instructions
-ZEBIN = "-cl-intel-allow-zebin"  # the format that tells registers and spills
-HEAP, HEAP_SIZE = 0xFF00_0000_0100_0000, 64 << 20  # what Level Zero gives on a Max
+ZEBIN = "-cl-intel-allow-zebin"  # binary format with the numbers of registers and spills
+HEAP, HEAP_SIZE = 0xFF00_0000_0100_0000, 64 << 20  # a device address such as Level Zero allocates on a Max
 PATIENCE = 300.0  # seconds for one kernel
 
 
 class Refused(Exception):
-    """The compiler does not compile a kernel; the text is what it said."""
+    """The compiler rejected a kernel; the message is its output."""
 
 
 class Binary(NamedTuple):
     """A compiled kernel.
 
     Attributes:
-        simd: Work-items that one thread runs.
-        registers: Registers of 32 or 64 bytes that a thread has.
-        spilled: Bytes that did not fit into the registers.
-        assembly: Text, one instruction a line, and labels.
+        simd: Work-items per hardware thread.
+        registers: Registers per hardware thread, of 32 or 64 bytes.
+        spilled: Bytes of registers spilled to memory.
+        assembly: Disassembly: labels, and one instruction per line.
     """
 
     simd: int
@@ -49,12 +49,12 @@ class Binary(NamedTuple):
 
     @property
     def instructions(self) -> int:
-        """Return the number of instructions that a thread runs, without the loading of its arguments."""
+        """Return the number of instructions, without those that load the kernel's arguments."""
         return len(body(self.assembly))
 
 
 class Compiler:
-    """An ``ocloc`` and where its libraries are."""
+    """An ``ocloc`` program and the folders of its libraries."""
 
     def __init__(self, program: Path, libraries: Iterable[Path]) -> None:
         self._program = program
@@ -63,7 +63,7 @@ class Compiler:
         self._environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, known))}
 
     def version(self) -> str:
-        """Return what tells this compiler from another one, as the name of a file."""
+        """Return text that identifies the version of this compiler and is valid as a file name."""
         known = [*self._libraries, self._program.parent.parent / "lib"]
         found = next((path for folder in known for path in sorted(folder.rglob("libigc.so.*.*"))), self._program)
         return f"{found.name}-{found.stat().st_size}"
@@ -72,7 +72,7 @@ class Compiler:
         """Compile a kernel for a device such as ``pvc``.
 
         Raises:
-            Refused: It does not compile.
+            Refused: The kernel does not compile.
         """
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -91,12 +91,12 @@ class Compiler:
         )  # fmt: skip
         if done.returncode:
             how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
-            said = dict.fromkeys(line for line in done.stdout.splitlines() if line)  # it says the same many times
+            said = dict.fromkeys(line for line in done.stdout.splitlines() if line)  # ocloc repeats its messages
             raise Refused("\n".join([f"ocloc {words[0]}: {how}", *said]))
 
 
 def find(folder: Path = FETCHED) -> Compiler | None:
-    """Return the compiler in a folder of unpacked Debian packages, or that in the ``PATH``, or ``None``."""
+    """Return the compiler from a folder of unpacked Debian packages, or else the one in the ``PATH``, or None."""
     program = (folder / "usr/bin/ocloc").absolute()
     if program.exists():
         return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"))
@@ -105,7 +105,7 @@ def find(folder: Path = FETCHED) -> Compiler | None:
 
 
 def renamed(code: bytes) -> bytes:
-    """Return a module whose kernel has a short name, as files are named after it, and nothing else a name."""
+    """Return a module without names but a short one for the kernel, after which ``ocloc`` names files."""
     module = []
     for op, operands in spirv.instructions(code):
         if op == ENTRY_POINT:
@@ -117,18 +117,18 @@ def renamed(code: bytes) -> bytes:
 
 
 def as_on_a_gpu(code: bytes) -> bytes:
-    """Return a kernel with the constants that PE 1 of 4 could have on a GPU, as the loading of a kernel sets them."""
+    """Return a kernel with its specialization constants set for PE 1 of 4 on a GPU, as loading a kernel sets them."""
     return spirv.patched(code, spec_constants.defaults(binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4))))
 
 
 def body(assembly: str) -> list[str]:
-    """Return the instructions of a thread: without those that load its arguments, and the padding behind its end."""
+    """Return the instructions of a kernel, without argument loads and the padding after its end."""
     found = [line for line in assembly.splitlines() if line and not re.match(r"\w+:|\s+illegal", line)]
     return [line for line in found if "bti[255]" not in line]
 
 
 def _binary(parts: Path) -> Binary:
-    """Read what the disassembler wrote."""
+    """Return the binary described by the disassembler's output files."""
     facts = (parts / ".ze_info").read_text(errors="replace")
 
     def number(name: str) -> int:

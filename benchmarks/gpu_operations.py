@@ -1,10 +1,10 @@
-"""Counts what operations in kernels are on a GPU: ``python -m ishmem.benchmarks.gpu_operations [--page PAGE]``.
+"""Count GPU instructions of operations in kernels: ``python -m ishmem.benchmarks.gpu_operations [--page PAGE]``.
 
-Each operation is in a kernel, and what a user would write without ishmem is in one that is otherwise the same. Both
-are compiled for a Max 1550 by Intel's compiler, see `gpu_compiler`, and their instructions counted.
+For each operation there are two kernels: one with the operation, and one with the code that a user would write without
+ishmem. Both are compiled for a Max 1550 with Intel's compiler (`gpu_compiler`), and their instructions are counted.
 """
 
-# What numba compiles has numba's types.
+# Kernels have the types of numba, not those of mypy.
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ EQ, SET = int(ishmem.CMP_EQ), int(ishmem.SIGNAL_SET)
 
 
 class Operation(NamedTuple):
-    """An operation and what stands beside it.
+    """An operation and the code with which it is compared.
 
     Attributes:
-        name: In words, for the table.
+        name: Text for the table.
         run: The kernel with the operation.
         plain: The kernel without ishmem.
-        beside: What that does, in words.
-        loop: Count one iteration of the loop, instead of all instructions.
-        group: The kernels are of work-groups.
+        beside: Text for the table that describes ``plain``.
+        loop: Count only one iteration of the loop.
+        group: The kernels run as work-groups.
     """
 
     name: str
@@ -238,7 +238,7 @@ OPERATIONS = (
 
 
 def spirv_of(function: Callable[..., Any], group: bool) -> bytes:
-    """Return the SPIR-V of a function as a kernel, with the constants of a GPU."""
+    """Compile a function as a kernel and return its SPIR-V, with the constants of a GPU."""
     array, flag = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
     item = NdItemType(1) if group else ItemType(1)
     signature = types.void(item, array, array, flag, types.int64, types.int64)
@@ -247,13 +247,13 @@ def spirv_of(function: Callable[..., Any], group: bool) -> bytes:
 
 
 def messages(lines: list[str]) -> Counter[str]:
-    """Count what goes to memory, by what the disassembler calls it: loads, stores, atomics and fences."""
+    """Count memory messages (loads, stores, atomics and fences) by their names in the disassembly."""
     found = (re.search(r"// .*; ((?:load|store|atomic|fence)[\w.]*)", line) for line in lines)
     return Counter(match[1] for match in found if match)
 
 
 def turn(assembly: str) -> list[str]:
-    """Return the instructions of the loop that stores the widest units, and of those the shortest."""
+    """Return the instructions of the loop with the widest stores; of several, the shortest loop."""
     lines, labels, loops = [], {}, []
     for line in assembly.splitlines():
         if found := re.match(r"(\w+):", line):
@@ -266,19 +266,19 @@ def turn(assembly: str) -> list[str]:
 
 
 def stored(lines: list[str]) -> list[int]:
-    """Return the bytes that a work-item stores at each store."""
+    """Return for each store instruction the bytes that a work-item stores."""
     units = (re.search(r"store\.ugm\.d(\d+)x?(\d*)", line) for line in lines)
     return [int(found[1]) * int(found[2] or 1) // 8 for found in units if found]
 
 
 def counted(compiler: gpu_compiler.Compiler, function: Callable[..., Any], what: Operation) -> list[str]:
-    """Return the instructions of a kernel."""
+    """Return the instructions of a kernel, or of one iteration of its loop."""
     assembly = compiler.compile(spirv_of(function, what.group), DEVICE).assembly
     return turn(assembly) if what.loop else gpu_compiler.body(assembly)
 
 
 def table(compiler: gpu_compiler.Compiler) -> str:
-    """Return the table in markdown."""
+    """Return the markdown table of all operations."""
     nothing = len(counted(compiler, empty, Operation("", empty, empty, "")))
     lines = ["| | instructions | beside | its instructions | more | what goes to memory |", "|---" * 6 + "|"]
     for what in OPERATIONS:
@@ -291,17 +291,17 @@ def table(compiler: gpu_compiler.Compiler) -> str:
 
 
 def turned(what: Operation, lines: list[str]) -> str:
-    """Return how much one turn of a loop stores, in words."""
+    """Return text with the bytes that one loop iteration stores; empty unless a loop is counted."""
     return f", {sum(stored(lines))} bytes" if what.loop else ""
 
 
 def memory(lines: list[str]) -> str:
-    """Return the messages to memory, in words."""
+    """Return the memory messages as text."""
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in messages(lines).items())
 
 
 def set_up() -> None:
-    """Launch a kernel: numba-dpex sets itself up at the first launch."""
+    """Launch an empty kernel, because numba-dpex initialises itself at the first launch."""
     dpex.call_kernel(dpex.kernel(empty), kapi.Range(1), *[dpnp.zeros(2, dtype="int64")] * 3, 0, 0)
 
 

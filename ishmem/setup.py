@@ -1,4 +1,4 @@
-"""Set-up and exit: ``init``, ``finalize``, ``global_exit`` and the level of thread support."""
+"""Initialisation and exit: ``init``, ``finalize``, ``global_exit`` and the level of thread support."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Membership(NamedTuple):
-    """The job of this process, its PE number and the number of PEs."""
+    """The job of this process: its name, PE number, number of PEs, node, and network if there are several nodes."""
 
     job: str
     pe: int
@@ -38,7 +38,7 @@ class Membership(NamedTuple):
 
 
 class Session:
-    """The running job as a context manager, which finalises it on exit; ``init`` returns it."""
+    """The context manager that ``init`` returns; it finalises the job on exit."""
 
     def __enter__(self) -> Session:
         """Return the running session."""
@@ -47,7 +47,7 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finalise; after an error, leave at once, and the other PEs see this PE as lost."""
+        """Finalise; after an exception, leave at once, and the other PEs count this PE as lost."""
         if kind is not None:
             abandon()
         elif job.running():
@@ -66,14 +66,15 @@ def init(
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
     Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or from
-    ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``; without any of them the job is one PE.
+    ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any
+    of them the job has one PE.
     ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
     ``device`` is a dpctl device or filter string; by default PEs take the visible GPUs in turn.
 
     Raises:
-        StateError: Already initialised, or finalised before.
-        ValueError: A setting or argument that is not allowed.
-        IshmemError: Any PE could not start; raised on every PE.
+        StateError: ishmem is already initialised, or was finalised.
+        ValueError: A setting or argument is not allowed.
+        IshmemError: A PE could not start; raised on every PE.
 
     Source: OpenSHMEM 1.5, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
@@ -95,8 +96,8 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
     """Start ishmem like ``init`` and return the level of thread support, which is always ``THREAD_MULTIPLE``.
 
     ``requested`` is one of ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` and ``THREAD_MULTIPLE``. Any
-    number of threads may call ishmem at once; collective calls of a team come from one of them at a time, in the same
-    order on all PEs, and ``finalize`` when no other call is under way. Collective, blocking.
+    number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the same
+    order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
 
     Raises:
         ValueError: ``requested`` is none of the levels.
@@ -112,7 +113,7 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
 
 
 def query_thread() -> constants.Thread:
-    """Return the level of thread support: ``THREAD_MULTIPLE``, after ``init`` too.
+    """Return the level of thread support, which is always ``THREAD_MULTIPLE``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -183,7 +184,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         for opened in (getattr(this, name, None) for name in ("waits", "links")):
             if opened:
                 opened.close()
-        _core.set_lost(-1)  # PEs that closed their links too, as this init failed, must not count in the next one
+        _core.set_lost(-1)  # PEs that this failed init has marked as lost must not count in the next one
         raise
     waits.begin()
     job.start(this)
@@ -200,7 +201,7 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
-    """Return the status board of ishmrun, or a new one on PE 0, which the other PEs receive from it."""
+    """Return the status board of ishmrun, or a new one on the first PE of the node, which sends it to the others."""
     board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
     if board is None and member.node.place == 0:
         board = StatusBoard.make(len(member.node.pes))
@@ -230,7 +231,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
 
 def _together(this: job.Job, action: Callable[[], T]) -> T:
-    """Run a step of ``init`` on every PE; if it fails on one, every PE raises."""
+    """Run a step of ``init`` on every PE; if it fails on one PE, every PE raises. Collective."""
     problem: Exception | None = None
     try:
         result = action()
@@ -261,7 +262,7 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
             )
         device = gpus[member.node.place % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
-    # dpnp's queue of this device, so that a kernel takes symmetric and ordinary arrays together.
+    # dpnp's queue for this device, so that one kernel accepts both symmetric and ordinary arrays.
     return dpctl.tensor.Device.create_device(chosen).sycl_queue
 
 
@@ -272,7 +273,7 @@ def finalize() -> None:
     freed are ignored, reported with the line that allocated them, or an error.
 
     Raises:
-        StateError: Not initialised, or finalised before.
+        StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died before it finalised; this PE is finalised nevertheless.
         LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
         IndexError, SymmetryError: As for ``quiet``; this PE is finalised nevertheless.
@@ -330,7 +331,7 @@ def _close(this: job.Job, state: PeState) -> None:
         this.proxy.close()
     if this.network:
         this.network.stop(politely=state is PeState.LEFT)
-    this.heap.close(unmap=drained)  # commands that still run use the mappings
+    this.heap.close(unmap=drained)  # commands that still run access the mappings
     this.links.close()
 
 
@@ -341,14 +342,14 @@ def _leaks(this: job.Job) -> str:
 
 
 def abandon() -> None:
-    """Leave at once, without waiting for the other PEs; they are told that this PE is lost."""
+    """Leave at once, without waiting for the other PEs, which then count this PE as lost."""
     if job.running():
         _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
 
 def _at_exit() -> None:
-    # Set when an exception ended the program; the other PEs must learn of it at once.
+    # sys.last_type is set if an exception ended the program; the other PEs must learn that at once.
     if hasattr(sys, "last_type"):
         abandon()
         return
@@ -391,7 +392,7 @@ def is_initialized() -> bool:
 
 
 def get_uniqueid() -> str:
-    """Return a new identifier for ``init(uid=...)``; one process creates it, and the user passes it to all.
+    """Return a new identifier for ``init(uid=...)``; create it on one process and pass it to all. Not collective.
 
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """

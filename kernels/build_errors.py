@@ -1,7 +1,8 @@
-"""Raise an error from the launch of a kernel that the device's compiler rejects.
+"""Raise an error if the device's compiler rejects a kernel.
 
-numba-dpex does not check the result of the build and crashes on its null pointer. So when numba-dpex compiles a launch,
-this module first builds the kernel through the same build cache; the launch then finds it there.
+numba-dpex does not check the result of a kernel build and dereferences its null pointer. Before numba-dpex compiles a
+launch, this module builds the kernel through the same build cache and checks the result; the launch then finds the
+kernel in the cache.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class KernelBuildError(NumbaError, IshmemError):  # type: ignore[misc]
     """The device's compiler rejects a kernel; the message ends with the build log."""
 
     def add_context(self, _message: str) -> KernelBuildError:
-        """Return the error unchanged: numba's compilation context does not explain it."""
+        """Return the error unchanged: the context that numba would add does not explain it."""
         return self
 
 
@@ -52,7 +53,7 @@ _delete_kernel = _sycl_function("DPCTLKernel_Delete")
 
 
 def install() -> None:
-    """Make numba-dpex check that a kernel builds before it compiles a launch of it."""
+    """Make numba-dpex check that a kernel builds before it compiles the launch."""
     KernelLaunchIRBuilder.set_kernel_from_spirv = _set_kernel
 
 
@@ -88,7 +89,7 @@ def _check(device: str, kernel_module: SPIRVKernelModule, debug: bool) -> None:
 
 
 def _plain(mangled: str) -> str:
-    """Return a kernel's name as in the source; numba-dpex appends ``$`` (mangled: ``_24``) and a number."""
+    """Return the kernel's name in the source; numba-dpex appends ``$`` (mangled as ``_24``) and a number."""
     rest = mangled.removeprefix("_ZN")
     while size := re.match(r"\d+", rest):
         end = size.end() + int(size[0])

@@ -1,8 +1,8 @@
 """Rewrite loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
 
-LLVM reads one component of a built-in vector by a load from the component's address. Intel's compiler of Debian 12
-(IGC 1.0.12504) crashes on such a load; newer versions accept it. This module replaces it by a load of the whole vector
-and an extraction of the component.
+LLVM reads a component of a built-in vector by a load from the component's address. Intel's compiler in Debian 12 (IGC
+1.0.12504) crashes on such a load; newer versions accept it. This module replaces it by a load of the whole vector and
+an extraction of the component.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from numba_dpex.kernel_api_impl.spirv import spirv_generator
 
 from .spirv import Instruction, assembled, bound_of, instructions
 
-NAME, DECORATE, CONSTANT, VARIABLE, LOAD, STORE, BITCAST = 5, 71, 43, 59, 61, 62, 124  # instructions
+NAME, DECORATE, CONSTANT, VARIABLE, LOAD, STORE, BITCAST = 5, 71, 43, 59, 61, 62, 124  # SPIR-V opcodes
 TYPE_INT, TYPE_VECTOR, TYPE_POINTER, EXTRACT, EXTRACT_DYNAMIC, CONVERT = 21, 23, 32, 81, 77, 113
 ACCESS_CHAINS, PTR_ACCESS_CHAINS = (65, 66), (67, 70)  # each also "in bounds"
 ADDRESSES = (*ACCESS_CHAINS, *PTR_ACCESS_CHAINS, BITCAST)
-TAKE_ANY = (57, STORE, 112, 117, 121, 169, 245)  # calls, stores, conversions, selects and phis use any address
-BUILT_IN = 11  # decoration
+TAKE_ANY = (57, STORE, 112, 117, 121, 169, 245)  # calls, stores, conversions, selects and phis accept any address
+BUILT_IN = 11  # SPIR-V decoration
 
 
 class Vector(NamedTuple):
-    """Ids of a built-in vector: its variable, the type of the vector and the type of a component."""
+    """SPIR-V ids of a built-in vector: its variable, its type and its component type."""
 
     variable: int
     whole: int
@@ -35,8 +35,8 @@ class Component(NamedTuple):
 
     Attributes:
         vector: The vector.
-        number: The index of the component, or the negated id of an index that is not constant.
-        narrow: Whether the address is cast to that of a smaller integer, the low part of the component.
+        number: The index of the component; if the index is not a constant, its negated SPIR-V id.
+        narrow: Whether the pointer is cast to a narrower integer type, so that a load reads the low part.
     """
 
     vector: Vector
@@ -47,7 +47,7 @@ class Component(NamedTuple):
 def whole_loads(code: bytes) -> bytes:
     """Return SPIR-V that loads whole built-in vectors and extracts their components.
 
-    A module that uses the address of a component other than to load from it is returned unchanged.
+    A module that uses the address of a component for anything but a load is returned unchanged.
 
     Raises:
         ValueError: ``code`` is not valid SPIR-V.
@@ -73,7 +73,7 @@ def _defines(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction uses the address of a component other than to load or to derive a known address."""
+    """Return whether an instruction uses the address of a component for anything but a load or a known address."""
     if op in ADDRESSES and operands[2] in components:
         return operands[1] not in components
     ids = operands[:2] if op == STORE else operands
@@ -81,7 +81,7 @@ def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _extraction(component: Component, to: tuple[int, ...], fresh: int) -> list[Instruction]:
-    """Return the load of the vector into id ``fresh`` and of its component into ``to``, a type and an id."""
+    """Return instructions that load the vector into id ``fresh`` and extract a component into ``to``, a type and id."""
     (variable, whole, part), index, narrow = component
     target = (part, fresh + 1) if narrow else to
     extract: Instruction = (EXTRACT, (*target, fresh, index))
@@ -111,7 +111,7 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
         if op in ADDRESSES and operands[2] in (*vectors, *found):
             steps = operands[3:]
             if op in PTR_ACCESS_CHAINS and operands[2] in vectors:
-                steps = steps[1:]  # the first index selects a vector, and there is only one
+                steps = steps[1:]  # the first index selects a vector; there is only one
             base = found.get(operands[2]) or Component(vectors[operands[2]], 0)
             index = numbers.get(steps[0], -steps[0]) if steps else 0
             kind = pointees[operands[0]]
@@ -121,7 +121,7 @@ def _components(module: list[Instruction]) -> dict[int, Component]:
 
 
 def install() -> None:
-    """Rewrite these loads in all kernels that numba-dpex compiles from now on."""
+    """Apply `whole_loads` to all kernels that numba-dpex compiles after this call."""
     spirv_generator.llvm_to_spirv = _translate
 
 

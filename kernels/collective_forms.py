@@ -1,4 +1,4 @@
-"""The forms of collective routines that move data: for one work-item and for a work-group, from one implementation."""
+"""Register collective routines that move data, for one work-item and for a work-group, from one implementation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rendezvous import Flow, call_of
 def _check(
     name: str, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
 ) -> int:
-    """Check the argument types of a call while its kernel compiles; return the number of its dtype."""
+    """Check the argument types of a call at compile time; return its dtype number."""
     type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.array(name, argument, kind, types)
@@ -33,14 +33,16 @@ def _check(
 def register(
     name: str, module: ModuleType, run: Any, sample: Any, types: tuple[str, ...], options: tuple[str, ...], flow: Flow
 ) -> None:
-    """Register the forms of a routine.
+    """Register a routine ``name`` and its ``name_work_group``.
 
     Args:
-        name: Its name, in ``module`` of the host.
-        run: The implementation, ``run(sample, call, flow, group)``: `call` and ``group`` as in
+        name: Name of the routine in ``module``.
+        module: The host module.
+        run: The implementation, ``run(sample, call, flow, group)``; ``call`` and ``group`` are as in
             ``ishmem.kernels.rendezvous``.
-        sample: An intrinsic that makes a value of the dtype of ``dest``, or 0 where the dtype does not matter.
-        types: The dtypes it takes.
+        sample: An intrinsic that makes from ``dest`` a value of its dtype, or the integer 0 if ``run`` does not depend
+            on the dtype.
+        types: The allowed dtypes.
         options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.
         flow: Which blocks move between which PEs.
     """

@@ -1,6 +1,6 @@
-"""Collective routines inside kernels: the device forms of ``ishmem.collectives``.
+"""Device implementations of ``ishmem.collectives``.
 
-Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` form.
+Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` routine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SYNC = number("barrier_all, sync_all or team_sync")
 
 @device_function
 def synchronize(team, members):
-    """Wait for all members of a team to call a synchronisation."""
+    """Wait until all members of a team have called a barrier or sync."""
     if not binding.options().check:
         return lambda team, members: dissemination_barrier(team, members)
     call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
@@ -59,7 +59,7 @@ def _sync():
     world = 0
 
     def impl():
-        # Members of the world are constants here; ``team_sync`` loads those of its team.
+        # For the world team, start and stride are compile-time constants; ``team_sync`` loads those of its team.
         synchronize(world, Members(types.int64(0), types.int64(1), pe_count(), this_pe()))
 
     return impl
@@ -149,7 +149,7 @@ FLOWS = {
 
 @compiled
 def exchange(sample, call, flow, group):
-    """Do a call in which all blocks have the same size."""
+    """Run a collective call in which all blocks have the same size."""
     status, count = enter(call, flow, group)
     if status > 0 and count * call.itemsize <= MAX_PAYLOAD:
         copy_from_slots(members_of(call.team), slots_of(call.team, 1), call, count, flow, group)
@@ -180,7 +180,7 @@ def copy_from_slots(members, slots, call, count, flow, group):
 
 @compiled
 def transfer_blocks(members, call, count, flow, group):
-    """Copy large blocks directly between the members' arrays."""
+    """Put or get large blocks directly between the arrays of the members."""
     start, stride, size, me = members
     to, origin, item, root = call.dest, call.source, call.itemsize, call.root
     rank, width = rank_in(group), size_of(group)
@@ -189,7 +189,7 @@ def transfer_blocks(members, call, count, flow, group):
         transfer_steps(0, start + root * stride, to, origin, call.dst, call.sst, item, count, rank, width)
         return
     to += flow.dest_blocks * me * count * call.dst * item
-    for step in range(size):  # each PE starts with itself, so that the puts spread over all PEs
+    for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = me + step if me + step < size else me + step - size
         if not flow.to_root or member == root:
             block = origin + flow.source_blocks * member * count * call.sst * item
@@ -198,7 +198,7 @@ def transfer_blocks(members, call, count, flow, group):
 
 @compiled
 def broadcast_large(members, call, count, group):
-    """Broadcast in two steps: each member gets one part from the root, then puts it to the other members."""
+    """Broadcast in two steps: each member gets one part from the root, then puts that part to the other members."""
     start, stride, size, me = members
     first, end = part_of(count, call.itemsize, members)
     to, nbytes = call.dest + first * call.itemsize, (end - first) * call.itemsize
@@ -212,7 +212,7 @@ def broadcast_large(members, call, count, group):
 
 @device_function
 def concatenate(sample, call, flow, group):
-    """Do a call in which each member's block has its own size."""
+    """Run a collective call in which each member contributes a block of its own size."""
     check = binding.options().check
 
     def impl(sample, call, flow, group):
@@ -227,7 +227,7 @@ def concatenate(sample, call, flow, group):
             share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
             offset += share
             large = large or share * item > MAX_PAYLOAD
-        # All PEs come to the same result, as their arrays have the same size.
+        # All PEs get the same result here: ``dest`` has the same size on each.
         if check and not own_array_fits(call.routine, to, call.dest_size, item, offset):
             return 0
         offset = 0

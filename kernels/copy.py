@@ -6,7 +6,7 @@ from typing import Any
 
 from . import binding
 from .intrinsics import compiled, device_function, move, peer_delta
-from .proxy import move_far, reachable
+from .proxy import move_by_proxy, reachable
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
@@ -114,8 +114,8 @@ def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, s
             delta = peer_delta(pe)
             copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
         elif to_step == 1 and from_step == 1:
-            move_far(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
+            move_by_proxy(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
         else:
-            move_far(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
+            move_by_proxy(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
 
     return either if binding.options().proxied else near

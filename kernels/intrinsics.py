@@ -1,7 +1,7 @@
-"""What the device functions are made of: addresses, loads and stores, atomics, fences.
+"""Intrinsics for device code: addresses, loads, stores, atomics, fences and work-item ids.
 
-Addresses are plain 64-bit integers. Atomics are SPIR-V instructions with cross-device scope, on integers of
-the element's width: floating-point elements are moved as bits, so one code serves all types.
+Addresses are plain 64-bit integers. Atomics are SPIR-V instructions with cross-device scope on integers of the
+element's width. Floating-point elements are bit-cast, so one implementation serves all dtypes.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from . import orders, spec_constants
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
 REDUCE = 0  # SPIR-V group operation
-CROSS_WORKGROUP = 0x200  # which memory they are about
+CROSS_WORKGROUP = 0x200  # SPIR-V memory semantics: applies to global memory
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
 
 
 def device_intrinsic(function: Callable[..., Any]) -> Any:
-    """Make ``function`` an intrinsic of kernels."""
+    """Make ``function`` a numba intrinsic for the device target."""
     return intrinsic(target=SPIRV_TARGET_NAME)(function)
 
 
 registered: set[Callable[..., Any]] = set()
-"""The host functions that have a form inside kernels."""
+"""Host functions that kernels can call too."""
 
 
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Register the decorated function as the form that ``host`` has inside kernels."""
+    """Register the decorated function as the device implementation of ``host``."""
     registered.add(host)
     return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
 
 
 def device_function(choose: Callable[..., Any]) -> Any:
-    """Make a function that kernels call, of which the types of the arguments decide what is compiled.
+    """Make a device function whose implementation is chosen by the argument types.
 
     Args:
         choose: Takes the types and returns the implementation, a function with the same parameters. Its name, signature
@@ -51,7 +51,7 @@ def device_function(choose: Callable[..., Any]) -> Any:
     """
 
     def stub(*_arguments: Any) -> Any:
-        """Stand for the function where kernels are compiled."""
+        """Give numba a name to overload; never runs."""
 
     functools.update_wrapper(stub, choose)
     overload(stub, target=SPIRV_TARGET_NAME)(choose)
@@ -59,9 +59,9 @@ def device_function(choose: Callable[..., Any]) -> Any:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Make ``function`` one that kernels call.
+    """Make ``function`` a device function.
 
-    Unlike ``numba_dpex.device_func`` it is compiled once for all integers, and not anew for each constant one.
+    It is compiled once for all integer arguments; ``numba_dpex.device_func`` compiles again for each integer literal.
     """
 
     def choose(*_arguments: Any) -> Any:
@@ -83,9 +83,9 @@ def address_of(_context: Any, array: Any) -> Any:
 
 @device_intrinsic
 def item_bytes(_context, array):
-    """Return the bytes of an element of an array.
+    """Return the size in bytes of an element of an array, as a compile-time constant.
 
-    A constant, unlike ``array.itemsize``: so an index becomes an offset by a shift. A Max has no 64-bit multiplication.
+    ``array.itemsize`` is not constant. With a constant, index to offset is a shift: a Max has no 64-bit multiplication.
     """
 
     def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
@@ -96,7 +96,7 @@ def item_bytes(_context, array):
 
 @device_intrinsic
 def zero_of(_context, array):
-    """Return 0 of the dtype of an array."""
+    """Return zero in the dtype of an array."""
 
     def code(context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
         return context.get_constant_null(signature.return_type)
@@ -106,21 +106,21 @@ def zero_of(_context, array):
 
 @device_intrinsic
 def nothing_of(_context, array):
-    """Return the integer 0, whatever the array."""
+    """Return the integer 0 for an array of any dtype."""
     return types.int64(array), lambda _context, _builder, _signature, _arguments: I64(0)
 
 
 @device_intrinsic
 def peer_delta(_context: Any, pe: Any) -> Any:
-    """Return the distance from this PE's heap to that of ``pe``, which it reaches: see ``reachable`` in far.py.
+    """Return the distance in bytes from this PE's heap to that of ``pe``, a reachable peer (``kernels.proxy``).
 
-    One load from a table at a constant address: the heap starts with it, see ``ishmem.common.layout``.
+    This is one load from a table at a constant address, the start of the heap (``ishmem.common.layout``).
     """
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[0], signature.args[0], types.int64)
         entry = builder.add(spec_constants.emit(builder, "heap"), builder.shl(index, I64(3)))
         distance = builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
-        # The table never changes while kernels run, so loops load it once.
+        # The table does not change while kernels run, so the compiler may hoist the load out of loops.
         distance.set_metadata("invariant.load", builder.module.add_metadata([]))
         return distance
 
@@ -129,7 +129,7 @@ def peer_delta(_context: Any, pe: Any) -> Any:
 
 @device_intrinsic
 def at_address(_context: Any, array: Any, address: Any) -> Any:
-    """Return ``array`` with its first element at another address."""
+    """Return a view with the shape and dtype of ``array`` and its first element at ``address``."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         make = context.make_array(signature.args[0])
@@ -147,7 +147,7 @@ def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> An
 
 @device_intrinsic
 def load(_context: Any, address: Any, like: Any) -> Any:
-    """Return the element at an address, of the dtype of the array or number ``like``."""
+    """Return the element at an address, in the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -159,7 +159,7 @@ def load(_context: Any, address: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
-    """Store ``value`` at an address, as an element of the dtype of the array or number ``like``."""
+    """Store ``value`` at an address, as an element of the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -172,9 +172,10 @@ def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
 
 @device_intrinsic
 def load_element(_context: Any, base: Any, index: Any, like: Any) -> Any:
-    """Return element ``index`` of an array of the dtype of ``like`` that begins at an address.
+    """Return element ``index`` of the array that begins at address ``base``, in the dtype of ``like``.
 
-    The address of the element is made last, so that a loop, or a thread of work-items, shares the array's.
+    The index is added by the load itself, so the compiler computes the base address once per loop, or once per hardware
+    thread.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -185,7 +186,7 @@ def load_element(_context: Any, base: Any, index: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_element(_context: Any, base: Any, index: Any, like: Any, value: Any) -> Any:
-    """Store ``value`` as element ``index`` of an array of the dtype of ``like``: see `load_element`."""
+    """Store ``value`` as element ``index`` of the array that begins at address ``base``; see `load_element`."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _element(context, builder, signature, arguments, like.dtype)
@@ -203,7 +204,7 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: 
 
 @device_intrinsic
 def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Move ``unit`` bytes, a literal power of two that both addresses are aligned to, by one load and one store."""
+    """Copy ``unit`` bytes by one load and one store; a literal power of two to which both addresses are aligned."""
     size = unit.literal_value
     word = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
@@ -218,7 +219,7 @@ def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def load_word(_context: Any, address: Any) -> Any:
-    """Return the int64 at an address; ordered by what comes before only."""
+    """Return the int64 at an address by a plain load, ordered only by earlier fences and atomics."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.load(builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
@@ -228,7 +229,7 @@ def load_word(_context: Any, address: Any) -> Any:
 
 @device_intrinsic
 def store_word(_context: Any, address: Any, value: Any) -> Any:
-    """Store an int64 at an address; to be seen after the next release."""
+    """Store an int64 at an address by a plain store, which the next release publishes."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         builder.store(arguments[1], builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
@@ -238,7 +239,7 @@ def store_word(_context: Any, address: Any, value: Any) -> Any:
 
 
 class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    """A load that the compiler neither removes nor repeats."""
+    """A volatile load: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Write the instruction."""
@@ -247,7 +248,7 @@ class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
 
 
 class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
-    """A store that the compiler neither removes nor repeats."""
+    """A volatile store: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Write the instruction."""
@@ -257,7 +258,7 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
 
 @device_intrinsic
 def opaque(_context: Any, value: Any) -> Any:
-    """Return an integer of which the compiler knows nothing, so that it does not move code out of a loop by it."""
+    """Return ``value``, hidden from the optimizer, which then moves no code across a loop exit that depends on it."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = cgutils.alloca_once(builder, I64)
@@ -276,7 +277,7 @@ def _bits(context: Any, dtype: Any) -> Any:
 
 
 def _call_spirv(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
-    """Call a SPIR-V atomic on integers; ``middle`` are the masks, ``values`` start with the pointer."""
+    """Call a SPIR-V atomic on integers: ``middle`` has its semantics masks, ``values`` the pointer and the operands."""
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
@@ -291,7 +292,7 @@ def _call_spirv(context: Any, builder: Any, name: str, integer: Any, middle: lis
 
 
 def atomic(name: str, *masks: int, operands: int) -> Any:
-    """Make an intrinsic ``(address, like, *operands)`` of a SPIR-V atomic instruction, which returns its result."""
+    """Make an intrinsic ``(address, like, *operands)`` that returns the result of a SPIR-V atomic instruction."""
 
     def typing(_context: Any, address: Any, like: Any, *given: Any) -> Any:
         dtype = like.dtype
@@ -309,7 +310,7 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
 
         return dtype(types.int64, like, *given), code
 
-    # An intrinsic's arguments must be named, not starred.
+    # numba does not accept *args in the signature of an intrinsic.
     shapes: dict[int, Callable[..., Any]] = {
         0: lambda context, address, like: typing(context, address, like),
         1: lambda context, address, like, value: typing(context, address, like, value),
@@ -319,7 +320,7 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
 
 
 def _word(name: str, mask: int) -> Any:
-    """Make an intrinsic ``(address, *operands)`` of an atomic on an int64 that belongs to no array."""
+    """Make an intrinsic ``(address, *operands)`` for an atomic on the int64 at an address."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL))
@@ -341,7 +342,7 @@ atomic_load = atomic("AtomicLoad", orders.AMO, operands=0)
 
 
 def memory_fence(order: orders.Order) -> Any:
-    """Make an intrinsic that orders memory operations, for every device and the host."""
+    """Make an intrinsic that is a memory fence with cross-device scope, which includes the host."""
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         flags = [SCOPE_AND_MASK[0], SCOPE_AND_MASK[1]]
@@ -369,9 +370,9 @@ def _builtin(builder: Any, name: str) -> list[Any]:
 
 
 def _narrow(builder: Any, component: Any) -> Any:
-    """Tell the compiler that a component of a group fits 32 bits, which GPUs multiply.
+    """Tell the compiler that a work-item id or group size fits in 32 bits, so that it uses 32-bit multiplication.
 
-    Only for a single component: LLVM makes a vector of six 32-bit integers of several, which SPIR-V does not have.
+    Use it for one component only: from several, LLVM makes a vector of six 32-bit integers, which SPIR-V lacks.
     """
     return builder.zext(builder.trunc(component, I32), I64)
 
@@ -397,7 +398,7 @@ def _size(builder: Any, ndim: int) -> Any:
 
 @device_intrinsic
 def rank_in(_context, group):
-    """Return the number of this work-item among those that call together: 0 where ``group`` is None."""
+    """Return the linear id of this work-item in ``group``; 0 if ``group`` is None."""
     ndim = getattr(group, "ndim", 0)
     return types.int64(group), lambda _context, builder, _signature, _arguments: (
         _rank(builder, ndim) if ndim else I64(0)
@@ -406,7 +407,7 @@ def rank_in(_context, group):
 
 @device_intrinsic
 def size_of(_context, group):
-    """Return the number of work-items that call together: 1 where ``group`` is None."""
+    """Return the number of work-items in ``group``; 1 if ``group`` is None."""
     ndim = getattr(group, "ndim", 0)
     return types.int64(group), lambda _context, builder, _signature, _arguments: (
         _size(builder, ndim) if ndim else I64(1)
@@ -417,7 +418,7 @@ def size_of(_context, group):
 def group_sum(_context, value):
     """Return the sum of ``value`` over the work-items of the group, all of which must call.
 
-    It serves to tell a group what one work-item found: the others add 0. It works for any number of dimensions.
+    It can broadcast a value from one work-item: the others pass 0. Groups may have any number of dimensions.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -435,7 +436,7 @@ def group_sum(_context, value):
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse to compile a kernel, with the words of the host's error.
+    """Refuse to compile a kernel, with the message of the host's error, unless ``condition`` holds.
 
     Raises:
         TypingError: ``condition`` does not hold.

@@ -1,7 +1,7 @@
-"""The memory order of every operation inside kernels: as weak as OpenSHMEM 1.5 allows, and no weaker.
+"""Memory order of each operation in kernels: the weakest that OpenSHMEM 1.5 allows.
 
-The table with the reasons is in docs/architecture.md. The models in tests/models prove that weaker orders are not
-enough; tests/test_orders.py tests that kernels are compiled to `EMITTED`. The scope is always cross-device.
+docs/architecture.md has a table with the reasons. The models in tests/models show that weaker orders are incorrect, and
+tests/test_orders.py checks that kernels compile to the instructions in `EMITTED`. The scope is always cross-device.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Order(IntEnum):
-    """Memory orders, as in the memory semantics of SPIR-V."""
+    """Memory orders, with the values of SPIR-V's memory semantics."""
 
     RELAXED = 0x0
     ACQUIRE = 0x2
@@ -19,13 +19,13 @@ class Order(IntEnum):
 
 
 AMO = Order.RELAXED
-"""``atomic_*``, and updates of signals and locks: atomicity alone (9.7). `FENCE` and `QUIET` order them."""
+"""``atomic_*``, and updates of signals and locks: atomic but unordered (9.7). `FENCE` and `QUIET` order them."""
 
 FENCE = Order.RELEASE
-"""``fence`` orders stores and atomics before it against those after it (9.11.1); loads need no order."""
+"""``fence`` orders earlier stores and atomics before later ones (9.11.1); it need not order loads."""
 
 QUIET = Order.SEQ_CST
-"""``quiet`` completes stores (9.11.2); later loads must not be older."""
+"""``quiet`` completes stores (9.11.2); later loads must not move before it."""
 
 SIGNAL = Order.RELEASE
 """In ``put_signal``, between the data and the update of the signal (9.8)."""
@@ -34,28 +34,28 @@ WAIT = Order.ACQUIRE
 """At the end of ``wait_until*``, ``signal_wait_until``, ``signal_fetch``, and of a ``test*`` that succeeds (9.10)."""
 
 LOCKED = Order.ACQUIRE
-"""Once a lock has been taken (9.12.1). ``clear_lock`` begins with `QUIET`."""
+"""After a lock has been acquired (9.12.1). ``clear_lock`` begins with `QUIET`."""
 
 FLAG = Order.RELEASE
-"""The store of a flag that notifies a member of a rendezvous or barrier (9.9), after this PE's earlier stores."""
+"""The store of a flag that notifies a peer in a rendezvous or barrier (9.9); it publishes this PE's earlier stores."""
 
 FLAG_SEEN = Order.ACQUIRE
 """After the wait for a member's flag."""
 
 GROUP = Order.RELEASE
-"""In each work-item before the group barrier after which the first work-item notifies other PEs."""
+"""In each work-item before the group barrier that precedes a notification of other PEs by work-item 0."""
 
 POST = Order.RELEASE
-"""Between a request to the proxy and the word that posts it, and between reading a result and releasing its slot."""
+"""Before the store that posts a request to the proxy, and between reading its result and releasing its slot."""
 
 RING_SEEN = Order.ACQUIRE
-"""After each load of a word of the ring: a cache may serve this plain load until an acquire."""
+"""After each load from the ring: without an acquire, a cache may return an old value to these plain loads."""
 
 ARRIVED = Order.SEQ_CST
-"""Around the load that flushes this PE's stores to a PE that it reaches without atomics."""
+"""Before and after the load that flushes this PE's stores to a peer that it reaches without atomics."""
 
 RECORD = Order.RELAXED
-"""For data that only this PE's kernels and host share: tickets of the ring, records of teams and violations."""
+"""For data shared only between the kernels and the host of one PE: ring tickets, team records, violation records."""
 
 
 
@@ -87,4 +87,4 @@ EMITTED: dict[str, list[tuple[str, Order]]] = {
     "barrier_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
     "sync_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
 }
-"""The instructions of a call of each operation, where kernels reach all PEs and ``ISHMEM_CHECK`` is not set."""
+"""Memory instructions of one call of each operation, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""

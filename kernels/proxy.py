@@ -1,7 +1,7 @@
-"""Requests to the proxy for peers that this PE's kernels cannot reach, or not by atomics (``ishmem.runtime.proxy``).
+"""Operations that kernels pass to the proxy: on peers without a direct path, or without device atomics.
 
-A job in which every pair of PEs has loads, stores and atomics compiles none of this: ``reachable`` and ``has_atomics``
-are the constant true there, and the compiler removes the branches.
+``ishmem.runtime.proxy`` describes the proxy. A job in which every pair of PEs has direct loads, stores and atomics
+needs none: ``reachable`` and ``has_atomics`` are then the constant True, and the compiler removes the other branches.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .proxy_ring import (
     OTHER,
     await_ticket,
     completed,
-    give_up,
     is_free,
-    peek,
+    load_volatile,
     post,
+    release_slot,
     ring_address,
     slot_of,
     submit,
@@ -44,39 +44,40 @@ stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, A
 
 
 def element(like: Any) -> Any:
-    """Return the type of the elements of an array, or of a number itself."""
+    """Return the element type of an array type; a scalar type is returned unchanged."""
     return getattr(like, "dtype", like)
 
 
 def itemsize(array: Any) -> int:
-    """Return the bytes of an element of an array's type, or of a number's."""
+    """Return the size in bytes of an element of an array type, or of a scalar type."""
     return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
 
 
 def _has_route(pe: Any, worst: Route) -> Any:
-    """Make the function that returns whether the route to a PE is at least as good as ``worst``."""
+    """Return an implementation that tells whether the route to a PE is ``worst`` or better."""
     if not binding.options().proxied:
         return lambda pe: True
-    return lambda pe: peek(route_table() + 8 * pe) <= worst
+    return lambda pe: load_volatile(route_table() + 8 * pe) <= worst
 
 
 @device_function
 def reachable(pe):
-    """Return whether kernels of this PE load and store at a PE."""
+    """Return whether kernels of this PE can load from and store to the memory of a PE."""
     return _has_route(pe, Route.STORES)
 
 
 @device_function
 def has_atomics(pe):
-    """Return whether kernels of this PE have atomics on the memory of a PE."""
+    """Return whether kernels of this PE can do atomics on the memory of a PE."""
     return _has_route(pe, Route.DIRECT)
 
 
 @device_function
-def copy_far(kind, pe, remote, local, nbytes):
-    """Let the proxy copy to (``PUT``) or from (``GET``) a PE; returns a ticket to `await_ticket`.
+def copy_by_proxy(kind, pe, remote, local, nbytes):
+    """Let the proxy put (``PUT``) or get (``GET``) contiguous memory; return a ticket for `await_ticket`. Nonblocking.
 
-    ``remote`` is this PE's own address of the symmetric memory, ``local`` any device address.
+    ``remote`` is an address in this PE's symmetric heap and selects the same offset on PE ``pe``; ``local`` is any
+    device address.
     """
     if not binding.options().proxied:
         return lambda kind, pe, remote, local, nbytes: 0
@@ -88,8 +89,11 @@ def copy_far(kind, pe, remote, local, nbytes):
 
 
 @device_function
-def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    """Let the proxy put (or get) ``count`` blocks, as work-item ``rank`` of ``size``, and wait; steps are in bytes."""
+def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes; blocking. Steps are in bytes.
+
+    The blocks are divided among ``size`` work-items; this is work-item ``rank``.
+    """
     if not binding.options().proxied:
         return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
 
@@ -97,7 +101,7 @@ def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
         ticket = -1
         for block in range(rank, count, size):
             end, start = to + block * to_step, origin + block * from_step
-            ticket = copy_far(PUT, pe, end, start, nbytes) if put else copy_far(GET, pe, start, end, nbytes)
+            ticket = copy_by_proxy(PUT, pe, end, start, nbytes) if put else copy_by_proxy(GET, pe, start, end, nbytes)
         if ticket >= 0:
             await_ticket(ticket)
 
@@ -105,8 +109,8 @@ def move_far(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
 
 
 @device_function
-def store_far(dest, value, pe, remote):
-    """Let the proxy store an element of the dtype of ``dest``; does not wait."""
+def store_by_proxy(dest, value, pe, remote):
+    """Let the proxy store an element of the dtype of ``dest``; nonblocking."""
     if not binding.options().proxied:
         return lambda dest, value, pe, remote: None
     what = STORE | itemsize(dest) << 16
@@ -118,25 +122,25 @@ def store_far(dest, value, pe, remote):
 
 
 @device_function
-def load_far(source, pe, remote):
-    """Let the proxy fetch an element of the dtype of ``source``."""
+def load_by_proxy(source, pe, remote):
+    """Let the proxy load an element of the dtype of ``source``; blocking."""
     zero, what = element(source)(0), LOAD | itemsize(source) << 16
-    return lambda source, pe, remote: ask(what, source, pe, remote, zero, zero)
+    return lambda source, pe, remote: request_and_wait(what, source, pe, remote, zero, zero)
 
 
 @device_function
 def load_at(pe, address, like):
-    """Return the element at a PE, of the dtype of ``like``; ``address`` is this PE's own of the symmetric memory."""
+    """Return an element on PE ``pe``, of the dtype of ``like``; ``address`` is in this PE's own symmetric heap."""
     if not binding.options().proxied:
         return lambda pe, address, like: load(address + peer_delta(pe), like)
     return lambda pe, address, like: (
-        load(address + peer_delta(pe), like) if reachable(pe) else load_far(like, pe, address)
+        load(address + peer_delta(pe), like) if reachable(pe) else load_by_proxy(like, pe, address)
     )
 
 
 @device_function
 def store_at(pe, address, like, value):
-    """Store an element of the dtype of ``like`` at a PE, which `complete` completes; ``address`` as in `load_at`."""
+    """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` is as in `load_at`."""
     if not binding.options().proxied:
         return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
 
@@ -144,27 +148,27 @@ def store_at(pe, address, like, value):
         if reachable(pe):
             store(address + peer_delta(pe), like, value)
         else:
-            store_far(like, value, pe, address)
+            store_by_proxy(like, value, pe, address)
 
     return impl
 
 
 @device_function
-def atomic_far(rmw, dest, pe, remote, value, cond):
-    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; returns the old value."""
+def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
+    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; return the old value. Blocking."""
     what = ATOMIC | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value, cond):
         if reachable(pe):
-            flush(pe)  # what was stored before must be there before
-        return ask(what | rmw << 8, dest, pe, remote, value, cond)
+            flush(pe)  # this work-item's earlier stores must arrive before the proxy's atomic
+        return request_and_wait(what | rmw << 8, dest, pe, remote, value, cond)
 
     return impl
 
 
 @device_function
-def ask(what, like, pe, remote, value, cond):
-    """Post a request that has a result, an element of the dtype of ``like``, and wait for that.
+def request_and_wait(what, like, pe, remote, value, cond):
+    """Post a request and wait for its result, an element of the dtype of ``like``.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -176,7 +180,8 @@ def ask(what, like, pe, remote, value, cond):
         ticket, ring = take_ticket(), ring_address()
         slot = slot_of(ring, ticket)
         posted, done, result = 0, 0, zero
-        # In one loop: a work-item that waits for its slot must not hold up one beside it that has to give it up.
+        # One loop posts and waits. With two loops, work-items in lockstep could deadlock: one waits for a slot that its
+        # neighbour releases only in the second loop.
         while not done:
             if not posted:
                 if is_free(slot, ticket):
@@ -186,7 +191,7 @@ def ask(what, like, pe, remote, value, cond):
                     posted = 1
             elif completed(ring) > ticket:
                 result = load(slot + OPERAND, like)
-                give_up(slot, ticket)
+                release_slot(slot, ticket)
                 done = 1
             posted, done = opaque(posted), opaque(done)
         return result
@@ -196,19 +201,19 @@ def ask(what, like, pe, remote, value, cond):
 
 @device_function
 def flush(pe):
-    """Wait until this PE's stores have arrived at a PE that it reaches: a load does not overtake them."""
+    """Wait until this PE's stores to a reachable PE have arrived: a load from that PE cannot overtake them."""
 
     def impl(pe):
         before_flush()
-        peek(heap_base() + peer_delta(pe))
-        before_flush()  # and before what comes next
+        load_volatile(heap_base() + peer_delta(pe))
+        before_flush()  # the load completes before later operations
 
     return impl
 
 
 @device_function
 def order_stores():
-    """Order this PE's stores and atomics before against those after."""
+    """Order this PE's earlier stores and atomics before its later ones."""
     if not binding.options().proxied:
         return lambda: stores_in_order()
     return lambda: complete()
@@ -216,7 +221,7 @@ def order_stores():
 
 @device_function
 def complete():
-    """Complete all operations of this PE's kernels.
+    """Complete all operations of this PE's kernels, those posted to the proxy included.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -237,7 +242,7 @@ def complete():
 
 @device_function
 def complete_before_flag():
-    """Complete what the next `store_flag` must not overtake: nothing, where all stores go straight to their PE."""
+    """Complete stores before the next `store_flag`; a no-op in a job without proxies."""
     if not binding.options().proxied:
         return lambda: None
     return lambda: complete()
@@ -245,7 +250,7 @@ def complete_before_flag():
 
 @device_function
 def store_flag(pe, address, value):
-    """Store an int64 at a PE that kernels there wait for; what is complete comes before it."""
+    """Store an int64 flag on PE ``pe``, for which kernels there wait, after all completed stores."""
     if not binding.options().proxied:
         return lambda pe, address, value: atomic_store_flag(address + peer_delta(pe), value)
     what = STORE | 8 << 16

@@ -1,7 +1,7 @@
-"""The ring in which kernels post requests to the proxy: see ``ishmem.runtime.proxy``.
+"""The ring buffer through which kernels post requests to the proxy (``ishmem.runtime.proxy``).
 
-A request takes a ticket, and the ticket says its slot in the ring and its lap. The ring is in host memory, where a
-device may have no atomics: only plain loads and stores go there, with fences.
+Each request takes a ticket, a number that determines its slot and its lap around the ring. The ring is in host memory,
+where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 
 @device_intrinsic
-def peek(_context, address):
-    """Return the int64 at an address, read at this moment."""
+def load_volatile(_context, address):
+    """Return the int64 at an address by a volatile load."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         loaded = VolatileLoad(builder.block, _pointer(builder, arguments[0]))
@@ -55,8 +55,8 @@ def peek(_context, address):
 
 
 @device_intrinsic
-def poke(_context, address, value):
-    """Write an int64 to an address at this moment."""
+def store_volatile(_context, address, value):
+    """Store an int64 at an address by a volatile store."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         stored = VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
@@ -69,64 +69,64 @@ def poke(_context, address, value):
 
 @device_func
 def completed(ring):
-    """Return how many requests the proxy has served.
+    """Return the number of requests that the proxy has served.
 
     Model: tests/models/proxy_ring.pml.
     """
-    count = peek(ring)
+    count = load_volatile(ring)
     seen_in_order()
     return count
 
 
 @device_func
 def slot_of(ring, ticket):
-    """Return the address of the slot of a request."""
+    """Return the address of the slot of the request with this ticket."""
     return ring + SLOT + SLOT * (ticket % SLOTS)
 
 
 @device_func
 def is_free(slot, ticket):
-    """Return whether a request may be written into its slot.
+    """Return whether the slot is free for the request with this ticket.
 
     Model: tests/models/proxy_ring.pml.
     """
-    turn = peek(slot + TURN)
+    turn = load_volatile(slot + TURN)
     seen_in_order()
     return turn == ticket // SLOTS
 
 
 @device_func
 def post(slot, ticket, what, pe, offset):
-    """Hand a request over, whose operands are written.
+    """Write the header of a request and publish it to the proxy; its operands must already be in the slot.
 
     Model: tests/models/proxy_ring.pml.
     """
-    poke(slot + WHAT, what)
-    poke(slot + PE, pe)
-    poke(slot + OFFSET, offset)
+    store_volatile(slot + WHAT, what)
+    store_volatile(slot + PE, pe)
+    store_volatile(slot + OFFSET, offset)
     before_word()
-    poke(slot + POSTED, ticket // SLOTS + 1)
+    store_volatile(slot + POSTED, ticket // SLOTS + 1)
 
 
 @device_func
-def give_up(slot, ticket):
-    """Leave the slot of a request to that of the next lap, once the result has been read.
+def release_slot(slot, ticket):
+    """Free the slot for the next lap; the caller has read the result.
 
     Model: tests/models/proxy_ring.pml.
     """
     before_word()
-    poke(slot + TURN, ticket // SLOTS + 1)
+    store_volatile(slot + TURN, ticket // SLOTS + 1)
 
 
 @compiled
 def ring_address():
     """Return the address of the ring."""
-    return peek(proxy_address())
+    return load_volatile(proxy_address())
 
 
 @compiled
 def take_ticket():
-    """Return the next ticket.
+    """Take the next ticket of this PE.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -135,7 +135,7 @@ def take_ticket():
 
 @device_function
 def submit(what, pe, offset, like, value, other):
-    """Post a request as soon as its slot is free, and return its ticket.
+    """Wait for a free slot, post a request and return its ticket.
 
     Model: tests/models/proxy_ring.pml.
 
@@ -146,13 +146,13 @@ def submit(what, pe, offset, like, value, other):
     def impl(what, pe, offset, like, value, other):
         ticket, posted = take_ticket(), 0
         slot = slot_of(ring_address(), ticket)
-        # Work-items in lockstep leave a loop together: one that has its slot must post within, as the slot that
-        # another one waits for may become free only after that.
+        # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
+        # for which its neighbour waits may become free only after that.
         while not posted:
             if is_free(slot, ticket):
                 store(slot + OPERAND, like, value)
                 if not alone:
-                    poke(slot + OTHER, other)
+                    store_volatile(slot + OTHER, other)
                 post(slot, ticket, what, pe, offset)
                 posted = 1
             posted = opaque(posted)
@@ -163,7 +163,7 @@ def submit(what, pe, offset, like, value, other):
 
 @device_function
 def await_ticket(ticket):
-    """Wait until the proxy has served a request and all before it.
+    """Wait until the proxy has served the request with this ticket and all earlier ones.
 
     Model: tests/models/proxy_ring.pml.
     """

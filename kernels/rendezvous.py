@@ -1,13 +1,13 @@
-"""How the members of a team enter and leave a collective call in a kernel.
+"""Entry to and exit from a collective call in a kernel.
 
 On entry, each member writes its call number, its arguments and, for small blocks, its data into its slot on every
-member, then waits until all members have done so: a *rendezvous*. Rendezvous and barriers of a team share one sequence
-of numbers, and each completes only after all members have begun it. So a member that begins number ``s`` knows that all
-have completed ``s - 2`` and may reuse those slots. A PE's arrays are written only after it has entered, and, with a
-barrier at the end, neither read nor written after it has left.
+member, then waits until all members have done so: a *rendezvous*. The rendezvous and barriers of a team share one
+sequence of numbers, and each completes only after all members have begun it. So a member that begins number ``s`` knows
+that all members have completed ``s - 2`` and may reuse the slots of that number. Peers write to the arrays of a PE only
+after it has entered the call, and, if the call ends with a barrier, do not access them after it has left.
 
-``group`` is the calling work-group, or None when a single work-item calls. Arrays are addresses here and elements are
-bytes, so that this is compiled once for all dtypes.
+``group`` is the calling work-group, or None if a single work-item calls. Arrays are passed as addresses and sizes in
+bytes, so this code is compiled once for all dtypes.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from .teams import is_team, members_of
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 SEQUENCE = TeamRecord.at("sequence")
 MAX_PAYLOAD = RENDEZVOUS_SLOT - PAYLOAD
-"""Largest block in bytes that travels with the rendezvous."""
+"""Largest block in bytes that is sent with the rendezvous, in its slot."""
 
 ALIGN = 64
-"""Parts that members work on are multiples of this many bytes."""
+"""Alignment in bytes of the parts into which a large block is divided among members."""
 
 all_seen = memory_fence(FLAG_SEEN)
 of_item = memory_fence(GROUP)
 
 
 class Flow(NamedTuple):
-    """Which blocks move between which PEs, constant for each routine: 0 or 1 each, as kernels compute with them."""
+    """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
 
     from_root: int = 0  # only the root sends
     to_root: int = 0  # only the root receives
@@ -73,7 +73,7 @@ class Call(NamedTuple):
         dest, source: Addresses on this PE.
         dest_size, source_size: Elements of the arrays.
         itemsize: Bytes of an element.
-        nelems: Elements of a block, or -1 where the sizes of the arrays say it.
+        nelems: Elements of a block, or -1 to derive it from the array sizes.
         root: Member number of the root; 0 for routines without one.
         dst, sst: Strides of ``dest`` and ``source`` in elements.
         team: The handle.
@@ -126,12 +126,12 @@ pack_call = compiled(call_id.pack)
 routine_of = compiled(call_id.routine_of)
 
 
-# ---- the work-group that calls
+# ---- the calling work-group
 
 
 @device_function
 def group_sync(group):
-    """Order what any work-item of the group did before it, ahead of what all do after it.
+    """Synchronize the group: order its work-items' earlier memory operations before their later ones.
 
     Model: tests/models/work_group.pml.
     """
@@ -147,7 +147,7 @@ def group_sync(group):
 
 @device_function
 def group_broadcast(group, held):
-    """Return the truth value of work-item 0 on every work-item; True where arguments are not checked."""
+    """Return ``held`` of work-item 0 on every work-item; True if arguments are not checked."""
     if type_checks.absent(group):
         return lambda group, held: held
     check = binding.options().check
@@ -165,7 +165,7 @@ def group_broadcast(group, held):
 
 @compiled
 def next_number(team):
-    """Return the number of the rendezvous or barrier of a team that this PE begins."""
+    """Increment and return the sequence number of a team, for the rendezvous or barrier that this PE begins."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
     store_word(counter, number)
@@ -181,7 +181,7 @@ def slots_of(team, begun):
 
 @device_function
 def rendezvous(members, slots, number, call_id, count, share):
-    """Wait for all members to enter the collective call ``number``; return whether all calls are the same.
+    """Publish this PE's call and wait for all members to enter ``number``; return whether all made the same call.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -208,7 +208,7 @@ def rendezvous(members, slots, number, call_id, count, share):
 
 @compiled
 def calls_match(members, slots, call_id, count):
-    """Return whether all members have entered the same call as this PE."""
+    """Return whether all members have entered the same call as this PE; report a violation if not."""
     for member in range(members.size):
         slot = slots + member * RENDEZVOUS_SLOT
         theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
@@ -221,7 +221,7 @@ def calls_match(members, slots, call_id, count):
 
 @compiled
 def dissemination_barrier(team, members):
-    """Wait for all members of a team: the algorithm of ``barrier`` in ``ishmem/core/barrier.cpp``.
+    """Wait for all members of a team, by the same algorithm as ``barrier`` in ``ishmem/core/barrier.cpp``.
 
     Model: tests/models/barrier.pml.
     """
@@ -292,8 +292,8 @@ def enter(call, flow, group):
     """Check and enter a collective call.
 
     Returns:
-        1, 0 when the PEs disagree and nothing is to be moved, or -1 when this PE is not in the team; and the number of
-        elements of a block. The slots are those of ``slots_of(team, 1)``.
+        A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
+        moved, or -1 if this PE is not in the team. ``slots_of(team, 1)`` has the slots of this call.
     """
     check = binding.options().check
 
@@ -322,7 +322,7 @@ def enter(call, flow, group):
 
 @compiled
 def leave(group, team):
-    """Leave a collective call that has accessed the arrays of other members.
+    """Complete this PE's stores and leave, by a barrier, a call that has accessed the arrays of other members.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -335,7 +335,7 @@ def leave(group, team):
 
 @compiled
 def part_of(count, itemsize, members):
-    """Return the half-open range of elements, of ``count``, that this PE works on."""
+    """Return the half-open range of elements, out of ``count``, that this PE works on."""
     size, me, unit = members.size, members.me, ALIGN // itemsize
     part = (count + size * unit - 1) // (size * unit) * unit
     return min(me * part, count), min((me + 1) * part, count)

@@ -27,7 +27,7 @@ from .intrinsics import (
     size_of,
     store_element,
 )
-from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_far, load_far, reachable, store_far
+from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_by_proxy, load_by_proxy, reachable, store_by_proxy
 from .proxy_ring import await_ticket
 from .runtime_checks import allowed, fits
 
@@ -79,9 +79,9 @@ def _make_transfer(put: int) -> Any:
                 elif rank_in(group) == 0:
                     nbytes = count * item_bytes(dest)
                     if put:
-                        await_ticket(copy_far(PROXY_PUT, pe, to, origin, nbytes))
+                        await_ticket(copy_by_proxy(PROXY_PUT, pe, to, origin, nbytes))
                     else:
-                        await_ticket(copy_far(PROXY_GET, pe, origin, to, nbytes))
+                        await_ticket(copy_by_proxy(PROXY_GET, pe, origin, to, nbytes))
 
         return impl
 
@@ -130,7 +130,7 @@ def _p(dest, value, pe, index=0):
             if reachable(pe):
                 store_element(address_of(dest) + peer_delta(pe), index, dest, value)
             else:
-                store_far(dest, value, pe, address_of(dest) + index * item_bytes(dest))
+                store_by_proxy(dest, value, pe, address_of(dest) + index * item_bytes(dest))
 
     return impl
 
@@ -146,7 +146,7 @@ def _g(source, pe, index=0):
         if allowed(G, source, pe, index, 1):
             if reachable(pe):
                 return load_element(address_of(source) + peer_delta(pe), index, source)
-            return load_far(source, pe, address_of(source) + index * item_bytes(source))
+            return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))
         return zero
 
     return impl

@@ -12,7 +12,7 @@ from ishmem.common.violations import number
 from . import type_checks
 from .copy import copy_elements
 from .intrinsics import address_of, device, device_function, item_bytes, peer_delta, rank_in, size_of
-from .proxy import move_far, reachable
+from .proxy import move_by_proxy, reachable
 from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
@@ -45,7 +45,7 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
             copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
         else:
             item = item_bytes(like)
-            move_far(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
+            move_by_proxy(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
     return impl
 

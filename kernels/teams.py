@@ -1,6 +1,6 @@
-"""Teams inside kernels: the device forms of ``ishmem.teams``, on ``team.handle``.
+"""Device implementations of ``ishmem.teams``; kernels pass ``team.handle``.
 
-Queries return -1 for a handle that is not a team of this PE or whose team was destroyed.
+Queries return -1 if the handle is not a team of this PE, or if the team was destroyed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Members(NamedTuple):
 
 @compiled
 def is_team(team):
-    """Return whether ``team`` is the handle of a team of this PE."""
+    """Return whether ``team`` is the handle of an existing team that contains this PE."""
     return 0 <= team < TWIN and atomic_load_word(team_records() + LINE * team + SIZE) > 0
 
 

@@ -1,8 +1,8 @@
-"""Collective routines inside kernels whose blocks have counts and displacements of their own.
+"""Device implementations of ``ishmem.vcollectives``: each block has its own count and displacement.
 
-After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. With
-``gatherv`` and ``scatterv`` every PE knows where every block lies. With ``alltoallv`` each member publishes where the
-block of each other member goes and how many elements it expects from it and sends to it.
+After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. In ``gatherv``
+and ``scatterv`` every PE has the counts and displacements of all blocks. In ``alltoallv`` each member publishes to each
+other member the offset for its block, and the numbers of elements that it expects from it and sends to it.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from .runtime_checks import own_array_fits, report
 from .teams import members_of
 
 OFFSET, EXPECTED, SENT = PAYLOAD, PAYLOAD + 8, PAYLOAD + 16
-"""What a member publishes to another, in its slot: where the block goes, elements expected and elements sent."""
+"""Fields that one member publishes to another: offset for the block, elements expected, elements sent."""
 
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
-"""Which list an error names."""
+"""Numbers of the argument lists in violation reports."""
 
 PRIME = 1099511628211  # of the FNV hash
 
@@ -51,7 +51,7 @@ PRIME = 1099511628211  # of the FNV hash
 class Blocks(NamedTuple):
     """The blocks of an array: addresses and lengths of the lists of counts and displacements.
 
-    Without displacements, ``n_displs`` is `NO_LIST`, and the blocks follow one another.
+    Without displacements, ``n_displs`` is `NO_LIST` and the blocks are contiguous.
     """
 
     counts: int
@@ -62,7 +62,7 @@ class Blocks(NamedTuple):
 
 @device_intrinsic
 def blocks_of(_context, counts, displs):
-    """Return the `Blocks` of two lists; ``displs`` may be left out."""
+    """Return the `Blocks` of a list of counts and a list of displacements; ``displs`` may be None."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         fields = []
@@ -85,13 +85,13 @@ def count_of(blocks, member):
 
 @compiled
 def offset_of(blocks, member, packed):
-    """Return the first element of a member's block: ``packed`` where no displacements were given."""
+    """Return the offset in elements of a member's block; ``packed`` if there are no displacements."""
     return packed if blocks.n_displs == NO_LIST else load_word(blocks.displs + 8 * member)
 
 
 @compiled
 def find(blocks, member):
-    """Return the first element of a member's block."""
+    """Return the offset in elements of a member's block; sums the counts before it if there are no displacements."""
     offset = 0
     if blocks.n_displs == NO_LIST:
         for before in range(member):
@@ -101,7 +101,7 @@ def find(blocks, member):
 
 @compiled
 def hash_of(blocks, size):
-    """Return a hash of counts and displacements."""
+    """Return a hash of counts and displacements, by which members detect different lists."""
     mixed, offset = 0, 0
     for member in range(size):
         offset = offset_of(blocks, member, offset)
@@ -115,7 +115,7 @@ def hash_of(blocks, size):
 
 @compiled
 def list_allowed(routine, which, numbers, length, size):
-    """Return whether a list has one number for each member, none of them negative."""
+    """Return whether a list has one nonnegative number for each member; report a violation if not."""
     if length != size:
         report(routine, WRONG_LENGTH, which, 0, 0, length, size)
         return False
@@ -129,7 +129,7 @@ def list_allowed(routine, which, numbers, length, size):
 
 @compiled
 def lists_allowed(routine, which, blocks, size):
-    """Return whether counts and displacements are allowed."""
+    """Return whether counts and displacements are allowed; report a violation if not."""
     if not list_allowed(routine, which, blocks.counts, blocks.n_counts, size):
         return False
     return blocks.n_displs == NO_LIST or list_allowed(routine, which + 1, blocks.displs, blocks.n_displs, size)
@@ -137,7 +137,7 @@ def lists_allowed(routine, which, blocks, size):
 
 @compiled
 def blocks_fit(routine, blocks, size, array, array_size, itemsize):
-    """Return whether an array is symmetric and large enough for all its blocks."""
+    """Return whether an array is symmetric and holds all its blocks; report a violation if not."""
     if not own_array_fits(routine, array, array_size, itemsize, 0):
         return False
     offset = 0
@@ -152,7 +152,7 @@ def blocks_fit(routine, blocks, size, array, array_size, itemsize):
 
 @compiled
 def rooted_arguments_allowed(call, blocks, gathers, members):
-    """Return whether the arguments of ``gatherv`` or ``scatterv`` are allowed."""
+    """Return whether the arguments of ``gatherv`` or ``scatterv`` are allowed; report a violation if not."""
     routine, size, item = call.routine, members.size, call.itemsize
     if call.root < 0 or call.root >= size:
         report(routine, NO_ROOT, call.root, 0, 0, 0, size)
@@ -171,7 +171,7 @@ def rooted_arguments_allowed(call, blocks, gathers, members):
 
 @compiled
 def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
-    """Return whether the arguments of ``alltoallv`` are allowed."""
+    """Return whether the arguments of ``alltoallv`` are allowed; report a violation if not."""
     routine = call.routine
     if not lists_allowed(routine, DEST, to_blocks, size) or not lists_allowed(routine, SOURCE, from_blocks, size):
         return False
@@ -182,7 +182,7 @@ def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
 
 @compiled
 def counts_match(routine, members, slots, to_blocks, from_blocks):
-    """Return whether this PE sends and receives as many elements as the others expect and send."""
+    """Return whether the counts of this PE match those of every other member; report a violation if not."""
     start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
@@ -203,7 +203,7 @@ def counts_match(routine, members, slots, to_blocks, from_blocks):
 
 @device_function
 def exchange_rooted(call, blocks, gathers, group):
-    """Do ``gatherv`` (``gathers`` 1) or ``scatterv`` (0)."""
+    """Run ``gatherv`` (``gathers`` is 1) or ``scatterv`` (0)."""
     check = binding.options().check
 
     def impl(call, blocks, gathers, group):
@@ -229,7 +229,7 @@ def exchange_rooted(call, blocks, gathers, group):
 
 @compiled
 def transfer_own_block(members, call, blocks, gathers, group):
-    """Put this PE's block to the root, or get it from there."""
+    """Put this PE's block to the root, or get it from the root."""
     offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
     to, origin = call.dest + gathers * offset, call.source + (1 - gathers) * offset
     root = members.start + call.root * members.stride
@@ -241,8 +241,8 @@ def transfer_own_block(members, call, blocks, gathers, group):
 
 @device_function
 def exchange_all(call, to_blocks, from_blocks, group):
-    """Do ``alltoallv``."""
-    # With argument checks, a second rendezvous has begun, which uses the other slots.
+    """Run ``alltoallv``."""
+    # With argument checks, a second rendezvous has begun and uses the other half of the slots.
     begun = 0 if binding.options().check else 1
 
     def impl(call, to_blocks, from_blocks, group):
@@ -262,7 +262,7 @@ def exchange_all(call, to_blocks, from_blocks, group):
 
 @device_function
 def publish_and_meet(call, members, to_blocks, from_blocks):
-    """Publish the blocks that this PE expects and sends, and enter the call; return whether all PEs agree."""
+    """Publish this PE's offsets and counts and enter the call; return whether the arguments of all PEs match."""
 
     def plain(call, members, to_blocks, from_blocks):
         slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
@@ -276,7 +276,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
             publish_blocks(members, slots, to_blocks, from_blocks)
         if not rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0):
             return False
-        # Now each PE can compare the published counts; the second rendezvous tells the others the result.
+        # Each PE compares the published counts; the second rendezvous distributes the result.
         fine = counts_match(call.routine, members, slots, to_blocks, from_blocks)
         slots = slots_of(call.team, 0)
         return rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0)
@@ -286,7 +286,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
 @compiled
 def publish_blocks(members, slots, to_blocks, from_blocks):
-    """Tell each member where its block goes, and how many elements this PE expects from it and sends to it."""
+    """Publish to each member the offset for its block and the counts that this PE expects from it and sends to it."""
     start, stride, size, me = members
     slot, offset = slots + me * RENDEZVOUS_SLOT, 0
     for member in range(size):
@@ -300,11 +300,11 @@ def publish_blocks(members, slots, to_blocks, from_blocks):
 
 @compiled
 def put_blocks(members, slots, call, blocks, group):
-    """Put this PE's blocks where the other members expect them; skip blocks of another size than expected."""
+    """Put this PE's blocks at the offsets that the members published; skip a block whose count does not match."""
     start, stride, size, me = members
     to, origin, item = call.dest, call.source, call.itemsize
     rank, width, offset = rank_in(group), size_of(group), find(blocks, me)
-    for step in range(size):  # each PE starts with itself, so that the puts spread over all PEs
+    for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = me + step if me + step < size else me + step - size
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
         slot = slots + member * RENDEZVOUS_SLOT
@@ -314,11 +314,11 @@ def put_blocks(members, slots, call, blocks, group):
         offset += count
 
 
-# ---- the forms of a work-item and of a work-group
+# ---- registration: for a work-item and for a work-group
 
 
 def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists: Any) -> int:
-    """Check the argument types of a call while its kernel compiles; return the number of its dtype."""
+    """Check the argument types of a call at compile time; return its dtype number."""
     type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.array(name, argument, kind, RMA_TYPES)

@@ -2,12 +2,12 @@
 
     python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]      4 PEs on two nodes, by MPICH's mpiexec over TCP
 
-Each node has its own network, host name, processes, System V memory, /dev/shm and /etc/hosts, by namespaces; mpiexec
-runs on a further machine, "login". That takes root, or a user who may make namespaces. Where they are refused, MPICH is
-told that processes of one machine are not on one (cliques), and ISHMEM_NODE tells ishmem.
+Each emulated node has its own namespaces for network, host name, processes and System V IPC, and its own /dev/shm and
+/etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
+MPICH's clique settings divide the processes into nodes, and ISHMEM_NODE does so for ishmem.
 
-Nothing is left on the machine: the namespaces go with their processes. A node dies as a whole when its first process
-is killed; the variable NODE_PIDS has those of all nodes.
+Nothing remains on the machine: namespaces end with their processes. If the first process of a node is killed, the whole
+node dies; the environment variable NODE_PIDS has the pid of that process for each node.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 MPICH = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
-"""UCX, which the wheel of MPICH prefers, loses messages over TCP."""
+"""Settings for MPICH: libfabric over TCP, because UCX, the default of the MPICH wheel, loses messages over TCP."""
 
 _NETWORK = "10.77.0"
-_INSIDE = "NODES_INSIDE"  # the process that has its namespaces
+_INSIDE = "NODES_INSIDE"  # holds the pid of the process that is already in its namespaces
 _PR_SET_PDEATHSIG = 1
 
 _SSH = """#!/bin/sh
@@ -60,19 +60,19 @@ exec sleep infinity
 
 
 def launcher(sizes: Sequence[int], program: Sequence[str]) -> list[str]:
-    """Return the command that runs a program on nodes of these numbers of PEs."""
+    """Return the command that runs a program on emulated nodes; ``sizes`` has the number of PEs on each."""
     return [sys.executable, str(Path(__file__).resolve()), "+".join(map(str, sizes)), *program]
 
 
 def split(n_pes: int, n_nodes: int) -> list[int]:
-    """Return the numbers of PEs of each node, as equal as can be, the larger ones last; none is without a PE."""
+    """Return the number of PEs on each node: at least 1, differing by at most 1, larger nodes last."""
     n_nodes = min(n_nodes, n_pes)
     return [n_pes // n_nodes + (node >= n_nodes - n_pes % n_nodes) for node in range(n_nodes)]
 
 
 @functools.cache
 def has_namespaces() -> bool:
-    """Return whether this user may make them, and the programs are there that do."""
+    """Return whether this user may create namespaces and the required programs are installed."""
     if not all(shutil.which(name) for name in ("unshare", "nsenter", "ip", "mount", "hostname")):
         return False
     tried = subprocess.run([*_unshare(), "ip", "link", "add", "switch", "type", "bridge"], capture_output=True)
@@ -119,7 +119,7 @@ def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:
 
 
 def _run(command: list[str]) -> int:
-    """Run a command, and end it when this process is told to end."""
+    """Run a command and return its status; on SIGTERM, terminate it."""
     process = subprocess.Popen(command, preexec_fn=_die_with_parent)
 
     def end(*_: object) -> None:
@@ -134,7 +134,7 @@ def _run(command: list[str]) -> int:
 
 @contextlib.contextmanager
 def _network(folder: Path, count: int) -> Iterator[Path]:
-    """Make nodes and the network between them; gives a program that is called as ssh is."""
+    """Create the nodes and the network between them; yield a program that is called like ssh."""
     names = [f"node{node}" for node in range(count)]
     lines = [f"{_NETWORK}.{node + 1} {name}" for node, name in enumerate(names)]
     (folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", f"{_NETWORK}.254 login", *lines, ""]))

@@ -1,7 +1,7 @@
-"""Jobs on several nodes, over MPI; the nodes are emulated on this machine: see nodes.py.
+"""Jobs on several nodes, connected by MPI; nodes.py emulates the nodes on one machine.
 
-These tests are about the network. The tests of the chapters show that every operation reaches PEs of other nodes: they
-run unchanged with ``pytest --nodes 2``.
+These tests cover the network itself. That every operation reaches PEs on other nodes is covered by the tests of the
+operations, which run unchanged with ``pytest --nodes 2``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pes import Pool, run_command
 import ishmem
 from ishmem.runtime import job
 
-SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)  # short ones go in a packet, long ones by themselves
+SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
+"""In bytes: short payloads go in a packet, long ones as messages of their own."""
 
 
 @pytest.fixture(scope="module", params=["2+2", "1+3"])
@@ -32,13 +33,13 @@ def spread(request: pytest.FixtureRequest) -> Iterator[Pool]:
 
 
 def neighbours() -> tuple[int, int]:
-    """Return the PEs before and after this one: both are on another node for some PEs."""
+    """Return the PEs before and after this one; for some PEs, each is on another node."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     return (me - 1) % n, (me + 1) % n
 
 
 def check_places() -> None:
-    """The node's teams are the node, and other nodes have no addresses here."""
+    """The node's teams have exactly the PEs of the node, and ``ptr`` returns None for PEs of other nodes."""
     this, a = job.current(), ishmem.zeros(4, dtype="i8")
     near = set(this.node.pes)
     assert this.network is not None and 0 < len(near) < this.n_pes
@@ -57,7 +58,7 @@ def test_places(spread: Pool) -> None:
 
 
 def check_flag_after_data(nbytes: int, how: str) -> None:
-    """A flag never comes before the data that it tells of."""
+    """A flag never arrives before the data that it announces."""
     before, after = neighbours()
     count = nbytes // 8
     dest, source = ishmem.zeros(count, dtype="i8"), np.zeros(count, "i8")
@@ -85,7 +86,7 @@ def test_flag_after_data(spread: Pool, how: str) -> None:
 
 
 def check_burst(count: int) -> None:
-    """All PEs ask all others, with more requests than may be under way."""
+    """All PEs send to all others, more requests than may be in flight."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, counters = ishmem.zeros((n, 64), dtype="i8"), ishmem.zeros(1, dtype="i8")
     for i in range(count):
@@ -104,7 +105,7 @@ def test_burst(spread: Pool) -> None:
 
 
 def check_long_bursts() -> None:
-    """Long payloads to and from all at once: more of them than may be under way."""
+    """All PEs put long payloads to all others and get from them, more than may be in flight."""
     me, n, count, size = ishmem.my_pe(), ishmem.n_pes(), 100, 2500
     dest = ishmem.zeros((n, count, size), dtype="i8")
     source = np.arange(count * size).reshape(count, size)
@@ -128,7 +129,7 @@ def test_long_bursts(spread: Pool) -> None:
 
 
 def check_counter() -> None:
-    """One word is added to by PEs of both nodes, by its own host and by its own kernel at once: none is lost."""
+    """PEs of both nodes, the owner's host and kernels add to one word at the same time; no addition is lost."""
     from common import dpex, kapi
 
     @dpex.kernel
@@ -138,7 +139,7 @@ def check_counter() -> None:
 
     me, n, times, items = ishmem.my_pe(), ishmem.n_pes(), 300, 4
     counter = ishmem.zeros(1, dtype="i8")
-    dpex.call_kernel(add, kapi.Range(items), counter, 1, me)  # compiled before it counts
+    dpex.call_kernel(add, kapi.Range(items), counter, 1, me)  # compile the kernel before the test begins
     ishmem.barrier_all()
     ishmem.atomic_set(counter, 0, me)
     ishmem.barrier_all()
@@ -158,7 +159,7 @@ def test_counter(spread: Pool) -> None:
 
 
 def check_busy_target(how: str) -> None:
-    """Operations complete while their target does something else."""
+    """Operations complete while their target sleeps, computes or waits in MPI."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, done = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
     if me == n - 1:
@@ -193,7 +194,7 @@ def test_busy_target(spread: Pool, how: str) -> None:
 
 
 def check_wakes_kernel() -> None:
-    """A kernel that waits sees what a host of another node stores, and one that puts tells a host there."""
+    """A waiting kernel sees a store by a host on another node, and the kernel's put wakes that host."""
     from common import dpex, kapi
 
     @dpex.kernel
@@ -217,7 +218,7 @@ def test_wakes_kernel(spread: Pool) -> None:
 
 
 def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
-    """Run a program on nodes; gives its status and what it printed."""
+    """Run a program on emulated nodes; return its status and its output."""
     path = folder / "program.py"
     path.write_text(textwrap.dedent(text))
     done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), timeout=timeout)
@@ -225,7 +226,7 @@ def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> t
 
 
 def test_pieces(tmp_path: Path) -> None:
-    """Payloads beyond what one message carries go in pieces."""
+    """Payloads larger than one MPI message are split."""
     status, output = program(
         tmp_path,
         """
@@ -252,7 +253,7 @@ def test_pieces(tmp_path: Path) -> None:
 
 
 def test_communicator(tmp_path: Path) -> None:
-    """A job may be a part of the world, on one node or on several, while the program uses MPI itself."""
+    """A job may use a subset of MPI's world, on one node or several, while the program calls MPI itself."""
     status, output = program(
         tmp_path,
         """
@@ -288,7 +289,7 @@ def test_without_namespaces(tmp_path: Path) -> None:
 
 
 def test_error_ends_all(tmp_path: Path) -> None:
-    """A PE that raises ends the others, wherever they are, with a status."""
+    """A PE that raises ends the PEs of all nodes, with a nonzero status."""
     status, output = program(
         tmp_path,
         """

@@ -1,7 +1,8 @@
 """The nodes of a job, and MPI between them.
 
-A job whose PEs are on one node uses none of this. Otherwise the PEs of a node share memory and links, and each PE has
-an engine (``ishmem/core/engine.hpp``) that reaches the PEs of other nodes over two communicators of its own.
+The PEs of one node share memory and are connected by links (``ishmem.ipc``). Only a job on several nodes has a
+`Network`: there each PE also runs an engine (``ishmem/core/engine.hpp``), which reaches the PEs of other nodes over two
+MPI communicators of the job's own.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ishmem.common.layout import MAX_TEAMS, Layout
 log = logging.getLogger("ishmem")
 
 PIECE = 1 << 30
-"""Largest message of a long payload, in bytes: MPI counts to 2 GiB."""
+"""Largest MPI message in bytes; longer payloads are split, as MPI counts are below 2**31."""
 
 _RANKS = {
     "PMI_RANK": "PMI_SIZE",
@@ -34,19 +35,19 @@ _RANKS = {
     "PALS_RANKID": "",
     "SLURM_STEP_ID": "SLURM_STEP_NUM_TASKS",
 }
-"""Variables that launchers of MPI programs set, and those with the number of processes, where there are any."""
+"""Environment variables that MPI launchers set; each maps to the one with the number of processes, or to ''."""
 
-_DRAIN = 2.0  # seconds that what is left to send may take at the end
-_NORESERVE = 0x4000  # of mmap(2): not in Python's module before 3.13
+_DRAIN = 2.0  # seconds to send the remaining messages at the end
+_NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
 
 class Node(NamedTuple):
     """The PEs of this PE's node.
 
     Attributes:
-        pes: Their numbers, ascending.
-        place: Which of them this PE is, from 0.
-        number: Which of the job's nodes it is, in the order of their first PEs.
+        pes: PE numbers, ascending.
+        place: Index of this PE in ``pes``.
+        number: Number of the node; nodes are numbered in the order of their first PEs.
     """
 
     pes: tuple[int, ...]
@@ -55,7 +56,7 @@ class Node(NamedTuple):
 
 
 def launched_by_mpi() -> bool:
-    """Return whether a launcher of MPI programs has started this process as one of several."""
+    """Return whether an MPI launcher has started this process as one of several."""
     ranks = [(rank, size) for rank, size in _RANKS.items() if rank in os.environ]
     return bool(ranks) and not any(size and os.environ.get(size) == "1" for _rank, size in ranks)
 
@@ -77,7 +78,7 @@ def world() -> Any:
 
 
 def identity(override: str | None) -> str:
-    """Return what processes of one node have in common, and no others: boot and network namespace."""
+    """Return text that identifies the node, the boot id and the network namespace, unless ``override`` is given."""
     if override:
         return override
     with open("/proc/sys/kernel/random/boot_id") as file:
@@ -85,10 +86,10 @@ def identity(override: str | None) -> str:
 
 
 def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
-    """Return a name for the job of a communicator, this PE's node, and the network if there are several; collective.
+    """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
     Raises:
-        IshmemError: MPI does not allow calls from several threads, and there are several nodes.
+        IshmemError: There are several nodes, and MPI was initialised without MPI_THREAD_MULTIPLE.
     """
     me = comm.Get_rank()
     mine = (secrets.token_hex(16) if me == 0 else "", identity(override))
@@ -106,14 +107,14 @@ class Network:
     """MPI between the nodes of a job.
 
     Attributes:
-        nodes: The number of each PE's node.
+        nodes: The node number of each PE.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int]) -> None:
         """Duplicate the communicator; collective.
 
         Raises:
-            IshmemError: MPI does not allow calls from several threads.
+            IshmemError: MPI was initialised without MPI_THREAD_MULTIPLE.
         """
         from mpi4py import MPI
 
@@ -130,7 +131,7 @@ class Network:
         atexit.register(self._at_exit)
 
     def allgather(self, payload: bytes) -> list[bytes]:
-        """Return what each PE gives, in the order of the PEs; collective, for ``init``."""
+        """Return the payloads of all PEs, in PE order; collective, for ``init``."""
         gathered: list[bytes] = self._world.allgather(payload)
         return gathered
 
@@ -139,10 +140,12 @@ class Network:
         return self.nodes[pe] != self._node.number
 
     def start(self, layout: Layout, lock: int, piece: int | None = None) -> None:
-        """Start the engine once the core is configured.
+        """Start the engine; the core must be configured.
 
-        ``lock`` is the address of the lock under which hosts do atomics on this PE's memory, 0 where they need none;
-        ``piece`` the largest message of a long payload in bytes.
+        Args:
+            layout: Layout of the symmetric heap.
+            lock: Address of the lock that hosts take for atomics on this PE's memory; 0 if they need none.
+            piece: Largest MPI message in bytes; by default `PIECE`.
         """
         n_pes = len(self.nodes)
         sizes = [MAX_TEAMS * n_pes * layout.ring_bytes, n_pes * 8 * (MAX_TEAMS + 1)]
@@ -156,7 +159,10 @@ class Network:
         self._running = True
 
     def leave(self, look: Callable[[], None]) -> None:
-        """Wait until all PEs of other nodes have left or are lost; they have been told that this one leaves."""
+        """Wait until all PEs of other nodes have left or a PE is lost; this PE has announced that it leaves.
+
+        ``look`` is called while waiting and may raise.
+        """
         far = {pe for pe in range(len(self.nodes)) if self.is_far(pe)}
         while far - set(_core.left_pes()) and _core.lost_pe() < 0:
             if not _core.drive_engine():
@@ -164,7 +170,7 @@ class Network:
             look()
 
     def stop(self, politely: bool) -> None:
-        """Stop the engine; ``politely`` after `leave`, when all PEs do so."""
+        """Stop the engine; collective with ``politely``, which is allowed only after `leave`."""
         if not self._running:
             return
         self._running = False
@@ -189,17 +195,17 @@ class Network:
         self._mpi.COMM_WORLD.Abort(status)
 
     def _at_exit(self) -> None:
-        """End the MPI job where this PE ends without having left: the others would wait for it in ``MPI_Finalize``."""
+        """Abort the MPI job if this PE exits without `leave`: the other PEs would wait for it in ``MPI_Finalize``."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
         if not self._mpi.Is_finalized():
-            time.sleep(0.5)  # in which the others say what this means to them
+            time.sleep(0.5)  # time for the other PEs to report the loss
             self.abort(1)
 
 
 @dataclass
 class _Numbering:
-    """Links number the PEs of a node from 0; the job has other numbers for them."""
+    """Translation from the indices that links give to the PEs of a node to the PE numbers of the job."""
 
     pes: tuple[int, ...]
 
@@ -208,11 +214,11 @@ class _Numbering:
 
 
 class NodeLinks:
-    """The links of a node, of which a job has several, with the job's numbers of the PEs.
+    """Links between the PEs of one node in a job on several nodes; callbacks receive PE numbers of the job.
 
     Attributes:
-        pe, n_pes: This PE's number on its node, and how many PEs that has.
-        lost: PEs of the job that are lost, and how.
+        pe, n_pes: Index of this PE on its node, and the number of PEs on the node.
+        lost: Lost PEs, by their PE numbers in the job, and how each was lost.
     """
 
     def __init__(self, links: Any, node: Node, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]):
@@ -233,7 +239,7 @@ class NodeLinks:
 
     @property
     def on_exit(self) -> Any:
-        """What is called when a PE of the node ends the job."""
+        """Callback for the exit of the job by a PE of the node."""
         return self._links.on_exit
 
     @on_exit.setter
@@ -242,7 +248,7 @@ class NodeLinks:
 
     @property
     def on_lost(self) -> Any:
-        """What is called when a PE of the node is lost; only for taking it away."""
+        """Callback of the links for a lost PE of the node; set it only to remove it."""
         return self._links.on_lost
 
     @on_lost.setter
@@ -251,7 +257,7 @@ class NodeLinks:
 
 
 def _word(mpi: Any, handle: Any) -> int:
-    """Return a handle as the word that C++ passes: an int (MPICH) or an address."""
+    """Return an MPI handle as a 64-bit word: an int (MPICH) or an address."""
     return int(mpi._handleof(handle)) & 0xFFFFFFFFFFFFFFFF
 
 

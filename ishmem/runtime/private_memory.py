@@ -1,8 +1,8 @@
-"""Host mappings of private memory: USM of this process that is not on the symmetric heap.
+"""Host mappings of private memory: USM of this process outside the symmetric heap.
 
-The compiled core copies between a private array and a symmetric one by itself once the array's allocation is mapped
-(``ishmem/core/private_memory.cpp``). One mapping serves all arrays of an allocation, and SYCL takes many small arrays
-from one allocation.
+After the allocation of a private array is mapped, the compiled core copies between it and symmetric arrays without
+Python (``ishmem/core/private_memory.cpp``). One mapping serves all arrays in an allocation; SYCL places many small
+arrays in one allocation.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.ipc import handles, pyze
 
 MOST = 256
-"""Allocations that are known at a time."""
+"""Largest number of allocations that are registered in the core."""
 PART = 16
-"""The mappings take at most this part of the device's memory: a mapping keeps the memory of a freed allocation."""
+"""Mappings take at most 1/PART of the device's memory, because a mapping keeps a freed allocation in memory."""
 AT_ONCE = 4 << 20
-"""A larger allocation is mapped at its second use: to touch its pages for the first time takes longer than the copy."""
+"""Size in bytes above which an allocation is mapped at its second use: its page faults cost more than one copy."""
 NOTED = 4096
-"""Allocations that are noted at most, as used once or as impossible to map."""
+"""Largest number of allocations remembered as used once, and of those remembered as impossible to map."""
 
 
 class PrivateMemory:
-    """Maps the allocations that private arrays are in, and unmaps those that were freed."""
+    """Maps allocations of private arrays, and unmaps allocations that were freed."""
 
     def __init__(self, context: int, heap: int, device_bytes: int, cutovers: tuple[int, int]) -> None:
         """Start without mappings.
 
         Args:
             context: Level Zero handle of the context.
-            heap: Device address of the symmetric heap, which is not private.
-            device_bytes: Memory of the device.
-            cutovers: Sizes from which the copy engine reads, and writes, private memory.
+            heap: Device address of the symmetric heap, which is never mapped here.
+            device_bytes: Size of the device's memory in bytes.
+            cutovers: Sizes in bytes from which the copy engine is used to read and to write private memory.
         """
         self._context = context
         self._heap = pyze.alloc_properties(context, heap)[0].id
@@ -47,10 +47,10 @@ class PrivateMemory:
         _core.private_configure(pyze.address_of("zeMemGetAllocProperties"), context, *cutovers)
 
     def learn(self, address: int, nbytes: int, *, write: bool) -> bool:
-        """Register the allocation of an address in the core, and map it where the host needs a mapping.
+        """Register the allocation that contains an address in the core; map it if the host needs a mapping.
 
         Returns:
-            Whether the core may now do the copy that it has declined.
+            Whether the core can now do the copy that it declined.
         """
         with self._lock:
             properties, _device = pyze.alloc_properties(self._context, address)
@@ -58,21 +58,21 @@ class PrivateMemory:
             if kind == pyze.MEMORY_UNKNOWN or number == self._heap or not nbytes or _core.private_place(address, 1):
                 return False
             base, size = pyze.address_range(self._context, address)
-            if kind != pyze.MEMORY_DEVICE:  # the host reaches it as it is
+            if kind != pyze.MEMORY_DEVICE:  # host and shared USM need no mapping
                 return self._register(base, size, number, None)
             if nbytes >= self._cutovers[write] or number in self._refused or not self._due(number, size):
                 return False
             return self._map(base, size, number)
 
     def _due(self, number: int, size: int) -> bool:
-        """Return whether this use of an allocation is to map it."""
+        """Return whether to map an allocation at this use of it."""
         if size <= AT_ONCE or number in self._used_once:
             return size <= self._most_bytes
         _note(self._used_once, number)
         return False
 
     def _map(self, base: int, size: int, number: int) -> bool:
-        """Map an allocation of the device; one that the driver does not export is left to the copy engine."""
+        """Map a device allocation; return False, which leaves it to the copy engine, if the driver cannot export it."""
         if not self._make_room(size):
             return False
         try:
@@ -87,13 +87,13 @@ class PrivateMemory:
         return self._register(base, size, number, mapped)
 
     def _give_back(self, export: handles.Export) -> None:
-        """Let the driver close the descriptors; older drivers do that when the allocation is freed."""
+        """Let the driver close the file descriptors; older drivers close them when the allocation is freed."""
         for handle in export.handles:
             with contextlib.suppress(LevelZeroError):
                 pyze.put_ipc_handle(self._context, handle)
 
     def _register(self, base: int, size: int, number: int, mapped: handles.HostMap | None) -> bool:
-        """Tell the core of an allocation; ``mapped`` is None where the host reaches the memory without a mapping."""
+        """Register an allocation in the core; ``mapped`` is None if the host can access it without a mapping."""
         if mapped is None and not self._make_room(0):
             return False
         if mapped:
@@ -103,7 +103,7 @@ class PrivateMemory:
         return True
 
     def _make_room(self, nbytes: int) -> bool:
-        """Unmap what was freed, and what was used longest ago, until there is room for a mapping."""
+        """Unmap freed, then least recently used allocations until ``nbytes`` more fit; return whether they do."""
         forgotten, fits = _core.private_make_room(nbytes, self._most_bytes, MOST)
         for number in forgotten:
             if mapped := self._maps.pop(number, None):

@@ -1,8 +1,9 @@
-"""Compiles kept kernels with Intel's compiler for GPUs: ``make gpu-compile``, or ``python tests/gpu_compile``.
+"""Compile cached kernels with Intel's GPU compiler: ``make gpu-compile``, or ``python tests/gpu_compile``.
 
-``make test`` keeps the kernels of tests and examples in ``build/kernels``; where there are none, the examples are run
-for theirs. Each is compiled for each device and disassembled. What came of it stays in ``build/gpu-compile`` by the
-hash of the kernel, so that a second run compiles only what is new. A kernel that does not compile is a failure.
+``make test`` saves the kernels of tests and examples in ``build/kernels``; if there are none, this program runs the
+examples to create theirs. It compiles and disassembles each kernel for each device. Results are stored in
+``build/gpu-compile`` under the hash of the kernel, so a second run compiles only new kernels. A kernel that does not
+compile is a failure, unless `KNOWN` has the reason.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from ishmem.benchmarks.gpu_compiler import DEVICES, Compiler, Refused
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"
 REPORT = RESULTS / "kernels.md"
-HEADER = 16 + 32  # magic and checksum of a kept kernel: see kernels/store.py
+HEADER = 16 + 32  # magic and checksum of a cached kernel, see kernels/store.py
 EXAMPLES = ("denoise", "fft2d", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {
     ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",
 }
-"""What does not compile, by the device and what the compiler says, and why."""
+"""Expected compile errors, by device and part of the compiler's message, and their reasons."""
 
 
 class Kernel(NamedTuple):
-    """A kept kernel: its name as in Python, its SPIR-V, and what results are kept by."""
+    """A cached kernel: its name in Python, its SPIR-V, and the hash under which results are stored."""
 
     name: str
     code: bytes
@@ -42,7 +43,7 @@ class Kernel(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What the compiler made of a kernel for a device; ``error`` is empty when it compiled."""
+    """Figures of a kernel compiled for a device; ``error`` is empty if it compiled."""
 
     simd: int = 0
     registers: int = 0
@@ -52,7 +53,7 @@ class Result(NamedTuple):
 
 
 def main() -> int:
-    """Compile, write the report, tell the failures."""
+    """Compile the kernels, write the report, print failures and return the exit status."""
     compiler = gpu_compiler.find(ROOT / gpu_compiler.FETCHED)
     if compiler is None:
         line = "=" * 100
@@ -70,7 +71,7 @@ def main() -> int:
 
 
 def keep_kernels_of_examples() -> None:
-    """Run the examples; one that fails is told, and is no failure here, as it is one of the tests."""
+    """Run the examples to save their kernels. A failing example is only printed: the tests count it as a failure."""
     KEPT.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "ISHMEM_KERNEL_CACHE": str(KEPT), "ISHMEM_DEVICE": "sim"}
     for name in EXAMPLES:
@@ -81,7 +82,7 @@ def keep_kernels_of_examples() -> None:
 
 
 def kept_kernels() -> list[Kernel]:
-    """Return the kept kernels with the constants of a GPU, each code once, by name."""
+    """Return the cached kernels with the constants of a GPU, without duplicates, sorted by name."""
     found: dict[str, Kernel] = {}
     for path in KEPT.glob("*.kernel"):
         name, _, code = path.read_bytes()[HEADER:].partition(b"\0")
@@ -92,7 +93,7 @@ def kept_kernels() -> list[Kernel]:
 
 
 def readable(mangled: str) -> str:
-    """Return module and function of a name that numba has mangled, a sequence of lengths and parts."""
+    """Return module and function of a name mangled by numba, which is a sequence of lengths and parts."""
     parts, at = [], len("_ZN")
     while found := re.match(r"\d+", mangled[at:]):
         at += found.end()
@@ -103,14 +104,14 @@ def readable(mangled: str) -> str:
 
 
 def compiled_before(compiler: Compiler) -> Path:
-    """Return the folder of the results of this compiler."""
+    """Return the folder with results of this compiler version; create it if necessary."""
     folder = RESULTS / compiler.version()
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def result(compiler: Compiler, known: Path, kernel: Kernel, device: str) -> Result:
-    """Return what is known of a kernel, or compile it."""
+    """Return the stored result of a kernel, or compile it and store the result."""
     path = known / f"{kernel.hash[:32]}-{device}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):
         return Result(**json.loads(path.read_text()))
@@ -126,7 +127,7 @@ def result(compiler: Compiler, known: Path, kernel: Kernel, device: str) -> Resu
 
 
 def table(results: dict[tuple[Kernel, str], Result]) -> str:
-    """Return a line in markdown for each kernel and device."""
+    """Return a markdown table with a row for each kernel and device."""
     lines = ["| kernel | device | SPIR-V bytes | SIMD | registers | spilled bytes | instructions |", "|---" * 7 + "|"]
     for (kernel, device), found in results.items():
         facts: list[Any] = [found.simd, found.registers, found.spilled, found.instructions]
@@ -137,7 +138,7 @@ def table(results: dict[tuple[Kernel, str], Result]) -> str:
 
 
 def tell(results: dict[tuple[Kernel, str], Result]) -> int:
-    """Print a summary for each device and what does not compile; return the exit status."""
+    """Print a summary and the compile errors for each device; return the exit status."""
     wrong = 0
     for device, product in DEVICES.items():
         here = [(kernel, found) for (kernel, other), found in results.items() if other == device]
@@ -157,7 +158,7 @@ def tell(results: dict[tuple[Kernel, str], Result]) -> int:
 
 
 def known_reason(device: str, error: str) -> str:
-    """Return why a kernel is not expected to compile; nothing where it is."""
+    """Return the reason for an expected compile error, or an empty string if it is not expected."""
     return next((why for (where, said), why in KNOWN.items() if where == device and said in error), "")
 
 

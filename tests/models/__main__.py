@@ -1,8 +1,8 @@
-"""Proves the protocols under a weak memory with Spin: ``make prove``, or ``python tests/models [model ...]``.
+"""Verify the protocols under a weak memory model with Spin: ``make prove``, or ``python tests/models [model ...]``.
 
-Each ``*.pml`` beside this file, but weak.pml, is a model of functions of the library, which it names. Spin goes through
-all its states for each number of PEs. What a model leaves out when ``NO_...`` is defined is a fence, an order or a step
-of the code: Spin must find what goes wrong without it. A model that fails, and a variant that does not, is a failure.
+Each ``*.pml`` file in this directory, except weak.pml, models functions of the library, which it names. Spin explores
+all states of the model for each number of PEs. Each ``NO_...`` macro defines a variant that omits one fence, memory
+order or step of the code; Spin must find an error in it. A model with an error, or a variant without one, is a failure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "models"
 COMPILER = os.environ.get("CC") or "cc"
-PES = {"barrier": (2, 3, 4)}  # with 3 PEs each hears of all others at first hand
+PES = {"barrier": (2, 3, 4)}  # with 3 PEs, every PE is notified by each other PE directly
 USUAL = (2, 3)
 LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=8192", "-DMEMLIM=6000"]
 DEPTH = "-m100000"
@@ -29,33 +29,33 @@ DEPTH = "-m100000"
 
 @dataclass
 class Run:
-    """What Spin says of a model, or of a variant of it."""
+    """Result of a Spin run on a model or on a variant of it."""
 
     model: str
     pes: int
     variant: str
     states: int
     seconds: float
-    fault: str  # empty when there is none
+    fault: str  # empty if Spin found no error
 
     @property
     def refuted(self) -> bool:
-        """Whether Spin found an execution that goes wrong, and did not just fail."""
+        """Whether Spin found a counterexample, as opposed to failing to run."""
         return self.fault.startswith(("assertion violated", "invalid end state"))
 
 
 def variants(model: str) -> list[str]:
-    """Return the names of what can be left out of a model."""
+    """Return the names of the variants of a model, its ``NO_...`` macros."""
     return sorted(set(re.findall(r"^#ifn?def (NO_\w+)", (HERE / f"{model}.pml").read_text(), re.MULTILINE)))
 
 
 def check(spin: str, model: str, pes: int, variant: str = "") -> Run:
-    """Go through the states of a model."""
+    """Explore all states of a model or variant with Spin."""
     folder, begun = BUILD / "-".join(filter(None, (model, str(pes), variant))), time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     defines = [f"-DN={pes}", *([f"-D{variant}"] if variant else [])]
-    # A variant goes wrong early: its program need not be fast, but be there soon.
+    # An error in a variant is found early, so compile time matters more than speed.
     steps = [
         [spin, f"-P{COMPILER} -E -x c", *defines, "-a", str(HERE / f"{model}.pml")],
         [COMPILER, "-w", "-O1" if variant else "-O2", *LIMITS, "-o", "pan", "pan.c"],
@@ -72,7 +72,7 @@ def check(spin: str, model: str, pes: int, variant: str = "") -> Run:
 
 
 def fault_in(said: str) -> str:
-    """Return what Spin found; the end of what was said, where it did not go through all states."""
+    """Return the error that Spin found, or the end of its output if the search is incomplete; else an empty string."""
     found = re.search(r"^pan:1: (.*) \(at depth", said, re.MULTILINE)
     if found:
         return found[1]
@@ -82,7 +82,7 @@ def fault_in(said: str) -> str:
 
 
 def refute(spin: str, model: str, variant: str) -> Run:
-    """Look for an execution of a variant that goes wrong, with as few PEs as it takes."""
+    """Search for a counterexample to a variant, with the smallest number of PEs first."""
     for pes in PES.get(model, USUAL):
         run = check(spin, model, pes, variant)
         if run.refuted:
@@ -91,7 +91,7 @@ def refute(spin: str, model: str, variant: str) -> Run:
 
 
 def report(model: str, proofs: list[Run], refutations: list[Run]) -> bool:
-    """Print the rows of a model; return whether all is as it should be."""
+    """Print the rows of a model; return whether all proofs hold and all variants are refuted."""
     for run in proofs:
         print(f"{model:14}{run.pes:>4}{run.states:>11,}{run.seconds:>8.1f} s  {run.fault or 'holds'}")
     left = [run for run in refutations if not run.refuted]
@@ -114,7 +114,7 @@ def main() -> int:
     models = sys.argv[1:] or sorted(path.stem for path in HERE.glob("*.pml") if path.stem != "weak")
     print(f"{'model':14}{'PEs':>4}{'states':>11}{'time':>10}  result")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # What takes longest first: more PEs, and more locations.
+        # Start with most PEs, which take longest.
         cases = [(pes, model) for model in models for pes in PES.get(model, USUAL)]
         proofs = {case: pool.submit(check, spin, case[1], case[0]) for case in sorted(cases, key=lambda c: -c[0])}
         others = {(m, v): pool.submit(refute, spin, m, v) for m in models for v in variants(m)}

@@ -4,8 +4,8 @@
  * PE by the proxy, waits for that in quiet, and tells a PE: by an atomic of its own, or by one that the proxy does and
  * whose result it reads. That PE then reads the word.
  *
- * take_ticket, is_free, post, submit, completed, give_up: kernels/proxy_ring.py; ask, complete: kernels/proxy.py. run, serve,
- * move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may give the same old value for ever, if no acquire
+ * take_ticket, is_free, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait, complete:
+ * kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may give the same old value for ever, if no acquire
  * invalidates it (NO_ACQUIRE_IN_SPIN).
  */
 #define LANES 3
@@ -120,7 +120,7 @@ inline complete()
     if :: last > first -> complete_lane(last) :: else fi
 }
 
-inline ask()
+inline request_and_wait()
 {
     take_ticket(first);
     if :: last > first -> take_ticket(last) :: else fi;
@@ -146,7 +146,7 @@ proctype sub_group(byte first, last)
     submit();
     complete();
     if
-    :: by_proxy[first] -> ask()
+    :: by_proxy[first] -> request_and_wait()
     :: else ->
         atomic { me = first; set(TOLD(me), 1) };
         if :: last > first -> atomic { me = last; set(TOLD(me), 1) } :: else fi
