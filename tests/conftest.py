@@ -33,7 +33,8 @@ settings.load_profile("ishmem")
 # The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
-ALL = (1, 2, 3, 4)
+USUAL = (1, 2, 3)
+"""Numbers of PEs of a test without a mark; ``--pes`` may give others."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pes")
     option = metafunc.config.getoption("pes") or os.environ.get("PES")
     allowed = [int(n) for n in option.split(",")] if option else None
-    counts = [n for n in (marker.args if marker else ALL) if allowed is None or n in allowed]
+    counts = [n for n in marker.args if allowed is None or n in allowed] if marker else allowed or list(USUAL)
     metafunc.parametrize("pes", counts, indirect=True, ids=[f"{n}pes" for n in counts])
 
 

@@ -327,6 +327,12 @@ class Communicator:
     def Get_size(self):
         return nranks
 
+    def allgather(self, value):
+        if rank:
+            self.links[0].send((rank, value))
+        found = dict([(0, value), *(link.recv() for link in self.links)]) if rank == 0 else None
+        return self.bcast([found[pe] for pe in range(nranks)] if rank == 0 else None)
+
     def bcast(self, value, root=0):
         assert root == 0
         if rank:

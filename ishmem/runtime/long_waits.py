@@ -105,7 +105,7 @@ class LongWaits:
     def _look_for_loss(self) -> None:
         """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""
         this, index = self._this, self._board.first_lost()
-        if index is None or this.links.lost or self._board[index].state == PeState.LEFT:
+        if index is None or self._board.head.closing or this.links.lost or self._board[index].state == PeState.LEFT:
             return
         how = self._board.fate(index, 0.0)
         if how:
