@@ -279,13 +279,17 @@ def test_communicator(tmp_path: Path) -> None:
 
 
 def test_without_namespaces(tmp_path: Path) -> None:
+    """Each PE writes a file: mpiexec may mix the lines of PEs."""
     path = tmp_path / "program.py"
-    text = "import ishmem\nwith ishmem.init('64M'):\n    print('PE', ishmem.my_pe(), ishmem.TEAM_NODE.n_pes())\n"
-    path.write_text(text)
+    path.write_text(
+        "import pathlib, ishmem\n"
+        "with ishmem.init('64M'):\n"
+        f"    pathlib.Path({str(tmp_path)!r}, f'{{ishmem.my_pe()}}.pe').write_text(f'{{ishmem.TEAM_NODE.n_pes()}}')\n"
+    )
     command = nodes.launcher([1, 2], [sys.executable, str(path)])
     done = run_command([*command[:2], "--cliques", *command[2:]], timeout=90)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(done.stdout.splitlines()) == ["PE 0 1", "PE 1 2", "PE 2 2"]
+    assert {file.stem: file.read_text() for file in tmp_path.glob("*.pe")} == {"0": "1", "1": "2", "2": "2"}
 
 
 def test_error_ends_all(tmp_path: Path) -> None:
