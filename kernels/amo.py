@@ -11,7 +11,7 @@ from ishmem.common.violations import number
 from . import type_checks
 from .intrinsics import address_of, atomic, device, item_bytes, peer_delta, store
 from .orders import AMO
-from .proxy import atomic_by_proxy, has_atomics
+from .proxy import atomic_by_proxy as by_proxy, has_atomics
 from .runtime_checks import allowed
 
 INSTRUCTIONS = {
@@ -46,9 +46,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         def impl(source, pe, index=0):
             if allowed(this, source, pe, index, 1):
                 at = address_of(source) + index * item_bytes(source)
-                return (
-                    run(at + peer_delta(pe), source) if has_atomics(pe) else atomic_by_proxy(rmw, source, pe, at, 0, 0)
-                )
+                return run(at + peer_delta(pe), source) if has_atomics(pe) else by_proxy(rmw, source, pe, at, 0, 0)
             return zero
 
         return impl
@@ -60,9 +58,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         def impl(dest, pe, index=0):
             if allowed(this, dest, pe, index, 1):
                 at = address_of(dest) + index * item_bytes(dest)
-                return (
-                    run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else atomic_by_proxy(rmw, dest, pe, at, 1, 0)
-                )
+                return run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else by_proxy(rmw, dest, pe, at, 1, 0)
             return zero
 
         return impl
@@ -76,7 +72,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value)
-                return atomic_by_proxy(rmw, dest, pe, at, value, 0)
+                return by_proxy(rmw, dest, pe, at, value, 0)
             return zero
 
         return impl
@@ -90,7 +86,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value, cond)
-                return atomic_by_proxy(rmw, dest, pe, at, value, cond)
+                return by_proxy(rmw, dest, pe, at, value, cond)
             return zero
 
         return impl
