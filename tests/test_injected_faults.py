@@ -67,7 +67,7 @@ BOTH_IN_INIT = {
         "ishmem.common.errors IshmemError PE 0 sent no heap that can be opened: zeMemOpenIpcHandle failed: "
         r"ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY \(0x70000003\)"
     ),
-    "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy has failed",
+    "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy failed",
 }  # fmt: skip
 
 
@@ -101,7 +101,7 @@ ishmem.finalize()
     assert done.returncode == 0, done
 
 
-LOSS = rf"ishmem.common.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\); a kernel or copy has failed"
+LOSS = rf"ishmem.common.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\); a kernel or copy failed"
 PEER_LOST = r"ishmem.common.errors PeerLost \w+ on PE 0: PE 1 is gone \((exited with status 6|it left after an error)\)"
 
 KERNEL = """

@@ -192,10 +192,10 @@ def _pairs(pairs: dict[str, str]) -> Any:
 def _device_table(devices: list[dict[str, Any]]) -> Any:
     table = _table("", "name", "memory", "at once", "EUs", "host atomics")
     for number, device in enumerate(devices):
-        sizes = [sizes.format_size(device[key]) for key in ("memory", "largest allocation")]
+        amounts = [sizes.format_size(device[key]) for key in ("memory", "largest allocation")]
         atomics = "coherent" if device["host atomics"] else "by kernels"
         name = device["name"] + (" (integrated)" if device["integrated"] else "")
-        table.add_row(str(number), name, *sizes, str(device["execution units"]), atomics)
+        table.add_row(str(number), name, *amounts, str(device["execution units"]), atomics)
     return table
 
 
