@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ishmem import _core
 from ishmem.common import algorithms
@@ -32,7 +33,8 @@ MOST = 64 << 30
 _NEVER = 2**63
 _MESSAGES_OUT, _MESSAGES_IN, _BYTES_OUT, _BYTES_IN, _STORES, _NEAR = range(_core.COUNTS)
 
-Counts = np.ndarray  # int64, by phase, PE, and kind of count
+Counts = npt.NDArray[np.int64]
+"""By phase, PE, and kind of count."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ def slowest(seconds: float) -> float:
     own, most = ishmem.full(1, seconds, dtype="f8"), ishmem.zeros(1, dtype="f8")
     ishmem.max_reduce(most, own)
     result = float(most[0])
-    ishmem.free(own), ishmem.free(most)
+    ishmem.free(own)
+    ishmem.free(most)
     return result
 
 
@@ -73,7 +74,8 @@ def put_time(peer: int, nbytes: int, count: int) -> float:
 
     seconds = median_of(puts, 3) / count if ishmem.my_pe() == 0 else 0.0
     ishmem.barrier_all()
-    ishmem.free(dest), ishmem.free(source)
+    ishmem.free(dest)
+    ishmem.free(source)
     return slowest(seconds)
 
 
@@ -109,7 +111,8 @@ def measured(routine: str, size: int) -> float:
     dest, source = (ishmem.zeros(count * each, dtype="i8") for each in blocks)
     root = (0,) if routine == "broadcast" else ()
     seconds = slowest(median_of(lambda: getattr(ishmem, routine)(dest, source, *root), 5 if size > 1 << 16 else 20))
-    ishmem.free(dest), ishmem.free(source)
+    ishmem.free(dest)
+    ishmem.free(source)
     return seconds
 
 
