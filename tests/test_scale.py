@@ -48,13 +48,13 @@ def test_handles_of_large_teams() -> None:
     assert Layout(300, 300).handles_for(300, everything) == everything
 
 
-@pytest.mark.parametrize(("pes", "width"), [(4, 2), (13, 5), (96, 12), (7, 7), (6, 1)])
-def test_barrier(pes: int, width: int) -> None:
+@pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (13, 5), (96, 12), (7, 7), (6, 1)])
+def test_barrier(n_pes: int, width: int) -> None:
     """Only the first PE of each node sends over the network, one message in each round."""
-    on = scale.nodes_of(pes, width)
+    on = scale.nodes_of(n_pes, width)
     whole = scale.rehearse(on, scale.BARRIER).sum(axis=0)
     rounds = math.ceil(math.log2(max(on) + 1))
-    for pe in range(pes):
+    for pe in range(n_pes):
         assert whole[pe, MESSAGES_OUT] == whole[pe, MESSAGES_IN] == (rounds if pe % width == 0 else 0)
 
 
