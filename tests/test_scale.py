@@ -126,6 +126,7 @@ def test_the_page_has_the_figures_and_the_picture() -> None:
 
 
 LARGE = """
+import ishmem
 from ishmem.common import layout
 layout.FULL_SLOTS, layout.WIDE_BYTES = 2, 4 * 2 * layout.LINE * 4  # as if this job were large
 import numpy as np
