@@ -68,7 +68,7 @@ def test_a_file_that_does_not_import(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_list_of_expected_failures() -> None:
-    text = "# First\n# reason.\na::b\na::c[x # y]\n\n# Second.\na::d\n"
+    text = "# A heading.\n\n# First\n# reason.\na::b\na::c[x # y]\n\n# Second.\na::d\n"
     assert program.expected_failures(text) == {
         "a::b": "First reason.", "a::c[x # y]": "First reason.", "a::d": "Second.",
     }  # fmt: skip

@@ -41,7 +41,7 @@ EXPECTED = HERE / "expected_failures.txt"
 AT_ONCE = int(os.environ.get("CLIENTS_AT_ONCE", "2"))
 STALL = 600.0
 """Seconds without a new line of the report after which a process is ended."""
-KERNEL_LIMIT = "60"
+KERNEL_LIMIT = "30"
 """Seconds that a kernel may take."""
 
 stop = threading.Event()
@@ -79,12 +79,12 @@ def expected_failures(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     reason: list[str] = []
     in_comment = False
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in map(str.strip, text.splitlines()):
         if line.startswith("#"):
             reason = [*(reason if in_comment else []), line.lstrip("# ")]
-        elif not reason:
+        elif line and not reason:
             raise ValueError(f"{EXPECTED.name}: no reason for {line}")
-        else:
+        elif line:
             found[line] = " ".join(reason)
         in_comment = line.startswith("#")
     return found
