@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-mpi gpu-compile sanitize prove bench bench-collectives lint clean
+.PHONY: help demo test test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -25,6 +25,7 @@ help:
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
+	echo "make bench-hosts   measure what goes between nodes, on two emulated ones; update docs/performance.md (1 minute)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make lint    ruff and mypy"
 	echo "make clean   remove the environment and everything built"
@@ -59,6 +60,12 @@ bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json
 	$(VENV)/bin/ishmem bench plot docs/bench.json -o docs/bench.png
 	$(VENV)/bin/ishmem bench figures docs/bench.json --page docs/performance.md
+
+# On two emulated nodes; the program on the host "login" starts the PEs.
+bench-hosts: $(VENV)/.installed
+	@nodes="$(VENV)/bin/python tests/nodes.py --login 2+2"
+	$$nodes $(CURDIR)/$(VENV)/bin/ishmem bench --hosts node0,node1 --json docs/nodes.json
+	$(VENV)/bin/ishmem bench figures docs/nodes.json --page docs/performance.md --part nodes
 
 bench-collectives: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --op broadcast,fcollect,alltoall,sum_reduce --side host --json docs/collectives.json

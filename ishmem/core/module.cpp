@@ -65,20 +65,25 @@ Team &team(unsigned handle) {
 void find_nodes(Team &team) {
     const Heap &h = heap();
     const auto node_of = [&h](int pe) { return h.nodes[static_cast<size_t>(pe)]; };
-    std::vector<int> seen;
-    std::map<int, int> members;
+    std::map<int, size_t> seen;  // index in `groups` of each node
     for (int j = 0; j < team.size; ++j) {
         const int pe = team.pe(j);
         if (node_of(pe) == node_of(h.me)) team.near.push_back(pe);
-        if (members[node_of(pe)]++) continue;
-        seen.push_back(node_of(pe));
-        team.leaders.push_back(pe);
+        const auto [found, is_new] = seen.emplace(node_of(pe), team.groups.size());
+        if (is_new) {
+            team.leaders.push_back(pe);
+            team.groups.emplace_back();
+        }
+        team.groups[found->second].push_back(j);
     }
-    team.spans = seen.size() > 1;
-    for (const auto &[node, count] : members)
-        while (1 << team.rounds < count) ++team.rounds;
+    team.spans = team.groups.size() > 1;
+    team.in_runs = true;
+    for (const auto &group : team.groups) {
+        while (size_t{1} << team.rounds < group.size()) ++team.rounds;
+        team.in_runs = team.in_runs && group.back() - group.front() + 1 == static_cast<int>(group.size());
+    }
     team.index = static_cast<int>(std::find(team.near.begin(), team.near.end(), h.me) - team.near.begin());
-    team.node = static_cast<int>(std::find(seen.begin(), seen.end(), node_of(h.me)) - seen.begin());
+    team.node = static_cast<int>(seen[node_of(h.me)]);
 }
 
 void set_team(unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
@@ -102,7 +107,7 @@ void reset() {
     h.status_call = nullptr;
     h.statics.clear();
     h.static_objects.clear();
-    h.mirrors = h.departures = nullptr;
+    h.mirrors = h.departures = h.landings = nullptr;
     h.nodes.clear();
 }
 
@@ -165,12 +170,16 @@ void bind_engine(nb::module_ &m) {
         return static_cast<int>(outcome);
     });
     m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });
-    m.def("set_mirrors", [](uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, size_t departure_bytes) {
+    m.def("departure_bytes", &departure_bytes);
+    m.def("landing_bytes", &landing_bytes);
+    m.def("set_regions", [](uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, uintptr_t landings) {
         Heap &h = heap();
         h.mirrors = reinterpret_cast<char *>(mirrors);
         h.mirror_bytes = mirror_bytes;
         h.departures = reinterpret_cast<char *>(departures);
-        h.departure_bytes = departure_bytes;
+        h.departure_bytes = departure_bytes();
+        h.landings = reinterpret_cast<char *>(landings);
+        h.landing_bytes = landing_bytes();
     });
     m.def("left_pes", [] {
         std::vector<int> left;

@@ -138,4 +138,22 @@ Outcome Gets::await() {
     return ishmem::await([this] { return group_->pending == 0; });
 }
 
+Puts::~Puts() {
+    if (group_) engine()->abandon(group_);
+}
+
+bool Puts::start(char *far, const char *from, size_t bytes) {
+    if (!group_) group_ = new Group;
+    return start_or_wait([&] { return engine()->put(far, from, bytes, *group_, false); });
+}
+
+Outcome Puts::await() {
+    if (!group_) return Satisfied;
+    return ishmem::await([this] { return group_->pending == 0; });
+}
+
+Outcome await_word(const uint64_t *at, uint64_t least) {
+    return await([=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= least; });
+}
+
 }  // namespace ishmem
