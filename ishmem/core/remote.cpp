@@ -1,7 +1,5 @@
 #include "remote.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +20,7 @@ Outcome drive_until(Done done) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
         else if (is_lost()) return Lost;
-        else if (idle > SPINS) usleep(NAP);
+        else if (idle > SPINS) nap();
         else sched_yield();
     }
 }
