@@ -100,4 +100,43 @@ char *Heap::element(PyObject *array, Py_ssize_t pe, PyObject *index_object, View
     return first ? first + static_cast<size_t>(index) * view.item : nullptr;
 }
 
+namespace {
+
+// Computes the fields of a team that depend on the nodes of its members.
+void find_nodes(Team &team) {
+    const Heap &h = heap();
+    std::vector<int> places;  // 1 plus the index in `groups` of each node; 0: none so far
+    for (int j = 0; j < team.size; ++j) {
+        const size_t node = static_cast<size_t>(h.nodes[static_cast<size_t>(team.pe(j))]);
+        if (node >= places.size()) places.resize(node + 1);
+        if (!places[node]) {
+            team.leaders.push_back(team.pe(j));
+            team.groups.emplace_back();
+            places[node] = static_cast<int>(team.groups.size());
+        }
+        team.groups[static_cast<size_t>(places[node] - 1)].push_back(j);
+    }
+    team.spans = team.groups.size() > 1;
+    team.node = places[static_cast<size_t>(h.nodes[static_cast<size_t>(h.me)])] - 1;
+    for (int member : team.groups[static_cast<size_t>(team.node)]) {
+        if (member == team.me) team.index = static_cast<int>(team.near.size());
+        team.near.push_back(team.pe(member));
+    }
+    team.in_runs = true;
+    for (const auto &group : team.groups) {
+        while (size_t{1} << team.rounds < group.size()) ++team.rounds;
+        team.in_runs = team.in_runs && group.back() - group.front() + 1 == static_cast<int>(group.size());
+    }
+}
+
+}  // namespace
+
+void Heap::set_team(unsigned handle, int start, int stride, int count, int number, uint64_t sequence, PyObject *shape) {
+    Team &made = teams[handle] = Team{};
+    made.start = start, made.stride = stride, made.size = count, made.me = number;
+    made.sequence = made.collectives = sequence;
+    made.shape = shape;
+    if (number >= 0 && !nodes.empty()) find_nodes(made);
+}
+
 }  // namespace ishmem

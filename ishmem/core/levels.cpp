@@ -130,7 +130,8 @@ class Reduction {
         char *to = sums(part);
         const auto get = [&](int i) { return call_.source_of(near_[static_cast<size_t>(i)]); };
         const auto put = [&](size_t offset, const char *sum, size_t bytes) { std::memcpy(to + (offset - whole.from), sum, bytes); };
-        reduce_blocks({step_, call_.item, static_cast<int>(near_.size())}, whole.from, whole.to, get, put);
+        if (rehearsal) for (size_t i = 0; i < near_.size(); ++i) rehearsal->copy(to, get(static_cast<int>(i)), whole.size());
+        else reduce_blocks({step_, call_.item, static_cast<int>(near_.size())}, whole.from, whole.to, get, put);
         for (int i = 1; i < nodes_; ++i) {
             const int node = (me_ + i) % nodes_;
             const Range theirs = piece(whole, node);
@@ -153,7 +154,8 @@ class Reduction {
         const auto result = [&](int node) { return !scan_ || node == me_ ? total : prefixes_.data() + (slot(part, me_) * static_cast<size_t>(nodes_) + static_cast<size_t>(node)) * share; };
         const auto get = [&](int node) { return node == me_ ? sums(part) + mine.from : own(here.sums()) + static_cast<size_t>(node) * share; };
         const Elements elements = {step_, call_.item, nodes_};
-        if (scan_) scan_blocks(elements, false, 0, mine.size(), nullptr, get, [&](int node, size_t offset, const char *sum, size_t bytes) { std::memcpy(result(node) + offset, sum, bytes); });
+        if (rehearsal) {}  // nothing to combine
+        else if (scan_) scan_blocks(elements, false, 0, mine.size(), nullptr, get, [&](int node, size_t offset, const char *sum, size_t bytes) { std::memcpy(result(node) + offset, sum, bytes); });
         else reduce_blocks(elements, 0, mine.size(), get, [&](size_t offset, const char *sum, size_t bytes) { std::memcpy(total + offset, sum, bytes); });
         for (int i = 1; i < nodes_; ++i) {
             const int node = (me_ + i) % nodes_;
@@ -170,11 +172,11 @@ class Reduction {
         if (!good_ || !whole.size()) return;
         const char *results = own(here.results());
         if (!scan_) {
-            for (int member : near_) std::memcpy(call_.dest_of(member) + whole.from, results, whole.size());
+            for (int member : near_) copy_near(call_.dest_of(member) + whole.from, results, whole.size());
             return;
         }
         const auto get = [&](int i) { return call_.source_of(near_[static_cast<size_t>(i)]); };
-        const auto put = [&](int i, size_t offset, const char *sum, size_t bytes) { std::memcpy(call_.dest_of(near_[static_cast<size_t>(i)]) + offset, sum, bytes); };
+        const auto put = [&](int i, size_t offset, const char *sum, size_t bytes) { copy_near(call_.dest_of(near_[static_cast<size_t>(i)]) + offset, sum, bytes); };
         const char *before = me_ ? results - whole.from : nullptr;
         scan_blocks({step_, call_.item, static_cast<int>(near_.size())}, call_.routine == SumInscan, whole.from, whole.to, before, get, put);
     }

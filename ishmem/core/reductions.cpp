@@ -116,7 +116,7 @@ void reduce_in_slot(const Call &call) {
 void reduce_mapped(const Call &call) {
     const Range range = part_of(call.bytes, call.size(), call.me());
     const auto get = [&](int j) { return call.source_of(j); };
-    const auto put = [&](int j, size_t at, const char *result, size_t bytes) { std::memcpy(call.dest_of(j) + at, result, bytes); };
+    const auto put = [&](int j, size_t at, const char *result, size_t bytes) { copy_near(call.dest_of(j) + at, result, bytes); };
     run(call, range.from, range.to, get, put);
 }
 
@@ -145,7 +145,7 @@ bool reduce_spanning(const Call &call) {
     const auto get = [&](int j) { return is_far(call.source_of(j)) ? fetched[static_cast<size_t>(j)].data() - range.from : call.source_of(j); };
     const auto put = [&](int j, size_t at, const char *result, size_t bytes) {
         std::vector<char> &kept = results[static_cast<size_t>(j)];
-        if (!is_far(call.dest_of(j))) std::memcpy(call.dest_of(j) + at, result, bytes);
+        if (!is_far(call.dest_of(j))) copy_near(call.dest_of(j) + at, result, bytes);
         else if (!kept.empty()) std::memcpy(kept.data() + (at - range.from), result, bytes);
     };
     run(call, range.from, range.to, get, put);
