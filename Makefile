@@ -21,7 +21,7 @@ help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
-	echo "make test-mpi   the tests of the chapters on two emulated nodes, over MPI; ARGS as for make test"
+	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
@@ -42,11 +42,14 @@ gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
 	$(VENV)/bin/python tests/gpu_compile
 
-# On four PEs, two on each node; what is special to devices that do not reach each other is tested on one node.
+# On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
-  kernels_collectives on_queue
+  kernels_collectives kernels_reductions on_queue on_queue_collectives
 test-mpi: $(VENV)/.installed
-	@$(VENV)/bin/python -m pytest --nodes 2 --pes 4 $(CHAPTERS:%=tests/test_%.py) tests/test_network.py $(ARGS)
+	@for nodes in 2+2 1+3; do
+	  $(VENV)/bin/python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/test_%.py) $(ARGS)
+	done
+	$(VENV)/bin/python -m pytest tests/test_network.py tests/test_chapters_on_nodes.py $(ARGS)
 
 sanitize: $(VENV)/.installed
 	@$(VENV)/bin/python tests/sanitize

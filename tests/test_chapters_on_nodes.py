@@ -1,4 +1,4 @@
-"""One test of each chapter on emulated nodes, and collectives in two levels on three nodes.
+"""One test of each chapter on emulated nodes, and collectives in two levels on three nodes, for ``make test``.
 
 ``make test-mpi`` runs all tests of the chapters on 2 + 2 and on 1 + 3 PEs.
 """
