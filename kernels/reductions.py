@@ -18,7 +18,8 @@ from ishmem.common.type_tables import REDUCTIONS
 
 from . import binding
 from .collective_forms import register
-from .intrinsics import compiled, device_function, load, peer_delta, rank_in, size_of, store, zero_of
+from .intrinsics import compiled, device_function, load, rank_in, size_of, store, zero_of
+from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of, slots_of

@@ -222,7 +222,7 @@ def calls_match(members, slots, call_id, count):
 @device_function
 def team_barrier(team, members):
     """Wait for all members of a team, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``."""
-    if not binding.options().proxied:
+    if not binding.options().spans:
         return lambda team, members: flat_barrier(team, members)
 
     def impl(team, members):
