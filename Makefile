@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-collectives lint clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -22,10 +22,11 @@ help:
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
-	echo "make test-mpi   the tests of the chapters on two emulated nodes, over MPI; ARGS as for make test"
+	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
+	echo "make bench-hosts   measure what goes between nodes, on two emulated ones; update docs/performance.md (1 minute)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make lint    ruff and mypy"
 	echo "make clean   remove the environment and everything built"
@@ -45,11 +46,14 @@ gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
 	$(VENV)/bin/python tests/gpu_compile
 
-# On four PEs, two on each node; what is special to devices that do not reach each other is tested on one node.
+# On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
-  kernels_collectives on_queue
+  kernels_collectives kernels_reductions on_queue on_queue_collectives
 test-mpi: $(VENV)/.installed
-	@$(VENV)/bin/python -m pytest --nodes 2 --pes 4 $(CHAPTERS:%=tests/test_%.py) tests/test_network.py $(ARGS)
+	@for nodes in 2+2 1+3; do
+	  $(VENV)/bin/python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/test_%.py) $(ARGS)
+	done
+	$(VENV)/bin/python -m pytest tests/test_network.py tests/test_chapters_on_nodes.py $(ARGS)
 
 sanitize: $(VENV)/.installed
 	@$(VENV)/bin/python tests/sanitize
@@ -63,6 +67,12 @@ bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json
 	$(VENV)/bin/ishmem bench plot docs/bench.json -o docs/bench.png
 	$(VENV)/bin/ishmem bench figures docs/bench.json --page docs/performance.md
+
+# On two emulated nodes; the program on the host "login" starts the PEs.
+bench-hosts: $(VENV)/.installed
+	@nodes="$(VENV)/bin/python tests/nodes.py --login 2+2"
+	$$nodes $(CURDIR)/$(VENV)/bin/ishmem bench --hosts node0,node1 --json docs/nodes.json
+	$(VENV)/bin/ishmem bench figures docs/nodes.json --page docs/performance.md --part nodes
 
 bench-collectives: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --op broadcast,fcollect,alltoall,sum_reduce --side host --json docs/collectives.json

@@ -81,6 +81,7 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--batches", type=click.IntRange(3, 1000), default=15, show_default=True, help="Batches of calls.")
 @click.option("--batch", type=click.FloatRange(0.0001, 10), default=0.004, show_default=True, help="Seconds per batch.")
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
+@click.option("--hosts", default="", help="Hosts of all PEs, such as a,b: measures what goes between nodes.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as CSV.")
 @click.option("--list", "list_only", is_flag=True, help="List operations, sides and axes, and measure nothing.")
@@ -102,7 +103,9 @@ def command(
     ctx.exit(measure(options, points, json_path, csv_path)[1])
 
 
-def _options(op: Any, side: Any, size: Any, pes: Any, axes: Any, peers: Any, cases: Any, **timing: Any) -> Options:
+def _options(
+    op: Any, side: Any, size: Any, pes: Any, axes: Any, peers: Any, cases: Any, hosts: str, **timing: Any
+) -> Options:
     from ishmem.benchmarks.group import LAUNCHERS
     from ishmem.benchmarks.runner import Options
 
@@ -111,7 +114,9 @@ def _options(op: Any, side: Any, size: Any, pes: Any, axes: Any, peers: Any, cas
     if wrong:
         raise click.UsageError(f"no such peer: {wrong[0]}; allowed are {', '.join(known)} and none")
     peers = tuple(name for name in peers if name != "none")
-    return Options(op, side, size, pes, axes, peers, files=tuple(map(str, cases)), **timing)
+    if hosts:
+        op, peers = op or ("nodes",), tuple(name for name in peers if name != "shmem4py")
+    return Options(op, side, size, pes, axes, peers, files=tuple(map(str, cases)), hosts=hosts, **timing)
 
 
 def plan(options: Options) -> list[Any]:
@@ -233,7 +238,8 @@ def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float
 @command.command()
 @click.argument("results", type=_RESULTS)
 @click.option("--page", type=_RESULTS, help="Write it between the markers of this page instead of printing it.")
-def figures(results: Path, page: Path | None) -> None:
+@click.option("--part", default="figures", show_default=True, help="The name in the markers.")
+def figures(results: Path, page: Path | None, part: str) -> None:
     """Print the table of the performance targets, in markdown."""
     from ishmem.benchmarks import figures as figures_module
 
@@ -243,7 +249,7 @@ def figures(results: Path, page: Path | None) -> None:
         print(text)
         return
     try:
-        figures_module.update(page, text)
+        figures_module.update(page, text, part)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
 

@@ -61,6 +61,21 @@ PRIVATE_FIGURES = tuple(
     )
     for argument in ("dpnp", "dpctl")
 )
+NODES_FIGURES = tuple(
+    Figure(words, f"nodes_{op}", side, against, most, sizes, pes)
+    for words, op, side, against, most, sizes, pes in (
+        ("put and quiet, arrived", "put", "host", HOST, 1.3, (8,), 2),
+        ("put and quiet, arrived", "put", "host", HOST, 1.0, (1 << 20,), 2),
+        ("get", "get", "host", HOST, 1.1, (8,), 2),
+        ("fetch_add", "fetch_add", "host", HOST, 0.8, (None,), 2),
+        ("put_nbi, 64 then quiet, each", "put_nbi", "host", HOST, 0.5, (8,), 2),
+        ("kernel: put and quiet", "put", "device", MACHINE, 1.3, (None,), 2),
+        ("barrier_all", "barrier", "host", HOST, 1.0, (None,), 4),
+        ("sum_reduce", "sum_reduce", "host", HOST, 1.0, (8, 1 << 20), 4),
+        ("alltoall", "alltoall", "host", HOST, 1.0, (8, 1 << 20), 4),
+    )
+)
+"""Between nodes: MPI uses the same transport."""
 FIGURES = (
     Figure("host put", "put", "host", HOST, 0.25, (8,)),
     Figure("host get", "get", "host", HOST, 0.25, (8,)),
@@ -88,6 +103,7 @@ FIGURES = (
     Figure("host barrier_all", "barrier_all", "host", HOST, 1.0, (None,), 4),
     *PRIVATE_FIGURES,
     *COLLECTIVE_FIGURES,
+    *NODES_FIGURES,
 )
 
 

@@ -37,12 +37,14 @@ class GroupError(Exception):
     """The PEs did not start, or one of them died."""
 
 
-def missing(library: str) -> str | None:
+def missing(library: str, hosts: str = "") -> str | None:
     """Return why a library cannot be measured, or None."""
     package, launcher, _options = LAUNCHERS[library]
+    if hosts and library == "shmem4py":
+        return "shmem4py is measured on one node only"
     if importlib.util.find_spec(package) is None:
         return f"{package} is not installed"
-    if launcher and not _which(launcher):
+    if launcher and not hosts and not _which(launcher):
         return f"{launcher}, the launcher of {package}, is not installed"
     return None
 
@@ -52,20 +54,36 @@ def _which(program: str) -> str | None:
     return shutil.which(program, path=own + os.pathsep + os.environ.get("PATH", ""))
 
 
-def _command(library: str, n: int) -> list[str]:
+def _command(library: str, n: int, hosts: str) -> list[str]:
     _package, launcher, options = LAUNCHERS[library]
-    if launcher is None:
-        return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), "-m", "ishmem.benchmarks.worker", library]
     worker = [sys.executable, "-m", "ishmem.benchmarks.worker", library]
+    if hosts:
+        return [*_on_hosts(n, hosts.split(",")), *worker]
+    if launcher is None:
+        return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *worker[1:]]
     return [_which(launcher) or launcher, "-n", str(n), *options, *worker]
+
+
+def _on_hosts(n: int, hosts: list[str]) -> list[str]:
+    """Return the start of a command that runs ``n`` processes on hosts, as many on each."""
+    sizes = [(n + i) // len(hosts) for i in range(len(hosts))]
+    places = ",".join(f"{host}:{size}" for host, size in zip(hosts, sizes) if size)
+    return [_which("mpiexec") or "mpiexec", "-hosts", places, "-n", str(n)]
 
 
 class Group:
     """N PEs of a library, started by the first request, and started again after a PE has died."""
 
-    def __init__(self, library: str, n: int, files: tuple[str, ...] = (), env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        library: str,
+        n: int,
+        files: tuple[str, ...] = (),
+        env: dict[str, str] | None = None,
+        hosts: str = "",
+    ) -> None:
         self.library, self.n, self.device = library, n, ""
-        self._files, self._env = files, env or {}
+        self._files, self._env, self._hosts = files, env or {}, hosts
         self._process: subprocess.Popen[bytes] | None = None
         self._connections: list[Connection] = []
         self._log: Any = None
@@ -121,9 +139,11 @@ class Group:
         folder, key = tempfile.mkdtemp(prefix="ishmem-bench-"), os.urandom(16)
         self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         try:
-            with Listener(os.path.join(folder, "pes"), "AF_UNIX", backlog=self.n, authkey=key) as listener:
+            where: Any = ("", 0) if self._hosts else os.path.join(folder, "pes")
+            with Listener(where, backlog=self.n, authkey=key) as listener:
                 environment = {**os.environ, **self._env, "BENCH_KEY": key.hex()}
-                command = [*_command(self.library, self.n), str(listener.address), *self._files]
+                address = f"{socket.gethostname()}:{listener.address[1]}" if self._hosts else str(listener.address)
+                command = [*_command(self.library, self.n, self._hosts), address, *self._files]
                 self._process = subprocess.Popen(
                     command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
                     start_new_session=True, preexec_fn=_end_with_runner,

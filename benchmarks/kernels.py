@@ -36,6 +36,13 @@ def put_words(item: kapi.Item, dest, source, pe, count):
 
 
 @dpex.kernel
+def put_quiet(item: kapi.Item, dest, source, pe, count):
+    for _ in range(count):
+        ishmem.put(dest, source, pe)
+        ishmem.quiet()
+
+
+@dpex.kernel
 def get_words(item: kapi.Item, dest, source, pe, count):
     for _ in range(count):
         for k in range(WORDS):

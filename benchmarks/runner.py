@@ -32,6 +32,7 @@ class Options:
         batches: Number of batches; fewer where one takes much longer than ``batch``.
         timeout: Seconds that one request at a point may take.
         files: The user's files with more cases.
+        hosts: Names of hosts, separated by commas, that all libraries run on; empty: this node.
     """
 
     ops: tuple[str, ...] = ()
@@ -44,6 +45,7 @@ class Options:
     batches: int = 15
     timeout: float = 60.0
     files: tuple[str, ...] = ()
+    hosts: str = ""
 
 
 @dataclass
@@ -201,7 +203,7 @@ class Runner:
         self.device = ""
         self._groups: dict[tuple[str, int], AnyGroup] = {}
         self._largest = 0
-        self._missing = {peer: missing(peer) for peer in options.peers}
+        self._missing = {peer: missing(peer, options.hosts) for peer in options.peers}
         self.present = tuple(peer for peer, reason in self._missing.items() if not reason)
 
     def __enter__(self) -> Runner:
@@ -298,6 +300,6 @@ class Runner:
             env = {"ISHMEM_SYMMETRIC_SIZE": str(5 * n * self._largest + (64 << 20))}
             env = {name: value for name, value in env.items() if name not in os.environ}
             local = contender == "local"
-            made = LocalGroup(n) if local else Group(contender, n, self.options.files, env)
+            made = LocalGroup(n) if local else Group(contender, n, self.options.files, env, self.options.hosts)
             self._groups[contender, n] = made
         return self._groups[contender, n]

@@ -31,6 +31,7 @@ WORTH = 0.95
 
 @click.command()
 @click.option("--pes", default="2,4", show_default=True, help="Numbers of PEs.")
+@click.option("--hosts", default="", help="Hosts of all PEs, such as a,b; this node by default.")
 @click.option("--op", default="", help="Routines; all by default.")
 @click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
 @click.option(
@@ -39,15 +40,16 @@ WORTH = 0.95
 @click.option(
     "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default next to the profile."
 )
-def command(pes: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
+def command(pes: str, hosts: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
     """Measure the algorithms of the collectives, and write a profile that init reads."""
     path = output or profile.default_path()
     try:
         counts = tuple(int(word) for word in pes.split(","))
-        measured, device = measure(counts, tuple(filter(None, op.split(","))), parse_sizes(size))
+        measured, device = measure(counts, tuple(filter(None, op.split(","))), parse_sizes(size), hosts)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    tables = {profile.section(device, n): table_of(times) for n, times in measured.items()}
+    nodes = len(hosts.split(","))
+    tables = {profile.section(device, n, min(n, nodes)): table_of(times) for n, times in measured.items()}
     profile.write(path, tables)
     show(tables, measured)
     picture = plot or path.with_suffix(".png")
@@ -56,7 +58,7 @@ def command(pes: str, op: str, size: str, output: Path | None, plot: Path | None
 
 
 def measure(
-    pes: tuple[int, ...], routines: tuple[str, ...], sizes: tuple[int, ...]
+    pes: tuple[int, ...], routines: tuple[str, ...], sizes: tuple[int, ...], hosts: str = ""
 ) -> tuple[dict[int, dict[str, Times]], str]:
     """Measure every algorithm; return the times by number of PEs and routine, and the name of the device.
 
@@ -69,11 +71,11 @@ def measure(
     from ishmem.benchmarks.cases import CASES
     from ishmem.benchmarks.runner import Options, Runner, points
 
-    known = (*profile.COPIES, *tune_cases.MEASURED)
+    known = tune_cases.MEASURED if hosts else (*profile.COPIES, *tune_cases.MEASURED)
     if unknown := [name for name in routines if name not in known]:
         raise ValueError(f"{unknown[0]!r} is not tuned; allowed are {', '.join(known)}")
     files = (str(Path(tune_cases.__file__)),)
-    options = Options(sizes=sizes, pes=pes, batch=0.002, batches=7, files=files)
+    options = Options(sizes=sizes, pes=pes, batch=0.002, batches=7, files=files, hosts=hosts)
     cases = [CASES[f"{tune_cases.PREFIX}{name}/host"] for name in routines or known]
     todo = points(cases, options)
     found: dict[int, dict[str, Any]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))

@@ -24,6 +24,8 @@ SAME = {
 """Routines that are not measured but use the algorithms of another one."""
 MEASURED = tuple(name for name in COLLECTIVES if name not in {each for group in SAME.values() for each in group})
 PREFIX = "tune "
+NODE_ONLY = ("tree", "engine", "kernel")
+"""Algorithms that are not for teams that span nodes."""
 
 
 def _register(name: str) -> None:
@@ -33,6 +35,8 @@ def _register(name: str) -> None:
 
         if algorithm == "slot" and size > SLOT_LIMIT:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
+        if algorithm in (NODE_ONLY if w.spans_nodes() else ("levels",)):
+            raise Skip("the PEs are on several nodes" if w.spans_nodes() else "the PEs are on one node")
         routine = COLLECTIVES[name]
         arrays = Arrays(routine, w, size)
         source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)

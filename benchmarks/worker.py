@@ -1,6 +1,6 @@
 """A PE of a group: prepares plans, runs their statements and checks the data on the runner's requests.
 
-``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``
+``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``; the address is a path or ``HOST:PORT``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ def main() -> None:
     library, address, *files = sys.argv[1:]
     suite.load(tuple(files))
     world = WORLDS[library]()  # before connecting: initialising is collective, and connections are accepted one by one
-    with Client(address, "AF_UNIX", authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
+    host, _colon, port = address.rpartition(":")
+    where = (host, int(port)) if port.isdigit() else address
+    with Client(where, authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
         serve(link, world)
 
 

@@ -122,6 +122,12 @@ class Ishmem(World):
             raise Skip(f"PE {pe} is not reachable by load and store")
         return view.get_array().usm_data
 
+    def spans_nodes(self) -> bool:
+        """Return whether the PEs are on several nodes."""
+        from ishmem.runtime import job
+
+        return job.current().network is not None
+
     def device_of(self, pe: int) -> str:
         """Return the name of this PE's device."""
         from ishmem.runtime import job

@@ -21,7 +21,6 @@ from .rendezvous import (
     PAYLOAD,
     SHARE,
     Flow,
-    dissemination_barrier,
     enter,
     group_sync,
     leave,
@@ -31,6 +30,7 @@ from .rendezvous import (
     rendezvous,
     slot_at,
     slots_of,
+    team_barrier,
 )
 from .runtime_checks import own_array_fits
 from .spec_constants import pe_count, this_pe
@@ -45,7 +45,7 @@ SYNC = number("barrier_all, sync_all or team_sync")
 def synchronize(team, members):
     """Wait until all members of a team have called a barrier or sync."""
     if not binding.options().check:
-        return lambda team, members: dissemination_barrier(team, members)
+        return lambda team, members: team_barrier(team, members)
     call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
 
     def impl(team, members):

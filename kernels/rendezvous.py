@@ -44,7 +44,7 @@ from .strided import extent
 from .teams import is_team, members_of
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
-SEQUENCE = TeamRecord.at("sequence")
+SEQUENCE, NODES = TeamRecord.at("sequence"), TeamRecord.at("nodes")
 ALIGN = 64
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
@@ -248,9 +248,24 @@ def calls_match(members, slots, call_id, count):
     return call_id != REFUSED
 
 
+@device_function
+def team_barrier(team, members):
+    """Wait for all members of a team, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``."""
+    if not binding.options().spans:
+        return lambda team, members: flat_barrier(team, members)
+
+    def impl(team, members):
+        if load_word(team_records() + NODES + LINE * team):
+            barrier_of_nodes(team)
+        else:
+            flat_barrier(team, members)
+
+    return impl
+
+
 @compiled
-def dissemination_barrier(team, members):
-    """Wait for all members of a team, by the same algorithm as ``barrier`` in ``ishmem/core/barrier.cpp``.
+def flat_barrier(team, members):
+    """Wait for all members of a team on one node.
 
     Model: tests/models/barrier.pml.
     """
@@ -259,9 +274,43 @@ def dissemination_barrier(team, members):
     while distance < size:
         member = me + distance if me + distance < size else me + distance - size
         store_flag(start + member * stride, line, number)
-        while atomic_load_word(line) < number:
-            pass
-        all_seen()
+        await_line(line, number)
+        distance *= 2
+        line += LINE
+
+
+@compiled
+def await_line(line, number):
+    """Wait until a line of a barrier holds ``number`` or a later one."""
+    while atomic_load_word(line) < number:
+        pass
+    all_seen()
+
+
+@compiled
+def barrier_of_nodes(team):
+    """Wait for all members of a team that spans nodes: within each node, then between the nodes' leaders."""
+    nodes, number = load_word(team_records() + NODES + LINE * team), next_number(team)
+    n_near, index, n_leaders = load_word(nodes), load_word(nodes + 8), load_word(nodes + 16)
+    release, near = sync_lines() + sync_bytes() * team, nodes + 40
+    disseminate(near, n_near, index, release + LINE, number)
+    if index:
+        await_line(release, number)
+        return
+    node, rounds = load_word(nodes + 24), load_word(nodes + 32)
+    disseminate(near + 8 * n_near, n_leaders, node, release + LINE * (1 + rounds), number)
+    for i in range(1, n_near):
+        store_flag(load_word(near + 8 * i), release, number)
+
+
+@compiled
+def disseminate(pes, size, me, line, number):
+    """Run a dissemination barrier of the listed PEs, of which this is number ``me``."""
+    distance = 1
+    while distance < size:
+        other = me + distance if me + distance < size else me + distance - size
+        store_flag(load_word(pes + 8 * other), line, number)
+        await_line(line, number)
         distance *= 2
         line += LINE
 
@@ -358,7 +407,7 @@ def leave(group, team):
     group_sync(group)
     if rank_in(group) == 0:
         complete_before_flag()
-        dissemination_barrier(team, members_of(team))
+        team_barrier(team, members_of(team))
     group_sync(group)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pes
 from common import pattern
 
 import ishmem
 from ishmem.collective.fallback import blocks
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.runtime import job
 
 ROOTED = ("broadcast", "gather", "scatter", "gatherv", "scatterv")
 COUNTED = ("gatherv", "scatterv", "alltoallv")
@@ -23,6 +25,12 @@ COMBINE = {
     "sum": np.add,
     "prod": np.multiply,
 }
+
+
+def algorithms_of(routine: str) -> list[str]:
+    """Return the algorithms of a routine that differ on the nodes of this test."""
+    one_node = job.current().network is None if job.running() else len(pes.sizes_of(4)) == 1
+    return [name for name in algorithms.allowed(routine) if not (one_node and name == "levels")]
 
 
 def force(algorithm: str) -> None:
@@ -45,6 +53,14 @@ def combined(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
         for source in taken[1:]:
             total = COMBINE[routine.split("_")[0]](total, source)
     return total
+
+
+def combined_by_nodes(routine: str, sources: list[np.ndarray]) -> np.ndarray:
+    """Combine the sources in two levels: those of each node, then the nodes."""
+    network = job.current().network
+    nodes = network.nodes if network else [0] * len(sources)
+    groups = [[source for source, each in zip(sources, nodes) if each == node] for node in sorted(set(nodes))]
+    return combined(routine, [combined(routine, group, 0) for group in groups], 0)
 
 
 def counts_of(n: int, count: int) -> np.ndarray:

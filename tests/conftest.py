@@ -38,13 +38,13 @@ USUAL = (1, 2, 3)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--nodes", type=int, help="the PEs of a test are on so many emulated nodes")
+    parser.addoption("--nodes", help="the PEs of a test are on emulated nodes: their number, or PEs on each, as 1+3")
     parser.addoption("--pes", help="only these numbers of PEs, such as 2 or 1,4", metavar="N[,N]")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("nodes"):
-        os.environ[NODES] = str(config.getoption("nodes"))
+        os.environ[NODES] = config.getoption("nodes")
     # Kernels are compiled once for all PEs and programs of the session, not once by each.
     if "ISHMEM_KERNEL_CACHE" not in os.environ:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()

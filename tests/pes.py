@@ -23,10 +23,21 @@ import nodes
 WORKER = Path(__file__).with_name("worker.py")
 ADDRESS = "PES_ADDRESS"
 NODES = "PES_NODES"
-"""The number of nodes that the PEs of a `Pool` are on: emulated ones, see nodes.py."""
+"""The emulated nodes (nodes.py) of the PEs of a `Pool`: their number, or the PEs on each, which then add up: 1+3."""
 START = 120.0
 AFTER_ERROR = 3.0
 """Seconds that the other PEs have to answer once one has failed: they may be waiting for it."""
+
+
+def sizes_of(n: int) -> list[int]:
+    """Return the number of PEs on each node of a job of ``n`` PEs, as `NODES` asks."""
+    text = os.environ.get(NODES, "1")
+    if "+" not in text:
+        return nodes.split(n, int(text))
+    sizes = [int(size) for size in text.split("+")]
+    if sum(sizes) != n:
+        raise ValueError(f"--nodes {text} has {sum(sizes)} PEs and the test {n}; select tests with --pes {sum(sizes)}")
+    return sizes
 
 
 class PesError(Exception):
@@ -93,7 +104,7 @@ class Pool:
         self._collect(START, 0)
 
     def _launch(self, env: dict[str, str]) -> subprocess.Popen[bytes]:
-        sizes = self._sizes or nodes.split(self.n, int(os.environ.get(NODES, "1")))
+        sizes = self._sizes or sizes_of(self.n)
         if len(sizes) > 1:
             command = nodes.launcher(sizes, [sys.executable, str(WORKER)])
         else:

@@ -11,6 +11,7 @@ from pes import Pool
 import ishmem
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.runtime import job
 
 WORLD = ishmem.TEAM_WORLD
 
@@ -18,7 +19,7 @@ WORLD = ishmem.TEAM_WORLD
 def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
     """Every algorithm and size."""
     dest, source = model.arrays(routine, dtype, ishmem.n_pes(), max(counts))
-    for algorithm in algorithms.allowed(routine):
+    for algorithm in model.algorithms_of(routine):
         model.force(algorithm)
         for seed, count in enumerate(counts):
             model.compare(routine, dest, source, WORLD, count, 0, seed)
@@ -42,7 +43,7 @@ def check_dtypes() -> None:
     for routine, dtypes in REDUCTIONS.items():
         for dtype in dtypes:
             dest, source = model.arrays(routine, dtype, n, 37, guard=4)
-            for algorithm in algorithms.allowed(routine):
+            for algorithm in model.algorithms_of(routine):
                 model.force(algorithm)
                 model.compare(routine, dest[1:], source[3:], WORLD, 36, close="complex" in dtype)
             ishmem.free(dest), ishmem.free(source)
@@ -58,7 +59,7 @@ def check_in_place(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for routine in REDUCTIONS:
         sources = [np.arange(count) * (j + 2) + j for j in range(n)]
-        for algorithm in algorithms.allowed(routine):
+        for algorithm in model.algorithms_of(routine):
             model.force(algorithm)
             both = symmetric(sources[me])
             getattr(ishmem, routine)(both, both)
@@ -82,7 +83,7 @@ def check_bits(dtype: str, count: int) -> None:
         ishmem.zeros(count, dtype=dtype),
         ishmem.zeros((n, count), dtype=dtype),
     )
-    for algorithm in algorithms.allowed("sum_reduce"):
+    for algorithm in model.algorithms_of("sum_reduce"):
         seen = []
         for _ in range(3):
             model.force(algorithm)
@@ -91,8 +92,10 @@ def check_bits(dtype: str, count: int) -> None:
             ishmem.fcollect(everywhere, dest)
             seen += list(model.read(everywhere))
         assert all(row.tobytes() == seen[0].tobytes() for row in seen), algorithm
-        if algorithm != "tree":
+        if algorithm == "mapped" or (algorithm == "slot" and sources[0].nbytes <= algorithms.SLOT_LIMIT):
             same(seen[0], model.combined("sum_reduce", list(sources), me))
+        elif algorithm != "tree" or job.current().network:
+            same(seen[0], model.combined_by_nodes("sum_reduce", list(sources)))
 
 
 def test_bits(pes: Pool) -> None:
@@ -110,7 +113,7 @@ def check_nan(dtype: str) -> None:
         values[j, 10 + j] = np.inf
         values[j, 20 + j] = -np.inf
     source, dest = symmetric(values[me]), ishmem.zeros(40, dtype=dtype)
-    for algorithm in algorithms.allowed("max_reduce"):
+    for algorithm in model.algorithms_of("max_reduce"):
         model.force(algorithm)
         ishmem.max_reduce(dest, source)
         np.testing.assert_array_equal(model.read(dest), np.maximum.reduce(values), err_msg=algorithm)

@@ -341,7 +341,7 @@ def test_missing() -> None:
 
 
 @dpex.kernel
-def look(item: kapi.Item, handles, out, array, written):
+def look(item: kapi.Item, handles, out, array, near, written):
     for i in range(handles.size):
         out[i, 0] = ishmem.team_my_pe(handles[i])
         out[i, 1] = ishmem.team_n_pes(handles[i])
@@ -350,8 +350,8 @@ def look(item: kapi.Item, handles, out, array, written):
             for pe in range(-1, ishmem.n_pes() + 1):
                 out[i, place] = ishmem.team_translate_pe(handles[i], pe, handles[j])
                 place += 1
-    for pe in range(ishmem.n_pes()):
-        ishmem.team_ptr(handles[0], array, pe)[ishmem.my_pe()] = written
+    for i in range(near.size):
+        ishmem.team_ptr(handles[0], array, near[i])[ishmem.my_pe()] = written
 
 
 @dpex.kernel
@@ -385,7 +385,9 @@ def check_kernel(rounds: int) -> None:
     teams = [back, WORLD, even, row, INVALID]
     handles = dpnp.asarray(np.array([team.handle for team in teams] + [gone.handle, 1000], "i8"))
     out, array = dpnp.zeros((7, 2 + 7 * (n + 2)), dtype="i8"), ishmem.zeros(n, dtype="i4")
-    dpex.call_kernel(look, kapi.Range(1), handles, out, array, me + 1)
+    node = [pe for pe in range(n) if ishmem.ptr(array, pe) is not None]
+    near = dpnp.asarray(np.array([WORLD.translate_pe(pe, back) for pe in node]))
+    dpex.call_kernel(look, kapi.Range(1), handles, out, array, near, me + 1)
     wanted = np.full(out.shape, -1)
     for i, team in enumerate(teams):
         wanted[i, :2] = team.my_pe(), team.n_pes()
@@ -394,7 +396,7 @@ def check_kernel(rounds: int) -> None:
                 wanted[i, 2 + j * (n + 2) + pe + 1] = team.translate_pe(pe, other)
     same(out, wanted)
     ishmem.barrier_all()
-    same(array, np.arange(1, n + 1, dtype="i4"))
+    same(array, np.array([pe + 1 if pe in node else 0 for pe in range(n)], "i4"))
     # Each of them counts of its own, whatever the others are at.
     for _ in range(2):
         count, result = ishmem.zeros(5, dtype="i8"), dpnp.zeros(4, dtype="i8")

@@ -9,6 +9,7 @@ import pytest
 from pes import run_command, run_program
 
 from ishmem.benchmarks import tune
+from ishmem.common import algorithms
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.environment import profile, settings
 
@@ -39,10 +40,30 @@ def test_the_nearest_number_of_pes_counts(tmp_path: Path) -> None:
     assert profile.find(chosen(path), "unknown", 2) == {}
 
 
+def test_several_nodes_have_sections_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "tune.ini"
+    one = {"put": [(0, "mapped"), (65536, "engine")], "broadcast": [(0, "mapped")]}
+    two = {"sum_reduce": [(0, "slot"), (2056, "levels")]}
+    profile.write(path, {profile.section(DEVICE, 4): one, profile.section(DEVICE, 4, 2): two})
+    assert profile.find(chosen(path), DEVICE, 4) == one
+    assert profile.find(chosen(path), DEVICE, 8, 2) == {"put": one["put"], **two}
+    assert profile.find(chosen(path), DEVICE, 4, 3) == {"put": one["put"]}
+
+
+def test_the_levels_are_known_to_the_settings() -> None:
+    table = algorithms.override(algorithms.defaults(1 << 20), "all=levels:8K,sum_inscan=levels,broadcast=mapped:4K")
+    assert table["sum_reduce"] == [(0, "slot"), (4096, "levels"), (8192, "levels")]
+    assert table["sum_inscan"] == [(0, "levels"), (8192, "levels")]
+    assert table["broadcast"] == [(0, "slot"), (4096, "mapped"), (8192, "levels")]
+    assert all(name != "levels" for _start, name in table["alltoall"])
+    with pytest.raises(ValueError, match="alltoall has no algorithm 'levels'; allowed are slot, mapped, engine"):
+        algorithms.parse("alltoall=levels")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("broadcast = slow", "broadcast has no algorithm 'slow'; allowed are slot, mapped, tree, engine"),
+        ("broadcast = slow", "broadcast has no algorithm 'slow'; allowed are slot, mapped, levels, tree, engine"),
         ("put = slot", "put has no algorithm 'slot'; allowed are mapped, engine"),
         ("alltoallv = slot", "alltoallv has no algorithm 'slot'"),
         ("shout = mapped", "'shout' is no collective routine"),

@@ -1,11 +1,14 @@
 """Chooses the algorithm of each collective routine of the host by the size of a block.
 
+In teams on one node, `levels` is `mapped`. In teams on several nodes, `tree`, `engine` and `kernel` are `levels`.
+
 A `Table` maps each routine to algorithms and the sizes from which they apply. A block is what one PE contributes, or
 receives from one PE, in bytes.
 
 ==========  =============================================================================================
 slot        the data travel with the call in each PE's ring; small messages only
 mapped      all PEs share the copies between mapped arrays, or the elements to reduce
+levels      as mapped, within each node and then between the nodes: data cross the network once per node
 tree        a binomial tree of the PEs
 engine      Level Zero copies; numpy reduces
 kernel      reductions only, by a device kernel
@@ -21,7 +24,7 @@ from ishmem import _core
 from ishmem.common.sizes import parse_size
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 
-ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel")
+ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel", "levels")
 """In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""
 
 Table = dict[str, list[tuple[int, str]]]
@@ -29,6 +32,7 @@ Table = dict[str, list[tuple[int, str]]]
 
 SLOT_LIMIT = 4096
 _WITHOUT_SLOT = ("alltoalls", "alltoallv", "gatherv", "scatterv")
+_WITH_LEVELS = ("broadcast", "fcollect", "collect")
 _SCANS = ("sum_inscan", "sum_exscan")
 _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
 
@@ -38,6 +42,7 @@ def allowed(routine: str) -> tuple[str, ...]:
     reduces = routine in REDUCTIONS
     names = ["slot"] if routine not in _WITHOUT_SLOT else []
     names += ["mapped"]
+    names += ["levels"] if routine in _WITH_LEVELS or reduces else []
     names += ["tree"] if routine == "broadcast" or (reduces and routine not in _SCANS) else []
     names += ["engine"]
     names += ["kernel"] if reduces and routine not in _SCANS else []
@@ -49,7 +54,8 @@ def defaults(cutover: int) -> Table:
     table: Table = {}
     for routine in COLLECTIVES:
         names = allowed(routine)
-        table[routine] = [(0, "slot"), (SLOT_LIMIT, "mapped")] if "slot" in names else [(0, "mapped")]
+        large = "levels" if "levels" in names else "mapped"
+        table[routine] = [(0, "slot"), (SLOT_LIMIT, large)] if "slot" in names else [(0, large)]
         if cutover < 2**62:
             table[routine].append((cutover, "kernel" if "kernel" in names else "engine"))
     return table

@@ -46,13 +46,17 @@ SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
 class TeamRecord(NamedTuple):
-    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the handle is free."""
+    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the handle is free.
+
+    ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node.
+    """
 
     start: int = 0
     stride: int = 1
     size: int = -1
     me: int = -1
     sequence: int = 0
+    nodes: int = 0
 
     def pack(self) -> bytes:
         """Return the record as bytes."""
@@ -67,6 +71,45 @@ class TeamRecord(NamedTuple):
     def at(cls, field: str) -> int:
         """Return the offset of a field in bytes."""
         return 8 * cls._fields.index(field)
+
+
+class NodeList(NamedTuple):
+    """Where the members of a team that spans nodes are, as kernels see it: an int64 each, then the two lists.
+
+    Attributes:
+        n_near: Members on this node; the first is its leader.
+        index: Number of this PE among them.
+        n_leaders: Number of nodes.
+        node: Number of this node.
+        rounds: Rounds of a dissemination barrier on the largest node.
+        near: PEs on this node.
+        leaders: The first PE of each node.
+    """
+
+    n_near: int
+    index: int  # type: ignore[assignment]  # hides a method of tuple
+    n_leaders: int
+    node: int
+    rounds: int
+    near: tuple[int, ...]
+    leaders: tuple[int, ...]
+
+    @classmethod
+    def of(cls, pes: list[int], me: int, nodes: list[int]) -> NodeList | None:
+        """Return the list for PE ``me`` of the members ``pes``; None if they are on one node of ``nodes``."""
+        groups: dict[int, list[int]] = {}
+        for pe in pes:
+            groups.setdefault(nodes[pe], []).append(pe)
+        if len(groups) < 2:
+            return None
+        near, rounds = groups[nodes[me]], max(len(group) - 1 for group in groups.values()).bit_length()
+        leaders = tuple(group[0] for group in groups.values())
+        return cls(len(near), near.index(me), len(leaders), leaders.index(near[0]), rounds, tuple(near), leaders)
+
+    def pack(self) -> bytes:
+        """Return the list as bytes."""
+        words = [*self[:5], *self.near, *self.leaders]
+        return struct.pack(f"<{len(words)}q", *words)
 
 
 class RendezvousSlot(NamedTuple):

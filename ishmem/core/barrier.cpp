@@ -12,13 +12,16 @@ uint64_t *line(int pe, unsigned team, unsigned round) {
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.sync_offset + team * h.sync_bytes + 64 * round);
 }
 
-constexpr size_t WORDS = MAX_TEAMS + 1;  // of a departure record: barriers begun per team, then a Departure
+// A departure record: barriers begun per team, a Departure, collectives begun per team.
+constexpr size_t WORDS = 2 * MAX_TEAMS + 1;
 enum Departure : uint64_t { LeftWell = 1, LeftLost };
+
+uint64_t *departure_of(int pe) { return reinterpret_cast<uint64_t *>(heap().departures) + static_cast<size_t>(pe) * WORDS; }
 
 uint64_t *barriers_begun(int pe, unsigned team) {
     const Heap &h = heap();
-    char *at = is_far(h.mapped[pe]) ? h.departures + static_cast<size_t>(pe) * WORDS * sizeof(uint64_t) : h.mapped[pe] + h.barriers_begun_offset;
-    return reinterpret_cast<uint64_t *>(at) + team;
+    uint64_t *near = reinterpret_cast<uint64_t *>(h.mapped[pe] + h.barriers_begun_offset);
+    return (is_far(h.mapped[pe]) ? departure_of(pe) : near) + team;
 }
 
 // Returns whether this barrier cannot complete: a PE died, or a member left before it entered the barrier.
@@ -135,6 +138,7 @@ void publish_barriers_begun(bool lost) {
     uint64_t words[WORDS];
     for (unsigned handle = 0; handle < MAX_TEAMS; ++handle) {
         words[handle] = h.teams[handle].sequence;
+        words[MAX_TEAMS + 1 + handle] = h.teams[handle].collectives;
         __atomic_store_n(barriers_begun(h.me, handle), words[handle], __ATOMIC_RELEASE);
     }
     words[MAX_TEAMS] = lost ? LeftLost : LeftWell;
@@ -144,10 +148,13 @@ void publish_barriers_begun(bool lost) {
     PyErr_Clear();  // a failed put to a lost PE is not an error here
 }
 
+size_t departure_bytes() { return static_cast<size_t>(heap().n_pes) * WORDS * sizeof(uint64_t); }
+
+uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_TEAMS + 1 + team]; }
+
 void note_departure(int pe) {
     Heap &h = heap();
-    const auto *words = reinterpret_cast<uint64_t *>(h.departures) + static_cast<size_t>(pe) * WORDS;
-    if (words[MAX_TEAMS] == LeftLost) h.lost = pe;
+    if (departure_of(pe)[MAX_TEAMS] == LeftLost) h.lost = pe;
     else set_left(pe);
 }
 

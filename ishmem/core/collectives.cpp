@@ -30,8 +30,8 @@ Config &config() {
     return only;
 }
 
-// Members on other nodes cannot read a ring, so its owner also writes what it publishes into a mirror on each of them.
-// Returns the offset of that mirror.
+// Members on other nodes cannot read a ring, so its slots are also written into a mirror on each node, which the PEs of
+// the node share. Returns the offset of that mirror.
 size_t mirror_of(int pe, unsigned handle) {
     return (handle * static_cast<size_t>(heap().n_pes) + static_cast<size_t>(pe)) * config().ring_bytes;
 }
@@ -39,16 +39,6 @@ size_t mirror_of(int pe, unsigned handle) {
 char *ring(int pe, unsigned handle) {
     char *at = heap().mapped[static_cast<size_t>(pe)];
     return is_far(at) ? heap().mirrors + mirror_of(pe, handle) : at + config().offset + handle * config().ring_bytes;
-}
-
-// Copies a part of this PE's ring to its mirrors on other nodes.
-void mirror(const Call &call, const void *part, size_t bytes) {
-    if (!call.team->spans || !bytes) return;
-    const int me = heap().me;
-    const uint64_t place = MIRRORS_AT + mirror_of(me, call.handle) + static_cast<size_t>(static_cast<const char *>(part) - ring(me, call.handle));
-    for (int j = 0; j < call.size(); ++j)
-        if (is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))]))
-            remote_put_uncounted(far_address(call.team->pe(j), place), part, bytes);
 }
 
 Header *header_at(int pe, unsigned handle, uint64_t sequence) {
@@ -60,9 +50,14 @@ bool hopeless(const Call &call) {
     Heap &h = heap();
     if (h.lost.load() >= 0) return true;
     if (!h.any_left.load()) return false;
-    for (int j = 0; j < call.size(); ++j)
-        if (h.left[static_cast<size_t>(call.team->pe(j))].load() && __atomic_load_n(&call.header(j)->sequence, __ATOMIC_ACQUIRE) < call.sequence)
-            return true;
+    for (int j = 0; j < call.size(); ++j) {
+        const int pe = call.team->pe(j);
+        if (!h.left[static_cast<size_t>(pe)].load()) continue;
+        // Another PE forwards the slots of a PE on another node, so they may arrive after it has left.
+        const bool far = is_far(h.mapped[static_cast<size_t>(pe)]);
+        const uint64_t begun = far ? collectives_begun(pe, call.handle) : __atomic_load_n(&call.header(j)->sequence, __ATOMIC_ACQUIRE);
+        if (begun < call.sequence) return true;
+    }
     return false;
 }
 
@@ -73,6 +68,10 @@ Outcome wait(const Call &call, Done done) {
 
 // Model: tests/models/host_ring.pml.
 Outcome await_all(const Call &call) {
+    if (call.team->spans && !call.team->index) {
+        const Outcome outcome = forward_slots(call);
+        if (outcome != Satisfied) return outcome;
+    }
     int next = 0;
     return wait(call, [&, next]() mutable {
         while (next < call.size() && __atomic_load_n(&call.header(next)->sequence, __ATOMIC_ACQUIRE) == call.sequence) ++next;
@@ -80,11 +79,17 @@ Outcome await_all(const Call &call) {
     });
 }
 
+// In a reduction in two levels only members of a node access each other's arrays. In other calls that span nodes each
+// member has completed its accesses, and the barrier takes one message per node and round.
 // Model: tests/models/host_ring.pml.
 Outcome leave(const Call &call) {
+    const Team &team = *call.team;
+    const bool node_only = team.spans && call.algorithm == Levels && call.routine >= AndReduce;
+    if (team.spans && !node_only) return barrier(call.handle, -1);
     raise(call, Left);
-    for (int j = 0; j < call.size(); ++j) {
-        const Outcome outcome = await(call, Left, j);
+    for (int i = 0; i < (node_only ? static_cast<int>(team.near.size()) : call.size()); ++i) {
+        const int member = node_only ? team.groups[static_cast<size_t>(team.node)][static_cast<size_t>(i)] : i;
+        const Outcome outcome = await(call, Left, member);
         if (outcome != Satisfied) return outcome;
     }
     return Satisfied;
@@ -106,12 +111,19 @@ size_t published(const Call &call) {
 
 bool is_plain(Routine routine) { return routine != Alltoalls && routine != Alltoallv && routine != Gatherv && routine != Scatterv; }
 
+bool has_levels(const Call &call) {
+    if (call.routine == SumInscan || call.routine == SumExscan) return call.team->spans && call.team->in_runs;
+    return call.team->spans && (call.routine <= Collect || call.routine >= AndReduce);
+}
+
 Algorithm choose(const Call &call) {
     int chosen = Mapped;
     for (const auto &[from, algorithm] : config().algorithms[call.routine])
         if (call.bytes >= from) chosen = algorithm;
-    if (call.team->spans && chosen != InSlot) chosen = Mapped;
-    if (chosen == InSlot && (!is_plain(call.routine) || published(call) > config().payload())) chosen = Mapped;
+    if (chosen == InSlot && (!is_plain(call.routine) || published(call) > config().payload())) chosen = Levels;
+    const bool of_one_node = chosen == Tree || chosen == ByEngine || chosen == ByKernel;
+    if (call.team->spans && of_one_node) chosen = Levels;
+    if (chosen == Levels && !has_levels(call)) chosen = Mapped;
     return static_cast<Algorithm>(chosen);
 }
 
@@ -139,7 +151,7 @@ uint64_t signature(const Call &call) {
 }
 
 // Publishes this PE's slot: the arguments, the data of a small message, and last the sequence number. `before` is the
-// number of payload bytes that the caller has already written and that the mirrors need, too.
+// number of payload bytes that the caller has already written.
 // Model: tests/models/host_ring.pml.
 void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t before = 0) {
     Header *mine = header_at(heap().me, call.handle, call.sequence);
@@ -148,9 +160,8 @@ void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t 
     mine->dest = call.dest.place;
     mine->source = call.source.place;
     if (bytes) std::memcpy(bytes <= sizeof mine->words ? mine->words : reinterpret_cast<char *>(mine + 1), data, bytes);
+    if (call.team->spans) *call.payload_bytes(call.me()) = bytes > sizeof mine->words ? bytes : before;
     __atomic_store_n(&mine->sequence, call.sequence, __ATOMIC_RELEASE);
-    mirror(call, &mine->signature, sizeof(Header) - sizeof mine->sequence + (bytes > sizeof mine->words ? bytes : before));
-    mirror(call, &mine->sequence, sizeof mine->sequence);
 }
 
 bool publishes_data(const Call &call) {
@@ -206,7 +217,8 @@ Verdict move(const Call &call) {
     Outcome outcome = Satisfied;
     const auto act = [&] {
         if (call.algorithm != InSlot && call.team->spans) {
-            if (!(reduces ? reduce_spanning(call) : move_spanning(call))) outcome = Lost;
+            const auto span = !reduces ? &move_spanning : call.algorithm == Levels ? &reduce_levels : &reduce_spanning;
+            if (!span(call)) outcome = Lost;
         } else if (call.algorithm == InSlot) reduces ? reduce_in_slot(call) : move_in_slot(call);
         else if (call.algorithm == Tree) outcome = reduces ? reduce_tree(call) : broadcast_tree(call);
         else reduces ? reduce_mapped(call) : move_mapped(call);
@@ -486,12 +498,16 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
     call.dest.view.count = SIZE_MAX;
     call.algorithm = choose(call);
     const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;
+    const bool in_slot = call.algorithm == InSlot && published(call) > sizeof Header::words;
     for (int j = 0; j < call.size(); ++j) {  // as the other members have published it
         if (!first && is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
         Header *header = header_at(call.team->pe(j), call.handle, call.team->collectives + 1);
         *header = Header{call.team->collectives + 1, asked, extra, dest, source, {}};
         std::memcpy(header->words, &room, sizeof room);
-        std::memset(ring(call.team->pe(j), call.handle), 0xff, LINE);
+        uint64_t *flags = reinterpret_cast<uint64_t *>(ring(call.team->pe(j), call.handle));
+        std::memset(flags, 0xff, LINE);
+        const bool sends = call.root < 0 || (routine == Gather) == (j != call.root);
+        flags[PayloadBytes] = flags[PayloadBytes + 1] = in_slot && sends ? published(call) : 0;
     }
     return enter(call) == Finished;
 }
@@ -499,6 +515,12 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
 const Header *Call::header(int member) const { return header_at(team->pe(member), handle, sequence); }
 char *Call::slot(int member) const { return reinterpret_cast<char *>(header_at(team->pe(member), handle, sequence) + 1); }
 uint64_t *Call::flags(int member) const { return reinterpret_cast<uint64_t *>(ring(team->pe(member), handle)); }
+uint64_t *Call::payload_bytes(int member) const { return flags(member) + PayloadBytes + sequence % 2; }
+
+uint64_t Call::mirror_of(int member, const void *part) const {
+    const int pe = team->pe(member);
+    return MIRRORS_AT + ishmem::mirror_of(pe, handle) + static_cast<size_t>(static_cast<const char *>(part) - ring(pe, handle));
+}
 
 const char *Call::data(int member) const {
     return published(*this) <= sizeof(Header::words) ? header(member)->words : slot(member);
@@ -515,15 +537,22 @@ const char *Call::source_of(int member) const { return address_of(member == me()
 
 // Model: tests/models/host_ring.pml.
 void raise(const Call &call, Flag flag) {
-    uint64_t *at = call.flags(call.me()) + flag;
-    __atomic_store_n(at, call.sequence, __ATOMIC_RELEASE);
-    mirror(call, at, sizeof *at);
+    __atomic_store_n(call.flags(call.me()) + flag, call.sequence, __ATOMIC_RELEASE);
 }
 
 // Model: tests/models/host_ring.pml.
 Outcome await(const Call &call, Flag flag, int member) {
     const uint64_t *at = call.flags(member) + flag;
     return wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= call.sequence; });
+}
+
+Outcome await_slots(const Call &call, const std::vector<int> &members) {
+    for (int member : members) {
+        const uint64_t *at = &call.header(member)->sequence;
+        const Outcome outcome = wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) == call.sequence; });
+        if (outcome != Satisfied) return outcome;
+    }
+    return Satisfied;
 }
 
 void bind_collectives(nb::module_ &m) {

@@ -3,7 +3,8 @@
 // Every PE has a ring of two slots per team. In call s it writes its arguments, and the data of a small message, into
 // its slot s % 2, stores the sequence number s last, and waits for the slots of all members. A member that has
 // published call s + 1 no longer reads slots of call s. So once all members have published call s + 1, the slots of
-// call s are free for call s + 2, and no slot is ever reset.
+// call s are free for call s + 2, and no slot is ever reset. In teams that span nodes, levels.cpp sends the slots to the
+// other nodes.
 #pragma once
 #include <vector>
 
@@ -17,7 +18,7 @@ enum Routine {
     AndReduce, OrReduce, XorReduce, MaxReduce, MinReduce, SumReduce, ProdReduce, SumInscan, SumExscan, ROUTINES
 };
 
-enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Refusal = 7 };
+enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Refusal = 7 };
 
 // How a collective call ended. `NotPlain`: declined before publishing anything. `Entered`: Python must move the data.
 enum Verdict { Finished, NotPlain, Entered, Dissent, TooShort, PeerGone };
@@ -59,9 +60,11 @@ struct Call {
     char *dest_of(int member) const;
     const char *source_of(int member) const;
     uint64_t *flags(int member) const;           // sequence numbers, indexed by Flag
+    uint64_t *payload_bytes(int member) const;   // bytes of the payload, in teams that span nodes
+    uint64_t mirror_of(int member, const void *part) const;  // where other nodes hold a part of a member's ring
 };
 
-enum Flag { Left, Filled, Combined };
+enum Flag { Left, Filled, Combined, PayloadBytes };
 
 // Host address on PE `pe` of an array encoded as in Header.
 char *address_of(uint64_t place, int pe);
@@ -69,6 +72,7 @@ char *address_of(uint64_t place, int pe);
 // `raise` sets a flag of this PE to the call's sequence number; `await` waits until a member's flag has reached it.
 void raise(const Call &call, Flag flag);
 Outcome await(const Call &call, Flag flag, int member);
+Outcome await_slots(const Call &call, const std::vector<int> &members);
 
 // Computes dest = first op second for `count` elements. `combine_of` returns null when the type lacks the operation.
 using Combine = void (*)(char *dest, const char *first, const char *second, size_t count);
@@ -86,8 +90,12 @@ Outcome reduce_tree(const Call &call);
 // The requests of PEs of other nodes are written for the `first` PE of a node only, and stay.
 bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first);
 
-// The same for teams that span nodes; false when a PE is lost or the wait is interrupted.
+// The same for teams that span nodes, flat or in two levels; false when a PE is lost or the wait is interrupted.
 bool move_spanning(const Call &call);
 bool reduce_spanning(const Call &call);
+bool reduce_levels(const Call &call);
+
+// Called by the leader of a node: sends the slots of the node to the other nodes and waits for theirs.
+Outcome forward_slots(const Call &call);
 
 }  // namespace ishmem

@@ -105,22 +105,28 @@ namespace {
 // Computes the fields of a team that depend on the nodes of its members.
 void find_nodes(Team &team) {
     const Heap &h = heap();
-    const auto node_of = [&h](int pe) { return static_cast<size_t>(h.nodes[static_cast<size_t>(pe)]); };
-    const size_t mine = node_of(h.me);
-    std::vector<int> members;  // of each node
+    std::vector<int> places;  // 1 plus the index in `groups` of each node; 0: none so far
     for (int j = 0; j < team.size; ++j) {
-        const int pe = team.pe(j);
-        const size_t node = node_of(pe);
-        if (node >= members.size()) members.resize(node + 1);
-        if (node == mine) {
-            if (pe == h.me) team.index = static_cast<int>(team.near.size());
-            team.near.push_back(pe);
+        const size_t node = static_cast<size_t>(h.nodes[static_cast<size_t>(team.pe(j))]);
+        if (node >= places.size()) places.resize(node + 1);
+        if (!places[node]) {
+            team.leaders.push_back(team.pe(j));
+            team.groups.emplace_back();
+            places[node] = static_cast<int>(team.groups.size());
         }
-        if (members[node]++ == 0) team.leaders.push_back(pe);
+        team.groups[static_cast<size_t>(places[node] - 1)].push_back(j);
     }
-    team.spans = team.leaders.size() > 1;
-    team.node = static_cast<int>(std::find(team.leaders.begin(), team.leaders.end(), team.near[0]) - team.leaders.begin());
-    while (1 << team.rounds < *std::max_element(members.begin(), members.end())) ++team.rounds;
+    team.spans = team.groups.size() > 1;
+    team.node = places[static_cast<size_t>(h.nodes[static_cast<size_t>(h.me)])] - 1;
+    for (int member : team.groups[static_cast<size_t>(team.node)]) {
+        if (member == team.me) team.index = static_cast<int>(team.near.size());
+        team.near.push_back(team.pe(member));
+    }
+    team.in_runs = true;
+    for (const auto &group : team.groups) {
+        while (size_t{1} << team.rounds < group.size()) ++team.rounds;
+        team.in_runs = team.in_runs && group.back() - group.front() + 1 == static_cast<int>(group.size());
+    }
 }
 
 }  // namespace

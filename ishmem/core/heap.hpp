@@ -25,6 +25,8 @@ struct Team {
     bool spans = false;     // whether it has members on several nodes; the fields below are set only then
     std::vector<int> near;     // PEs of the members on this node
     std::vector<int> leaders;  // PEs that are the first member on their node
+    std::vector<std::vector<int>> groups;  // the members of each node, by their numbers in the team; nodes as in `leaders`
+    bool in_runs = false;      // whether the members of each node have consecutive numbers
     int index = 0, node = 0;   // index of this PE in `near`, of its leader in `leaders`
     unsigned rounds = 0;       // of a dissemination barrier within the largest node
 
@@ -58,10 +60,12 @@ struct Heap {
     bool violations_watched = false;   // quiet must look for violations that kernels have recorded
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1
-    char *mirrors = nullptr;           // copies of the rings of PEs on other nodes: see collectives.cpp
+    char *mirrors = nullptr;           // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp
     size_t mirror_bytes = 0;
     char *departures = nullptr;         // departure records of PEs on other nodes: see barrier.cpp
     size_t departure_bytes = 0;
+    char *landings = nullptr;           // where the reductions of other nodes' PEs put: see levels.cpp
+    size_t landing_bytes = 0;
     int (*status_call)(void *) = nullptr;
     void *device = nullptr;
     std::atomic<int> lost{-1};      // a PE that died; -1: none

@@ -76,7 +76,7 @@ void reset() {
     h.status_call = nullptr;
     h.statics.clear();
     h.static_objects.clear();
-    h.mirrors = h.departures = nullptr;
+    h.mirrors = h.departures = h.landings = nullptr;
     h.nodes.clear();
 }
 
@@ -139,12 +139,16 @@ void bind_engine(nb::module_ &m) {
         return static_cast<int>(outcome);
     });
     m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });
-    m.def("set_mirrors", [](uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, size_t departure_bytes) {
+    m.def("departure_bytes", &departure_bytes);
+    m.def("landing_bytes", &landing_bytes);
+    m.def("set_regions", [](uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, uintptr_t landings) {
         Heap &h = heap();
         h.mirrors = reinterpret_cast<char *>(mirrors);
         h.mirror_bytes = mirror_bytes;
         h.departures = reinterpret_cast<char *>(departures);
-        h.departure_bytes = departure_bytes;
+        h.departure_bytes = departure_bytes();
+        h.landings = reinterpret_cast<char *>(landings);
+        h.landing_bytes = landing_bytes();
     });
     m.def("left_pes", [] {
         std::vector<int> left;

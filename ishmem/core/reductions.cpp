@@ -4,12 +4,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "collectives.hpp"
+#include "reductions.hpp"
 
 namespace ishmem {
 namespace {
-
-constexpr size_t BLOCK = 16 << 10;  // fits into the L1 cache while it is reduced and stored
 
 struct BitAnd { template <class T> T operator()(T a, T b) const { return static_cast<T>(a & b); } };
 struct BitOr { template <class T> T operator()(T a, T b) const { return static_cast<T>(a | b); } };
@@ -73,33 +71,6 @@ Combine for_order(Type type) {
     }
 }
 
-// Computes a reduction or scan over the half-open byte range [from, to), block by block. `get(member)` returns a
-// member's source; `put(member, offset, total, bytes)` receives that member's result of one block.
-template <class Get, class Put>
-void run(const Call &call, size_t from, size_t to, Get get, Put put) {
-    const Combine step = combine_of(call.routine, call.type);
-    alignas(64) char total[BLOCK];
-    for (size_t at = from; at < to; at += BLOCK) {
-        const size_t bytes = std::min(BLOCK, to - at), count = bytes / call.item;
-        if (call.routine == SumInscan || call.routine == SumExscan) {
-            // dest may be source: read a member's source before writing its dest
-            alignas(64) char next[BLOCK];
-            std::memset(total, 0, bytes);
-            for (int j = 0; j < call.size(); ++j) {
-                if (j) step(next, total, get(j) + at, count);
-                else std::memcpy(next, get(j) + at, bytes);
-                put(j, at, call.routine == SumInscan ? next : total, bytes);
-                std::memcpy(total, next, bytes);
-            }
-            continue;
-        }
-        if (call.size() == 1) std::memcpy(total, get(0) + at, bytes);
-        else step(total, get(0) + at, get(1) + at, count);
-        for (int j = 2; j < call.size(); ++j) step(total, total, get(j) + at, count);
-        for (int j = 0; j < call.size(); ++j) put(j, at, total, bytes);
-    }
-}
-
 }  // namespace
 
 Combine combine_of(Routine routine, Type type) {
@@ -116,33 +87,45 @@ Combine combine_of(Routine routine, Type type) {
     }
 }
 
+namespace {
+
+// Reduces or scans the half-open byte range [from, to) of all members. `get(member)` returns a member's source;
+// `put(member, offset, result, bytes)` receives that member's result of one block.
+template <class Get, class Put>
+void run(const Call &call, size_t from, size_t to, Get get, Put put) {
+    const Elements elements = {combine_of(call.routine, call.type), call.item, call.size()};
+    const auto put_all = [&](size_t at, const char *total, size_t bytes) {
+        for (int j = 0; j < call.size(); ++j) put(j, at, total, bytes);
+    };
+    if (is_scan(call.routine)) scan_blocks(elements, call.routine == SumInscan, from, to, nullptr, get, put);
+    else reduce_blocks(elements, from, to, get, put_all);
+}
+
+}  // namespace
+
 void reduce_in_slot(const Call &call) {
     char *mine = call.dest_of(call.me());
     const auto get = [&](int j) { return j == call.me() ? call.source_of(j) : call.data(j); };
-    const auto put = [&](int j, size_t at, const char *total, size_t bytes) {
-        if (j == call.me()) std::memcpy(mine + at, total, bytes);
+    const auto put = [&](int j, size_t at, const char *result, size_t bytes) {
+        if (j == call.me()) std::memcpy(mine + at, result, bytes);
     };
     run(call, 0, call.bytes, get, put);
 }
 
 // Member i reduces part i of all sources and writes the result into every dest, so each byte is read and written once.
 void reduce_mapped(const Call &call) {
-    const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
-    const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
-    const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
+    const Range range = part_of(call.bytes, call.size(), call.me());
     const auto get = [&](int j) { return call.source_of(j); };
-    const auto put = [&](int j, size_t at, const char *total, size_t bytes) { copy_near(call.dest_of(j) + at, total, bytes); };
-    run(call, from, to, get, put);
+    const auto put = [&](int j, size_t at, const char *result, size_t bytes) { copy_near(call.dest_of(j) + at, result, bytes); };
+    run(call, range.from, range.to, get, put);
 }
 
 // reduce_mapped across nodes: first gets the parts of members on other nodes, at the end puts their results. The member
 // order is the same, so the result has the same bits as in a job on one node.
 bool reduce_spanning(const Call &call) {
-    const size_t unit = 64, parts = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
-    const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
-    const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
-    if (from == to) return true;
-    const bool scan = call.routine == SumInscan || call.routine == SumExscan;
+    const Range range = part_of(call.bytes, call.size(), call.me());
+    if (!range.size()) return true;
+    const size_t parts = static_cast<size_t>(call.size());
     std::vector<std::vector<char>> fetched(parts), results(parts);
     Gets gets;
     bool good = true;
@@ -150,25 +133,27 @@ bool reduce_spanning(const Call &call) {
     for (int j = 0; j < call.size(); ++j) {
         const size_t k = static_cast<size_t>(j);
         if (!is_far(call.source_of(j))) continue;
-        fetched[k].resize(to - from);
-        if (scan || first_far < 0) results[k].resize(to - from);
+        fetched[k].resize(range.size());
+        if (is_scan(call.routine) || first_far < 0) results[k].resize(range.size());
         if (first_far < 0) first_far = j;
-        good = good && gets.start(fetched[k].data(), call.source_of(j) + from, to - from);
+        good = good && gets.start(fetched[k].data(), call.source_of(j) + range.from, range.size());
     }
     if (!good || gets.await() != Satisfied) {
         leak(fetched);
         return false;
     }
-    const auto get = [&](int j) { return is_far(call.source_of(j)) ? fetched[static_cast<size_t>(j)].data() - from : call.source_of(j); };
-    const auto put = [&](int j, size_t at, const char *total, size_t bytes) {
-        std::vector<char> &result = results[static_cast<size_t>(j)];
-        if (!is_far(call.dest_of(j))) copy_near(call.dest_of(j) + at, total, bytes);
-        else if (!result.empty()) std::memcpy(result.data() + (at - from), total, bytes);
+    const auto get = [&](int j) { return is_far(call.source_of(j)) ? fetched[static_cast<size_t>(j)].data() - range.from : call.source_of(j); };
+    const auto put = [&](int j, size_t at, const char *result, size_t bytes) {
+        std::vector<char> &kept = results[static_cast<size_t>(j)];
+        if (!is_far(call.dest_of(j))) copy_near(call.dest_of(j) + at, result, bytes);
+        else if (!kept.empty()) std::memcpy(kept.data() + (at - range.from), result, bytes);
     };
-    run(call, from, to, get, put);
-    for (int j = 0; j < call.size(); ++j)
-        if (is_far(call.dest_of(j)) && !remote_put(call.dest_of(j) + from, results[static_cast<size_t>(scan ? j : first_far)].data(), to - from)) return false;
-    return true;
+    run(call, range.from, range.to, get, put);
+    for (int j = 0; j < call.size(); ++j) {
+        const char *result = results[static_cast<size_t>(is_scan(call.routine) ? j : first_far)].data();
+        if (is_far(call.dest_of(j)) && !remote_put(call.dest_of(j) + range.from, result, range.size())) return false;
+    }
+    return remote_quiet() == Satisfied;  // the barrier that ends the call may overtake the results
 }
 
 // Binomial tree: in round k a member combines the partial result of the member 2^k after it; then member 0 broadcasts

@@ -93,6 +93,7 @@ class Stage {
         h.nodes = nodes;
         h.mirrors = mirrors_;
         h.mirror_bytes = mirror_bytes;
+        landings_ = h.landings = reserve(h.landing_bytes = landing_bytes());
         h.left = std::vector<std::atomic<bool>>(nodes.size());
         counter_ = std::make_unique<Rehearsal>(nodes.size(), heaps_, heap_bytes, width_);
         rehearsal = counter_.get();
@@ -104,10 +105,11 @@ class Stage {
         h.n_pes = 0;
         h.mapped.clear();
         h.nodes.clear();
-        h.mirrors = nullptr;
+        h.mirrors = h.landings = nullptr;
         h.teams[0] = Team{};
         munmap(heaps_, width_ * heap_bytes_);
         munmap(mirrors_, mirror_bytes_);
+        munmap(landings_, h.landing_bytes);
     }
 
     void enter(int me) {
@@ -136,7 +138,7 @@ class Stage {
     const size_t heap_bytes_;
     std::vector<size_t> sizes_;
     size_t width_ = 0, mirror_bytes_ = 0;
-    char *heaps_ = nullptr, *mirrors_ = nullptr;
+    char *heaps_ = nullptr, *mirrors_ = nullptr, *landings_ = nullptr;
     std::unique_ptr<Rehearsal> counter_;
 };
 

@@ -1,7 +1,5 @@
 #include "remote.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +20,7 @@ Outcome drive_until(Done done) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
         else if (is_lost()) return Lost;
-        else if (idle > SPINS) usleep(NAP);
+        else if (idle > SPINS) nap();
         else sched_yield();
     }
 }
@@ -141,6 +139,26 @@ Outcome Gets::await() {
     if (rehearsal) rehearsal->wait();
     if (!group_) return Satisfied;
     return ishmem::await([this] { return group_->pending == 0; });
+}
+
+Puts::~Puts() {
+    if (group_) engine()->abandon(group_);
+}
+
+bool Puts::start(char *far, const char *from, size_t bytes) {
+    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
+    if (!group_) group_ = new Group;
+    return start_or_wait([&] { return engine()->put(far, from, bytes, *group_, false); });
+}
+
+Outcome Puts::await() {
+    if (!group_) return Satisfied;
+    return ishmem::await([this] { return group_->pending == 0; });
+}
+
+Outcome await_word(const uint64_t *at, uint64_t least) {
+    if (rehearsal) return rehearsal->wait(), Satisfied;
+    return await([=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= least; });
 }
 
 }  // namespace ishmem

@@ -62,4 +62,21 @@ class Gets {
     Group *group_ = nullptr;
 };
 
+// A set of concurrent puts that `quiet` does not wait for. After `await` the local memory may be reused; the data may
+// still be on their way, ahead of later puts to the same PE.
+class Puts {
+ public:
+    ~Puts();
+    bool start(char *far, const char *from, size_t bytes);
+    Outcome await();
+
+ private:
+    Group *group_ = nullptr;
+};
+
+size_t landing_bytes();  // of the region of landings: see levels.cpp
+
+// Waits until a word of this PE is at least `least`, with or without the GIL.
+Outcome await_word(const uint64_t *at, uint64_t least);
+
 }  // namespace ishmem

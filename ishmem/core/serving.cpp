@@ -81,7 +81,7 @@ void Engine::perform(int pe, const Record &record, const char *payload, uint64_t
     switch (record.kind) {
         case Kind::Put:
             write(at, payload, record.bytes);
-            if (record.place >= DEPARTURES_AT) note_departure(pe);
+            if (record.place >= DEPARTURES_AT && record.place < LANDINGS_AT) note_departure(pe);
             return;
         case Kind::PutLong: return start_pieces(at, record.bytes, pe, static_cast<int>(record.slot), false, nullptr, pe, packet);
         case Kind::Get: return reply(pe, record.slot, at, record.bytes);
@@ -120,6 +120,7 @@ char *Engine::own(uint64_t place, size_t bytes) const {
     const Heap &h = heap();
     const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };
     if (place < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, place);
+    if (place >= LANDINGS_AT) return in(h.landings, h.landing_bytes, place - LANDINGS_AT);
     if (place >= DEPARTURES_AT) return in(h.departures, h.departure_bytes, place - DEPARTURES_AT);
     if (place >= MIRRORS_AT) return in(h.mirrors, h.mirror_bytes, place - MIRRORS_AT);
     return h.own_static(place - STATICS_AT, bytes);

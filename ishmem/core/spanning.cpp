@@ -1,8 +1,8 @@
-// Data movement of collectives in teams that span nodes.
+// Data movement of collectives in teams that span nodes. All gets of a call are concurrent.
 //
-// Data that all members of a node need from another node cross the network once: the members divide the gets among
-// themselves, and each copies what it has fetched to the others. Data for a single member are fetched or put by one
-// member alone. All gets of a call are concurrent.
+// In two levels, data that all members of a node need from another node cross the network once: the members divide the
+// gets among themselves, and each copies what it has fetched to the others. In the flat form each member gets all that
+// it needs. Data for a single member are always fetched by that member; a root on another node fetches what it gathers.
 #include <algorithm>
 #include <cstring>
 
@@ -27,14 +27,13 @@ class Movement {
         }
     }
 
-    // `fetch` gets into this PE's dest; `store` copies to any member's dest.
+    // Gets into this PE's dest.
     void fetch(size_t to, const char *from, size_t bytes) { good_ = good_ && gets_.start(dest() + to, from, bytes); }
-    void store(char *to, const char *from, size_t bytes) { good_ = good_ && copy_any(to, from, bytes); }
 
-    // Fetches a block that all members need. Members of this node fetch its pieces in turn, unless the block is on
-    // this node.
+    // Fetches a block that all members need. In two levels, members of this node fetch its pieces in turn, unless the
+    // block is on this node.
     void spread(size_t to, const char *from, size_t bytes) {
-        if (!is_far(from)) return fetch(to, from, bytes);
+        if (!is_far(from) || call_.algorithm != Levels) return fetch(to, from, bytes);
         for (size_t done = 0; done < bytes; done += PIECE, ++pieces_) {
             if (pieces_ % near_.size() != turn_) continue;
             const Piece piece = {to + done, std::min(PIECE, bytes - done)};
@@ -101,9 +100,12 @@ bool move_spanning(const Call &call) {
         case Alltoalls: return alltoalls(call, movement);
         case Broadcast: movement.spread(0, call.source_of(call.root), bytes); break;
         case Scatter: movement.fetch(0, call.source_of(call.root) + mine * bytes, bytes); break;
-        case Gather: movement.store(call.dest_of(call.root) + mine * bytes, call.source_of(me), bytes); break;
-        case Gatherv:
-            movement.store(call.dest_of(call.root) + call.dest_places[mine] * call.item, call.source_of(me), call.dest_counts[mine] * call.item);
+        case Gather: case Gatherv:
+            for (int j = 0; j < size && me == call.root; ++j) {
+                const size_t k = static_cast<size_t>(j);
+                if (call.routine == Gather) movement.fetch(k * bytes, call.source_of(j), bytes);
+                else movement.fetch(call.dest_places[k] * call.item, call.source_of(j), call.dest_counts[k] * call.item);
+            }
             break;
         case Scatterv:
             movement.fetch(0, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);

@@ -1,10 +1,13 @@
 """Profiles that ``ishmem tune`` writes: algorithms of the collectives, and the size from which the copy engine copies.
 
-A profile is a text file with a section for each device and number of PEs:
+A profile is a text file with a section for each device, number of PEs and number of nodes, if there are several:
 
     [Intel(R) Data Center GPU Max 1100, 4 PEs]
     put = mapped, engine:64K
     broadcast = slot, mapped:2K, tree:64K
+
+    [Intel(R) Data Center GPU Max 1100, 8 PEs, 2 nodes]
+    sum_reduce = slot, levels:2K
 
 An entry is an algorithm and, after a colon, the block size from which it applies.
 """
@@ -38,9 +41,9 @@ def default_path() -> Path:
     return platformdirs.user_config_path("ishmem") / "tune.ini"
 
 
-def section(device: str, n_pes: int) -> str:
+def section(device: str, n_pes: int, n_nodes: int = 1) -> str:
     """Return the name of a section."""
-    return f"{device}, {n_pes} PEs"
+    return f"{device}, {n_pes} PEs" + (f", {n_nodes} nodes" if n_nodes > 1 else "")
 
 
 def read(path: Path) -> dict[str, Table]:
@@ -70,8 +73,10 @@ def write(path: Path, tables: dict[str, Table]) -> None:
     made.replace(path)
 
 
-def find(settings: Settings, device: str, n_pes: int) -> Table:
+def find(settings: Settings, device: str, n_pes: int, n_nodes: int = 1) -> Table:
     """Return the table measured for a device with this number of PEs, else with the nearest number.
+
+    On several nodes, collectives are those measured on as many nodes; host copies are as measured on one.
 
     Raises:
         ValueError: The profile is damaged, or ISHMEM_PROFILE names a file that is not there.
@@ -81,8 +86,17 @@ def find(settings: Settings, device: str, n_pes: int) -> Table:
         if settings.profile:
             raise ValueError(f"ISHMEM_PROFILE: got {settings.profile!r}, allowed: a file that `ishmem tune` wrote")
         return {}
-    wanted = re.compile(rf"{re.escape(device)}, ([0-9]{{1,9}}) PEs")
-    counts = {int(match[1]): table for name, table in read(path).items() if (match := wanted.fullmatch(name))}
+    tables = read(path)
+    found = _nearest(tables, device, n_pes, "")
+    if n_nodes == 1:
+        return found
+    copies = {name: entries for name, entries in found.items() if name in COPIES}
+    return {**copies, **_nearest(tables, device, n_pes, f", {n_nodes} nodes")}
+
+
+def _nearest(tables: dict[str, Table], device: str, n_pes: int, nodes: str) -> Table:
+    wanted = re.compile(rf"{re.escape(device)}, ([0-9]{{1,9}}) PEs{nodes}")
+    counts = {int(match[1]): table for name, table in tables.items() if (match := wanted.fullmatch(name))}
     return counts[min(counts, key=lambda n: (abs(n - n_pes), n))] if counts else {}
 
 

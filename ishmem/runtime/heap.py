@@ -210,7 +210,8 @@ class SymmetricHeap:
     def _configure(self, settings: Settings) -> None:
         """Configure the host core with the mappings and the measured profile."""
         addresses = [each.address if each else _core.far_address(pe, 0) for pe, each in enumerate(self._maps)]
-        measured = profile.find(settings, self.queue.sycl_device.name, len(addresses))
+        n_nodes = len(set(self._network.nodes)) if self._network else 1
+        measured = profile.find(settings, self.queue.sycl_device.name, len(addresses), n_nodes)
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         cutovers = private_cutovers(self.device, settings, measured)
         device_bytes = self.queue.sycl_device.global_mem_size
@@ -294,6 +295,12 @@ class SymmetricHeap:
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
         """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
+
+    def device_bytes(self, data: bytes) -> dpctl.memory.MemoryUSMDevice:
+        """Return new memory on this PE's device, with these bytes."""
+        memory = dpctl.memory.MemoryUSMDevice(len(data), alignment=8, queue=self.queue)
+        memory.copy_from_host(data)
+        return memory
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
         """Return bytes of a PE's heap through the host mapping."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol,
 
 from ishmem import _core
 from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
-from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, TeamRecord
+from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.network import Node
@@ -99,6 +99,7 @@ class Job:
         self.contexts: set[Any] = set()
         self._local = threading.local()
         self._sequences = [0] * MAX_TEAMS
+        self._node_lists: dict[int, Any] = {}  # device memory, by the handles of teams that span nodes
 
     @property
     def engine(self) -> CopyEngine:
@@ -188,12 +189,23 @@ class Job:
             self.teams[number], self.team_configs[number] = shape, config
             self._sequences[number] = 0
             _core.set_team(number, shape.start, shape.stride, shape.size, me, sequence, shape)
-        self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence))
+        nodes = self._write_nodes(handle, shape) if me >= 0 and self.network else 0
+        self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence, nodes))
+
+    def _write_nodes(self, handle: int, shape: Shape) -> int:
+        """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node."""
+        assert self.network is not None
+        nodes = NodeList.of(list(shape), self.pe, self.network.nodes)
+        if nodes is None:
+            return 0
+        self._node_lists[handle] = self.heap.device_bytes(nodes.pack())
+        return int(self._node_lists[handle]._pointer)
 
     def remove_team(self, handle: int) -> None:
         """Unregister a team; a later team with its handle continues its barrier count."""
         record = TeamRecord.unpack(_core.read(self.pe, self.heap.layout.team(handle), RECORD))
         self._write_team(handle, TeamRecord())
+        self._node_lists.pop(handle, None)
         reached = [self.highest_sequence, record.sequence]
         for number in (handle, handle + TWIN):
             del self.teams[number]

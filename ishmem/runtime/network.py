@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
+from ishmem.ipc import wire
 
 log = logging.getLogger("ishmem")
 
@@ -160,21 +161,33 @@ class Network:
         """Return whether a PE is on another node."""
         return self.nodes[pe] != self._node.number
 
-    def start(self, layout: Layout, lock: int, piece: int | None = None) -> None:
-        """Start the engine; the core must be configured.
+    def share_mirrors(self, layout: Layout, links: Any) -> None:
+        """Create the mirrors of the rings of other nodes' PEs, which the PEs of this node share; collective.
+
+        The first PE of the node creates the memory; pages that are not written take none.
+        """
+        size, made, received = MAX_TEAMS * len(self.nodes) * layout.ring_bytes, [], []
+        try:
+            if self._node.place == 0:
+                made.append(os.memfd_create("ishmem-mirrors", os.MFD_CLOEXEC))
+                os.ftruncate(made[0], size)
+            received = [fd for _payload, fds in links.allgather(b"", made, what="init") for fd in fds]
+            self._memory = [mmap.mmap(received[0], size)]
+        finally:
+            wire.close_fds([*made, *received])
+
+    def start(self, lock: int, piece: int | None = None) -> None:
+        """Start the engine, after `share_mirrors`; the core must be configured.
 
         Args:
-            layout: Layout of the symmetric heap.
             lock: Address of the lock that hosts take for atomics on this PE's memory; 0 if they need none.
             piece: Largest MPI message in bytes; by default `PIECE`.
         """
-        n_pes = len(self.nodes)
-        sizes = [MAX_TEAMS * n_pes * layout.ring_bytes, n_pes * 8 * (MAX_TEAMS + 1)]
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-        self._memory = [mmap.mmap(-1, size, flags) for size in sizes]
-        addresses = [_address(memory) for memory in self._memory]
         _core.set_nodes(self.nodes)
-        _core.set_mirrors(addresses[0], sizes[0], addresses[1], sizes[1])
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
+        own = [mmap.mmap(-1, size, flags) for size in (_core.departure_bytes(), _core.landing_bytes())]
+        self._memory += own
+        _core.set_regions(_address(self._memory[0]), len(self._memory[0]), *map(_address, own))
         words = [_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms)]
         _core.start_engine(self._mpi.__file__, words[0], self._mpi.ANY_SOURCE, words[1], words[2], piece or PIECE, lock)
         self._running = True

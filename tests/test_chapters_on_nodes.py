@@ -1,0 +1,121 @@
+"""One test of each chapter on emulated nodes, and collectives in two levels on three nodes, for ``make test``.
+
+``make test-mpi`` runs all tests of the chapters on 2 + 2 and on 1 + 3 PEs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import collective_model as model
+import numpy as np
+import pytest
+import test_active_sets
+import test_amo
+import test_kernels_collectives
+import test_kernels_reductions
+import test_locks
+import test_memory_extras
+import test_on_queue
+import test_on_queue_collectives
+import test_order
+import test_rma
+import test_signals
+import test_strided
+import test_teams
+import test_wait
+import test_wait_sets
+from common import same, symmetric
+from pes import Pool
+
+import ishmem
+from ishmem.common.type_tables import COLLECTIVES
+
+Check = tuple[Callable[..., Any], tuple[Any, ...]]
+CHAPTERS: dict[str, Check] = {
+    "rma": (test_rma.check_host_cases, ("int32", test_rma.SAMPLE)),
+    "amo": (test_amo.check_host, ("int64",)),
+    "signals": (test_signals.check_ordering, (200, 20)),
+    "strided": (test_strided.check_host, ("int16",)),
+    "wait": (test_wait.host_ring, (20,)),
+    "wait_sets": (test_wait_sets.check_few, ()),
+    "order": (test_order.check_order, ("kernel", "host", 200)),
+    "teams": (test_teams.check_kernel, (3,)),
+    "active_sets": (test_active_sets.check_collectives, ()),
+    "locks": (test_locks.check_host, (12, 0)),
+    "memory_extras": (test_memory_extras.check_static_sync, ("int32",)),
+    "on_queue": (test_on_queue.check_chain, (3,)),
+    "on_queue_collectives": (test_on_queue_collectives.check_results, ((3, 1000),)),
+    "kernels_collectives": (test_kernels_collectives.check_all, ("int32", "group", (1, 1000))),
+    "kernels_reductions": (test_kernels_reductions.check_bits, ()),
+}
+
+
+def pool_on(text: str) -> Pool:
+    sizes = [int(size) for size in text.split("+")]
+    return Pool(sum(sizes), nodes=sizes)
+
+
+@pytest.fixture(scope="module")
+def spread() -> Iterator[Pool]:
+    """PEs on two nodes, alone on the first."""
+    pool = pool_on("1+3")
+    yield pool
+    pool.stop()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_chapter(spread: Pool, chapter: str) -> None:
+    function, arguments = CHAPTERS[chapter]
+    spread.run(function, *arguments)
+
+
+@pytest.fixture(scope="module")
+def three_nodes() -> Iterator[Pool]:
+    """PEs on three nodes, two of them on the last."""
+    pool = pool_on("1+1+2")
+    yield pool
+    pool.stop()
+
+
+def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], routines: list[str]) -> None:
+    """Every routine on the world, and on a team whose first member is the last PE."""
+    n = ishmem.n_pes()
+    backwards = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
+    for routine in routines:
+        dest, source = model.arrays(routine, "int64", n, max(counts))
+        for seed, count in enumerate(counts):
+            for algorithm in algorithms:
+                model.force(algorithm)
+                for team in (ishmem.TEAM_WORLD, backwards):
+                    model.compare(routine, dest, source, team, count, seed % n, seed)
+        ishmem.free(dest), ishmem.free(source)
+    model.reset()
+    backwards.destroy()
+
+
+def test_collectives_on_three_nodes(three_nodes: Pool) -> None:
+    three_nodes.run(check_collectives, ("slot", "mapped", "levels"), (0, 3, 700), list(COLLECTIVES))
+
+
+def test_large_reductions_on_three_nodes(three_nodes: Pool) -> None:
+    """Elements for several rounds of parts, the last of which is short."""
+    three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
+
+
+def check_bits(dtype: str, count: int) -> None:
+    """A large sum combines each node's members, then the nodes; on every PE and every time."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    random = np.random.default_rng(7)
+    sources = list((random.standard_normal((n, count)) * 10.0 ** random.integers(-6, 7, (n, count))).astype(dtype))
+    source, dest = symmetric(sources[me]), ishmem.zeros(count, dtype=dtype)
+    wanted = model.combined_by_nodes("sum_reduce", sources)
+    assert wanted.tobytes() != model.combined("sum_reduce", sources, me).tobytes()
+    for _ in range(3):
+        ishmem.sum_reduce(dest, source)
+        same(dest, wanted)
+
+
+def test_bits(three_nodes: Pool) -> None:
+    three_nodes.run(check_bits, "float32", 5000)
