@@ -7,12 +7,12 @@ MPI communicators of the job's own.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import mmap
 import os
 import secrets
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -38,6 +38,7 @@ _RANKS = {
 """Environment variables that MPI launchers set; each maps to the one with the number of processes, or to ''."""
 
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
+_DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
 
@@ -85,22 +86,43 @@ def identity(override: str | None) -> str:
         return f"{file.read().strip()}-{os.stat('/proc/self/ns/net').st_ino}"
 
 
+class _Introduction(NamedTuple):
+    """What each PE tells all others in `meet`."""
+
+    job: str
+    node: str
+    host: str
+    all_threads: bool
+
+
 def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
     Raises:
-        IshmemError: There are several nodes, and MPI was initialised without MPI_THREAD_MULTIPLE.
+        IshmemError: There are several nodes, and a PE has initialised MPI without MPI_THREAD_MULTIPLE; on every PE.
     """
     me = comm.Get_rank()
-    mine = (secrets.token_hex(16) if me == 0 else "", identity(override))
-    records = comm.allgather(mine)
-    job, nodes = records[0][0], [record[1] for record in records]
-    order = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
-    pes = tuple(pe for pe, name in enumerate(nodes) if name == nodes[me])
-    node = Node(pes, pes.index(me), order[nodes[me]])
+    job = secrets.token_hex(16) if me == 0 else ""
+    parts = comm.allgather(tuple(_Introduction(job, identity(override), socket.gethostname(), _all_threads())))
+    records = [_Introduction(*part) for part in parts]
+    order = {name: number for number, name in enumerate(dict.fromkeys(record.node for record in records))}
+    pes = tuple(pe for pe, record in enumerate(records) if record.node == records[me].node)
+    node = Node(pes, pes.index(me), order[records[me].node])
     if len(order) == 1:
-        return job, node, None
-    return f"{job}-{node.number}", node, Network(comm, node, [order[name] for name in nodes])
+        return records[0].job, node, None
+    if refused := [pe for pe, record in enumerate(records) if not record.all_threads]:
+        raise IshmemError(
+            f"MPI was initialised without MPI_THREAD_MULTIPLE on PE {', '.join(map(str, refused))}; several nodes need "
+            "it: leave mpi4py.rc.thread_level at 'multiple', or call MPI.Init_thread(MPI.THREAD_MULTIPLE)"
+        )
+    hosts = {order[record.node]: record.host for record in records}
+    return f"{records[0].job}-{node.number}", node, Network(comm, node, [order[r.node] for r in records], hosts)
+
+
+def _all_threads() -> bool:
+    """Return whether all threads may call MPI; true where MPI is not used."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is None or not mpi.Is_initialized() or mpi.Query_thread() >= mpi.THREAD_MULTIPLE
 
 
 class Network:
@@ -108,32 +130,32 @@ class Network:
 
     Attributes:
         nodes: The node number of each PE.
+        hosts: The host name of each node.
     """
 
-    def __init__(self, comm: Any, node: Node, nodes: list[int]) -> None:
-        """Duplicate the communicator; collective.
-
-        Raises:
-            IshmemError: MPI was initialised without MPI_THREAD_MULTIPLE.
-        """
+    def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
+        """Duplicate the communicator; collective."""
         from mpi4py import MPI
 
-        self._mpi, self._world, self.nodes = MPI, comm, nodes
+        self._mpi, self._world, self.nodes, self.hosts = MPI, comm, nodes, hosts
         self._node = node
-        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            raise IshmemError(
-                "MPI was initialised without MPI_THREAD_MULTIPLE, which several nodes need; import ishmem or mpi4py "
-                "first, and leave mpi4py.rc.thread_level at 'multiple'"
-            )
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
         self._running = False
-        atexit.register(self._at_exit)
 
     def allgather(self, payload: bytes) -> list[bytes]:
         """Return the payloads of all PEs, in PE order; collective, for ``init``."""
         gathered: list[bytes] = self._world.allgather(payload)
         return gathered
+
+    def broadcast(self, value: Any) -> Any:
+        """Return what PE 0 passes; collective, for ``init``."""
+        return self._world.bcast(value)
+
+    def where(self, pe: int) -> str:
+        """Name the node of a PE."""
+        node = self.nodes[pe]
+        return f"node {node} ({self.hosts[node]})"
 
     def is_far(self, pe: int) -> bool:
         """Return whether a PE is on another node."""
@@ -174,10 +196,10 @@ class Network:
         if not self._running:
             return
         self._running = False
-        deadline = time.monotonic() + _DRAIN
+        politely = politely and _core.lost_pe() < 0
+        deadline = time.monotonic() + (_DRAIN if politely else _DRAIN_LOST)
         while not _core.drain_engine() and time.monotonic() < deadline:
             time.sleep(0.0002)
-        politely = politely and _core.lost_pe() < 0
         if politely:
             arrived = self._comms[0].Ibarrier()
             while not arrived.Test() and time.monotonic() < deadline:
@@ -188,19 +210,6 @@ class Network:
             for comm in self._comms:
                 with contextlib.suppress(Exception):
                     comm.Free()
-            atexit.unregister(self._at_exit)
-
-    def abort(self, status: int) -> None:
-        """End all processes of the MPI job with a status; does not return."""
-        self._mpi.COMM_WORLD.Abort(status)
-
-    def _at_exit(self) -> None:
-        """Abort the MPI job if this PE exits without `leave`: the other PEs would wait for it in ``MPI_Finalize``."""
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        if not self._mpi.Is_finalized():
-            time.sleep(0.5)  # time for the other PEs to report the loss
-            self.abort(1)
 
 
 @dataclass
@@ -221,8 +230,11 @@ class NodeLinks:
         lost: Lost PEs, by their PE numbers in the job, and how each was lost.
     """
 
-    def __init__(self, links: Any, node: Node, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]):
-        self._links, self._pes = links, node.pes
+    def __init__(
+        self, links: Any, node: Node, where: str, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]
+    ) -> None:
+        """Translate for ``links`` of the PEs of ``node``, which errors call ``where``."""
+        self._links, self._pes, self._where = links, node.pes, where
         self.pe, self.n_pes = links.pe, links.n_pes
         self.lost = _Numbering(node.pes).of(links.lost)
         self._on_lost, self._on_left = on_lost, on_left
@@ -231,8 +243,9 @@ class NodeLinks:
         self.leave, self.awaited = links.leave, links.awaited
 
     def _lose(self, index: int, how: str) -> None:
-        self.lost[self._pes[index]] = how
-        self._on_lost(self._pes[index], how)
+        pe, what = self._pes[index], f"{how}, on {self._where}"
+        self.lost.setdefault(pe, what)
+        self._on_lost(pe, what)
 
     def _leave(self, index: int) -> None:
         self._on_left(self._pes[index])
