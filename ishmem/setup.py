@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 from ishmem import _core
 from ishmem.common import callsite, constants
-from ishmem.common.errors import IshmemError, LevelZeroError, StateError
+from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, monitoring, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
@@ -37,6 +37,7 @@ class Membership(NamedTuple):
         node: The PEs of this PE's node.
         network: MPI between the nodes, if there are several.
         mpi: Exit handling in a job of several PEs over MPI.
+        hint: What may be wrong when the PEs do not find each other.
     """
 
     job: str
@@ -45,6 +46,7 @@ class Membership(NamedTuple):
     node: network.Node
     network: network.Network | None = None
     mpi: mpi_job.MpiJob | None = None
+    hint: str = ""
 
 
 class Session:
@@ -78,7 +80,7 @@ def init(
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
-    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or from
+    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or, on one node, from
     ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any
     of them the job has one PE.
     ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
@@ -152,7 +154,8 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
-        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
+        hint = "; init(uid=...) joins PEs of one node, init(comm=MPI.COMM_WORLD) those of several"
+        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks, hint)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a child process of a PE
@@ -163,8 +166,8 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
     return _on_one_node(secrets.token_hex(16), 0, 1)
 
 
-def _on_one_node(name: str, pe: int, n_pes: int) -> Membership:
-    return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe))
+def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
+    return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe), hint=hint)
 
 
 def _join_world(settings: Any) -> Membership:
@@ -225,7 +228,12 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
     if member.network is None:
-        return Links.connect(*arguments, this.on_lost, this.on_left, board)
+        try:
+            return Links.connect(*arguments, this.on_lost, this.on_left, board)
+        except PeerLost:
+            raise
+        except IshmemError as error:
+            raise IshmemError(f"{error}{member.hint}") from None
     links, where = Links.connect(*arguments, None, None, board), member.network.where(member.pe)
     return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
 

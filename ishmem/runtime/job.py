@@ -157,17 +157,27 @@ class Job:
         """Create the predefined teams: the world, the PEs that share memory, and the PEs of this node."""
         for handle in range(MAX_TEAMS):
             self._write_team(handle, TeamRecord())
-        for handle in PREDEFINED:
-            self.set_team(handle, Shape(0, 1, self.n_pes) if handle == WORLD else self._node_shape())
+        self.set_team(WORLD, Shape(0, 1, self.n_pes))
+        if near := self._node_shape():
+            self.set_team(SHARED, near)
+            self.set_team(NODE, near)
 
-    def _node_shape(self) -> Shape:
-        """Return the PEs of this node as a team."""
+    def _node_shape(self) -> Shape | None:
+        """Return the PEs of this node as a team; None when they have no common stride."""
         pes = self.node.pes
         stride = pes[1] - pes[0] if len(pes) > 1 else 1
         if pes == tuple(range(pes[0], pes[0] + stride * len(pes), stride)):
             return Shape(pes[0], stride, len(pes))
-        log.warning("the PEs of this node, %s, have no common stride: TEAM_NODE and TEAM_SHARED are this PE alone", pes)
-        return Shape(self.pe, 1, 1)
+        return None
+
+    def why_no_team(self, handle: int) -> str:
+        """Return why a predefined team does not exist."""
+        return (
+            f"the PEs of this node, {', '.join(map(str, self.node.pes))}, have no common stride, so that they form no "
+            "team; let the launcher place PEs in blocks, or on the nodes in turn"
+            if handle in PREDEFINED
+            else ""
+        )
 
     @property
     def handles(self) -> list[int]:
