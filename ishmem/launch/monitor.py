@@ -138,9 +138,11 @@ class Monitor:
             node.channel.close()
 
     def _is_over(self) -> bool:
+        first = self._pes.get(self._config.first[self._config.node])
+        begun = not self._started or bool(first and (first.left or first.ended))
         pes = all(pe.left or pe.ended for pe in self._pes.values())
         nodes = self._config.node != 0 or self._loss or all(node.left for node in self._nodes.values())
-        return bool(not self._started and pes and nodes)
+        return bool(begun and pes and nodes)
 
     def _first_ended(self, stdin: int) -> None:
         self._started = False

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.errors import IshmemError
@@ -47,7 +47,7 @@ class MonitorProcess:
         """Return where it listens, once it does."""
         output = self._process.stdout
         assert output is not None
-        line = output.readline() if select.select([output], [], [], _START)[0] else ""
+        line = output.readline() if _await_input(output, _START) else ""
         output.close()
         if not line:
             raise IshmemError("the monitor of this node, python -m ishmem.launch.monitor, did not start")
@@ -121,12 +121,14 @@ class Monitoring:
 
     def _hear(self) -> None:
         while True:
-            select.select([self._channel.socket], [], [])
+            _await_input(self._channel)
             messages = self._channel.receive()
             for message in messages or []:
                 self._take(message)
             if messages is None:
                 break
+        with self._sending:
+            self._channel.close()
         if not self._left:
             self._take(lost(self._node.pes[0], "the monitor of this node has ended"))
 
@@ -157,3 +159,10 @@ def _names(job: str, node: Node) -> tuple[str, str]:
 
 def _digest(what: str, text: str) -> str:
     return hashlib.sha256(f"ishmem monitor {what} {text}".encode()).hexdigest()
+
+
+def _await_input(source: Channel | IO[str], seconds: float | None = None) -> bool:
+    """Wait until there is something to read, the end included; return False when the time is over."""
+    poll = select.poll()  # unlike select, it takes descriptors above 1023
+    poll.register(source, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
