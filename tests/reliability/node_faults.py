@@ -204,16 +204,18 @@ def show(outcomes: list[Outcome], early: int) -> None:
 
 @click.command("nodes")
 @click.option("--count", default=50, show_default=True, help="Faults.")
+@click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
 @click.option("--sizes", default="2+2", show_default=True, help="PEs on each node.")
 @click.option("--how", type=click.Choice(HOW), help="Only this fault.")
 @click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
-def node_faults(count: int, sizes: str, how: str | None, seed: int | None) -> None:
+def node_faults(count: int, minutes: float, sizes: str, how: str | None, seed: int | None) -> None:
     """End PEs and nodes of jobs over MPI at random moments: raise, exit, kill a PE, kill or cut off a node."""
     seed = random.randrange(1 << 30) if seed is None else seed
     draw, outcomes, early = random.Random(seed), [], 0
+    end = time.monotonic() + 60 * minutes
     with new_trial() as trial, progress() as bar:
         task = bar.add_task("faults", total=count, remark=f"seed {seed}")
-        while len(outcomes) < count:
+        while len(outcomes) < count and time.monotonic() < end:
             kind = how or HOW[len(outcomes) % len(HOW)]
             outcome = one_fault(trial, [int(size) for size in sizes.split("+")], kind, draw)
             if outcome is None:
