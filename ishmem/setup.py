@@ -308,11 +308,11 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
         result = action()
     except Exception as error:
         problem = error
-    report = f"{type(problem).__name__}: {problem}".encode() if problem else b""
-    reports = this.network.allgather(report) if this.network else [
-        text for text, _fds in this.links.allgather(report, what="init")
+    report = f"{type(problem).__name__}: {problem}" if problem else ""
+    reports = this.network.reports(report) if this.network else [
+        text.decode() for text, _fds in this.links.allgather(report.encode(), what="init")
     ]
-    failed = [f"PE {pe}: {text.decode()}" for pe, text in enumerate(reports) if text]
+    failed = [f"PE {pe}: {text}" for pe, text in enumerate(reports) if text]
     if failed and this.mpi:
         this.mpi.leave()  # every PE raises, so none waits for this one
     if problem:

@@ -8,6 +8,7 @@ MPI communicators of the job's own.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import mmap
 import os
@@ -15,6 +16,7 @@ import secrets
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -37,6 +39,11 @@ _RANKS = {
 }
 """Environment variables that MPI launchers set; each maps to the one with the number of processes, or to ''."""
 
+RECORD = 64
+"""Bytes that each PE contributes to the one allgather of ``init``."""
+
+_TOKEN, _DIGEST = 16, 16  # bytes
+_THREADS = _TOKEN + _DIGEST  # place in a record of the byte that says whether all threads may call MPI
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
@@ -86,13 +93,22 @@ def identity(override: str | None) -> str:
         return f"{file.read().strip()}-{os.stat('/proc/self/ns/net').st_ino}"
 
 
-class _Introduction(NamedTuple):
-    """What each PE tells all others in `meet`."""
+def record(name: str) -> bytes:
+    """Return what a PE sends in `meet`.
 
-    job: str
-    node: str
-    host: str
-    all_threads: bool
+    That is a token, of which PE 0's names the job; a digest of its node's name; whether all threads may call MPI; and
+    the host name, for messages.
+    """
+    digest = hashlib.blake2b(name.encode(), digest_size=_DIGEST).digest()
+    known = secrets.token_bytes(_TOKEN) + digest + bytes([_all_threads()])
+    return (known + socket.gethostname().encode())[:RECORD].ljust(RECORD, b"\0")
+
+
+def nodes_of(records: list[bytes]) -> list[int]:
+    """Return the node number of each PE, from the records of all; nodes are numbered in the order of first PEs."""
+    digests = [each[_TOKEN:_THREADS] for each in records]
+    order = {digest: number for number, digest in enumerate(dict.fromkeys(digests))}
+    return [order[digest] for digest in digests]
 
 
 def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
@@ -102,21 +118,19 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
         IshmemError: There are several nodes, and a PE has initialised MPI without MPI_THREAD_MULTIPLE; on every PE.
     """
     me = comm.Get_rank()
-    job = secrets.token_hex(16) if me == 0 else ""
-    parts = comm.allgather(tuple(_Introduction(job, identity(override), socket.gethostname(), _all_threads())))
-    records = [_Introduction(*part) for part in parts]
-    order = {name: number for number, name in enumerate(dict.fromkeys(record.node for record in records))}
-    pes = tuple(pe for pe, record in enumerate(records) if record.node == records[me].node)
-    node = Node(pes, pes.index(me), order[records[me].node])
-    if len(order) == 1:
-        return records[0].job, node, None
-    if refused := [pe for pe, record in enumerate(records) if not record.all_threads]:
+    records = comm.allgather(record(identity(override)))
+    job, nodes = records[0][:_TOKEN].hex(), nodes_of(records)
+    pes = tuple(pe for pe, number in enumerate(nodes) if number == nodes[me])
+    node = Node(pes, pes.index(me), nodes[me])
+    if max(nodes) == 0:
+        return job, node, None
+    if refused := [pe for pe, each in enumerate(records) if not each[_THREADS]]:
         raise IshmemError(
             f"MPI was initialised without MPI_THREAD_MULTIPLE on PE {', '.join(map(str, refused))}; several nodes need "
             "it: leave mpi4py.rc.thread_level at 'multiple', or call MPI.Init_thread(MPI.THREAD_MULTIPLE)"
         )
-    hosts = {order[record.node]: record.host for record in records}
-    return f"{records[0].job}-{node.number}", node, Network(comm, node, [order[r.node] for r in records], hosts)
+    hosts = {number: each[_THREADS + 1 :].rstrip(b"\0").decode() for number, each in zip(nodes, records)}
+    return f"{job}-{node.number}", node, Network(comm, node, nodes, hosts)
 
 
 def _all_threads() -> bool:
@@ -131,6 +145,7 @@ class Network:
     Attributes:
         nodes: The node number of each PE.
         hosts: The host name of each node.
+        width: PEs of the node that has the most.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
@@ -138,14 +153,17 @@ class Network:
         from mpi4py import MPI
 
         self._mpi, self._world, self.nodes, self.hosts = MPI, comm, nodes, hosts
+        self.width = max(Counter(nodes).values())
         self._node = node
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
         self._running = False
 
-    def allgather(self, payload: bytes) -> list[bytes]:
-        """Return the payloads of all PEs, in PE order; collective, for ``init``."""
-        gathered: list[bytes] = self._world.allgather(payload)
+    def reports(self, text: str) -> list[str]:
+        """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
+        if not self._world.allreduce(bool(text), self._mpi.LOR):
+            return []
+        gathered: list[str] = self._world.allgather(text)
         return gathered
 
     def broadcast(self, value: Any) -> Any:
