@@ -181,7 +181,12 @@ def _join_world(settings: Any) -> Membership:
 
 def _member_of(comm: Any, settings: Any) -> Membership:
     mpi = mpi_job.of(comm)
-    name, node, between = network.meet(comm, settings.node)
+    try:
+        name, node, between = network.meet(comm, settings.node)
+    except IshmemError:
+        if mpi:
+            mpi.leave()  # every PE raises, so none waits for this one
+        raise
     return Membership(name, comm.Get_rank(), comm.Get_size(), node, between, mpi)
 
 

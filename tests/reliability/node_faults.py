@@ -75,7 +75,7 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
         for file in folder.iterdir():
             file.unlink()
         folder.rmdir()
-    if job.returncode == 0:
+    if job.returncode == 0 or "done" in reports[victim]:
         return None
     outcome.output = output
     _judge(outcome, reports, ends, at, _lost_pes(how, victim, sizes))
@@ -99,7 +99,7 @@ def _wait_for_moment(job: subprocess.Popen[str], folder: Path, n: int, seconds: 
     """Wait until all PEs have come out of ``init``, and a random time; return the PE that is to fail."""
     while not all("ready" in _reports(folder, pe) for pe in range(n)) and job.poll() is None:
         time.sleep(0.02)
-    time.sleep(draw.uniform(0, seconds + 0.5))
+    time.sleep(draw.uniform(0, seconds))
     return draw.randrange(n)
 
 
