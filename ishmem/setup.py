@@ -63,8 +63,8 @@ class Session:
 
         ``sys.exit()`` with status 0 is no such exception.
         """
-        if kind is not None and not (isinstance(error, SystemExit) and not error.code):
-            abandon(f"{kind.__name__}: {error}")
+        if kind is not None and (status := exit_status.of(error)):
+            abandon(f"{kind.__name__}: {error}", status)
         elif job.running():
             finalize()
 
@@ -432,11 +432,14 @@ def _leaks(this: job.Job) -> str:
     return "\n".join([f"PE {this.pe}: {len(lines)} symmetric allocations were never freed:", *lines]) if lines else ""
 
 
-def abandon(how: str = "it left after an error") -> None:
-    """Leave at once, without waiting for the other PEs, which then count this PE as lost."""
+def abandon(how: str = "it left after an error", status: int = 1) -> None:
+    """Leave at once, without waiting for the other PEs, which then count this PE as lost.
+
+    ``how`` is for their messages, ``status`` the exit status of a job over MPI.
+    """
     if job.running():
         if watched := job.current().monitoring:
-            watched.fail(how, exit_status.of_program() or 1)
+            watched.fail(how, status)
         _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
@@ -448,7 +451,7 @@ def _at_exit() -> None:
         return
     this = job.current()
     if this.mpi and (status := exit_status.of_program()):
-        abandon(f"exit with status {status}")
+        abandon(f"exit with status {status}", status)
         return
     this.board[this.node.place].exiting = time.monotonic()
     log.info("the program ended without ishmem.finalize(); finalising now")

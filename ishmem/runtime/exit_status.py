@@ -40,6 +40,11 @@ def of_program() -> int:
     return 1 if hasattr(sys, "last_type") else 0
 
 
+def of(error: BaseException | None) -> int:
+    """Return the status with which the program ends if nothing catches an exception."""
+    return _number(error.code) if isinstance(error, SystemExit) else 1
+
+
 def _exit(status: object = None, /) -> NoReturn:
     """Exit the interpreter by raising SystemExit(status)."""
     raise SystemExit(status)
@@ -47,4 +52,8 @@ def _exit(status: object = None, /) -> NoReturn:
 
 def _record(value: object) -> None:
     global _status
-    _status = 0 if value is None else value & 0xFF if isinstance(value, int) else 1
+    _status = _number(value)
+
+
+def _number(value: object) -> int:
+    return 0 if value is None else value & 0xFF if isinstance(value, int) else 1
