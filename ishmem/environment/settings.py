@@ -149,7 +149,7 @@ class Settings(BaseModel):
         allow_inf_nan=False,
     )
     node_timeout: float = _setting(
-        1.2,
+        1.0,
         "seconds; 0: never",
         "in a job on several nodes, how long a node may be silent before it counts as lost",
         ge=0,

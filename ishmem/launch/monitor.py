@@ -29,7 +29,7 @@ from ishmem.runtime.status_board import describe_end
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
-REACTION = 1.8
+REACTION = 1.7
 """Seconds after a loss at which PEs that have not raised ``PeerLost`` are ended."""
 PATIENCE = 4.0
 """Seconds after a loss at which PEs that have raised ``PeerLost``, but still run, are ended."""

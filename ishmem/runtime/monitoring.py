@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ishmem.runtime.network import Network, Node
 
 _START = 20.0  # seconds for the monitor to start
+_CAUSE = 0.5  # seconds that a PE which fails because of another one leaves for the report of that one
 
 Addresses = list[tuple[str, int]]
 
@@ -88,6 +89,7 @@ class Monitoring:
         address, token = _names(job, node)
         self._node, self._process, self._on_lost, self._on_exit = node, process, on_lost, on_exit
         self._failure: tuple[float, int] | None = None
+        self._raised = False
         connection = socket.socket(socket.AF_UNIX)
         connection.connect("\0" + address)
         self._channel = Channel(connection)
@@ -102,10 +104,14 @@ class Monitoring:
 
     def raised(self) -> None:
         """Say that this PE has raised `PeerLost`, so that it has time to end by itself."""
+        self._raised = True
         self._send(kind="raised")
 
     def fail(self, how: str, status: int, exits: bool = False) -> None:
         """End the job: all other PEs count this one as lost, or exit at once if ``exits`` is set."""
+        deadline = time.monotonic() + _CAUSE
+        while self._raised and not self._failure and time.monotonic() < deadline:
+            time.sleep(0.01)  # for the report of the PE that was lost first, whose exit status counts
         self._send(kind="failed", how=how, status=status, exit=exits)
 
     def close(self) -> None:
