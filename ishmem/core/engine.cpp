@@ -1,11 +1,8 @@
 // The engine's packets, credit and progress.
 #include "engine.hpp"
 
-#include <linux/futex.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -214,35 +211,18 @@ bool Engine::drain() {
     return sending_.empty() && transfers_.empty() && busy_.empty();
 }
 
-Engine::Posting::~Posting() {
-    const bool wake = engine_.opened_ && engine_.waiting == 0;
-    engine_.opened_ = false;
-    ++engine_.posted_;
-    engine_.mutex_.unlock();
-    if (wake && engine_.napping_) syscall(SYS_futex, &engine_.posted_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-}
-
-// Sleeps; a Posting since `seen` ends the sleep.
-void Engine::nap(long microseconds, uint32_t seen) {
-    const timespec time = {0, microseconds * 1000};
-    napping_ = true;
-    syscall(SYS_futex, &posted_, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
-    napping_ = false;
-}
-
 // Polls, then sleeps with a growing interval while nothing happens. While waiting threads drive the engine
 // themselves, it wakes up rarely: with few cores each wake-up takes a time slice from them.
 void Engine::run() {
     constexpr int BUSY = 200;
     prctl(PR_SET_TIMERSLACK, 1000);
     for (int idle = 0; !stop_;) {
-        const uint32_t seen = posted_;
         bool (*more)() = also.load();
         bool any = more && more();
         any |= drive();
         idle = any ? 0 : idle + 1;
-        if (waiting > 0 && !more) sleep_for(200);  // no longer: the waiting thread may be waiting for the GIL
-        else if (idle > BUSY) nap(20L << std::min((idle - BUSY) / 50, 5), seen);
+        if (waiting > 0 && !more) sleep_for(500);  // no longer: the waiting thread may be waiting for the GIL
+        else if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
     }
 }
 

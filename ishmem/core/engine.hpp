@@ -24,8 +24,7 @@
 //
 // Progress. In this module only the engine calls MPI: Isend, Irecv and Test, under one lock, without blocking. No
 // call takes the GIL. `drive` is one round of progress. The engine's thread drives when no other thread does, and
-// sleeps with a growing interval while nothing happens. A put or an update wakes it, so that they leave soon although
-// nobody waits for them.
+// sleeps with a growing interval while nothing happens.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -114,16 +113,6 @@ class Engine {
         uint64_t packet;  // the packet with the record of that put
     };
 
-    // Holds the lock while a thread posts a request that nobody may wait for, then wakes the engine's thread.
-    class Posting {
-     public:
-        explicit Posting(Engine &engine) : engine_(engine) { engine_.mutex_.lock(); }
-        ~Posting();
-
-     private:
-        Engine &engine_;
-    };
-
     // engine.cpp: packets, credit and progress
     bool test(MpiHandle &request);
     void check(int code, int pe);
@@ -138,7 +127,6 @@ class Engine {
     bool test_sends();
     bool test_transfers();
     bool round();
-    void nap(long microseconds, uint32_t seen);
     void run();
 
     // requests.cpp: the origin's side
@@ -176,9 +164,6 @@ class Engine {
     size_t next_receive_ = 0;
     uint32_t tags_ = 0;
     int longs_ = 0;
-    bool opened_ = false;  // whether a packet of requests was opened since the last Posting
-    std::atomic<uint32_t> posted_{0};  // counts what has been posted; the thread sleeps on it
-    std::atomic<bool> napping_{false};
     std::atomic<int> problem_{0};
     std::atomic<bool> stop_{false};
     std::thread thread_;

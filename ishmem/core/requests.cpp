@@ -22,7 +22,6 @@ Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
     if (!peer.requests) {
         if (peer.sent - peer.done >= WINDOW) return nullptr;
         peer.requests = fresh();
-        opened_ = true;
         list(pe);
     }
     if (counted) {
@@ -73,7 +72,7 @@ void Engine::end_one(Group *group) {
 }
 
 bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool counted) {
-    const Posting posting(*this);
+    const Lock lock(mutex_);
     const bool is_long = bytes > EAGER;
     if (is_long && !fits(bytes)) return false;
     const int pe = far_pe(far);
@@ -119,7 +118,7 @@ bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t co
 }
 
 bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
-    const Posting posting(*this);
+    const Lock lock(mutex_);
     const uint64_t operands[2] = {value, 0};
     Packet *packet = open(far_pe(far), sizeof operands, false);
     if (!packet) return false;
