@@ -47,8 +47,9 @@ class MpiJob:
         self._finish = None
         atexit.unregister(self._at_exit)
         if self._key != self._mpi.KEYVAL_INVALID and not self._mpi.Is_finalized():
-            self._mpi.COMM_SELF.Delete_attr(self._key)
-            self._key = self._mpi.Comm.Free_keyval(self._key)
+            key = self._key
+            self._mpi.COMM_SELF.Delete_attr(key)
+            self._mpi.Comm.Free_keyval(key)
 
     def abort(self, status: int) -> None:
         """End all processes of the MPI job with a status; does not return unless MPI is finalised."""
@@ -59,6 +60,7 @@ class MpiJob:
             self._mpi.COMM_WORLD.Abort(status)
 
     def _mpi_ends(self, _comm: Any, _key: int, _value: Any) -> None:
+        self._key = self._mpi.KEYVAL_INVALID  # MPI is deleting the attribute: `leave` must not
         if self._finish:
             self._finish()
 
