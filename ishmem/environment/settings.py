@@ -44,7 +44,7 @@ SIMULATOR = {
 # Set by installations of Intel SHMEM; not a setting.
 _FOREIGN = {"ISHMEM_ROOT"}
 
-_SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5G; more than 0"
+_SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5GB; more than 0"
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _OFF, _ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
 
