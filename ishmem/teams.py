@@ -60,10 +60,13 @@ class Team:
         """The members, by their numbers in the world.
 
         Raises:
-            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            StateError: Destroyed, or not between ``init`` and ``finalize``; TEAM_NODE and TEAM_SHARED where the PEs
+                of this node have no common stride.
             ValueError: This PE is not in the team.
         """
         current = job.current().teams.get(self.handle)
+        if current is None and (why := job.current().why_no_team(self.handle)):
+            raise StateError(f"{self!r} does not exist: {why}")
         if self.handle == INVALID:
             raise ValueError("the team is TEAM_INVALID: this PE is not in it; test it with `if team:`")
         if current is None or (self._shape is not None and current is not self._shape):
@@ -362,7 +365,8 @@ def _assign(wanted: list[list[Shape]], masks: dict[int, int], routine: str) -> l
 def free_handles() -> int:
     """Return a bit mask of the handles that this PE has free."""
     this = job.current()
-    return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in this.teams)
+    taken = {*job.PREDEFINED, *this.teams}
+    return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in taken)
 
 
 def is_alive(team: Team) -> bool:
