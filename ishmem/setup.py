@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import secrets
+import socket
 import sys
 import time
 import warnings
@@ -199,6 +200,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         )
         exports = this.heap.exchange(this.links)
         this.processes, this.board = prepare_exit(this.links, board)
+        _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
@@ -214,13 +216,21 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     atexit.register(_at_exit)
 
 
+def _name_pes(this: job.Job, member: Membership) -> None:
+    """Let the status board, which knows the PEs of the node only, name them by their numbers in the job."""
+    this.board.numbers = member.node.pes
+    if member.network:
+        this.board.node = f"node {member.node.number} ({socket.gethostname()})"
+
+
 def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> Any:
     from ishmem.ipc.exchange import Links
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
     if member.network is None:
         return Links.connect(*arguments, this.on_lost, this.on_left, board)
-    return network.NodeLinks(Links.connect(*arguments, None, None, board), member.node, this.on_lost, this.on_left)
+    links = Links.connect(*arguments, None, None, board, member.node.pes)
+    return network.NodeLinks(links, member.node, this.on_lost, this.on_left)
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:

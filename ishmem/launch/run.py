@@ -43,15 +43,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _start(options: argparse.Namespace) -> int:
-    program, this = command(options), launched()
-    _allow_open_files()
+    this, on_hosts = launched(), options.hosts or options.hostfile
     if this is not None:
         _check_inside(this, options)
-        rank.become(this, options.sim, program)
-    if options.hosts or options.hostfile:
-        return _on_hosts(options, program)
-    if options.n is None:
+    elif options.n is None and not on_hosts:
         raise UsageError("-n, the number of PEs, is missing")
+    program = command(options)
+    _allow_open_files()
+    if this is not None:
+        rank.become(this, options.sim, program)
+    if on_hosts:
+        return _on_hosts(options, program)
     return _run(program, _environments(options.n, options.sim), options.timeout, not options.no_prefix)
 
 
