@@ -74,7 +74,7 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
     if _core.describe(target) is not None:
         check.same_dtype(check.view(target, "dest", routine=name), to)
     old = run(name, target, pe, index, value, cond)
-    if not _core.p(fetch, old, job.current().pe, 0):
+    if _core.p(fetch, old, job.current().pe, 0) is NotImplemented:
         fetch[(0,) * fetch.ndim] = old
 
 

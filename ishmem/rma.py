@@ -11,7 +11,7 @@ import numpy as np
 
 from ishmem import _core, strided
 from ishmem.runtime import blocks, check, job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -25,6 +25,7 @@ __all__ = [
 _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
 
+@fast_path(_core.put)
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Copy ``source`` to the symmetric array ``dest`` on a PE.
 
@@ -42,11 +43,11 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.1 (shmem_put); ishmem_put.
     """
-    if not _core.put(dest, source, pe, nelems):
-        _put(dest, source, pe, nelems)
-        job.current().engine.quiet()
+    _put(dest, source, pe, nelems)
+    job.current().engine.quiet()
 
 
+@fast_path(_core.get)
 def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
     """Copy the symmetric array ``source`` on a PE to ``dest``, a dpnp or numpy array of this PE.
 
@@ -54,11 +55,11 @@ def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.4 (shmem_get); ishmem_get.
     """
-    if not _core.get(dest, source, pe, nelems):
-        _get(dest, source, pe, nelems)
-        job.current().engine.quiet()
+    _get(dest, source, pe, nelems)
+    job.current().engine.quiet()
 
 
+@fast_path(_core.put_nbi)
 def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Start ``put``; ``source`` may be reused after the next ``quiet``.
 
@@ -66,10 +67,10 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.1 (shmem_put_nbi); ishmem_put_nbi.
     """
-    if not _core.put_nbi(dest, source, pe, nelems):
-        _put(dest, source, pe, nelems)
+    _put(dest, source, pe, nelems)
 
 
+@fast_path(_core.get_nbi)
 def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
     """Start ``get``; the data are in ``dest`` after the next ``quiet``.
 
@@ -77,10 +78,10 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.2 (shmem_get_nbi); ishmem_get_nbi.
     """
-    if not _core.get_nbi(dest, source, pe, nelems):
-        _get(dest, source, pe, nelems)
+    _get(dest, source, pe, nelems)
 
 
+@fast_path(_core.p)
 def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Store one value into element ``index`` of the symmetric array ``dest`` on a PE.
 
@@ -95,10 +96,10 @@ def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
-    if not _core.p(dest, value, pe, index):
-        _move_element(dest, as_element(dest, value), pe, index, to_peer=True)
+    _move_element(dest, as_element(dest, value), pe, index, to_peer=True)
 
 
+@fast_path(_core.g)
 def g(source: ndarray, pe: int, index: int = 0) -> Any:
     """Return element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
@@ -106,9 +107,6 @@ def g(source: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.6.1.5 (shmem_g); ishmem_g.
     """
-    value = _core.g(source, pe, index)
-    if value is not NotImplemented:
-        return value
     out = np.empty(1, check.view(source, "source", routine="g").dtype)
     _move_element(source, out, pe, index, to_peer=False)
     return out[0].item()
@@ -132,7 +130,7 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
         return
     remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
     learned = origin.device and this.heap.private_memory.learn(origin.address, nbytes, write=False)
-    if learned and _core.put(dest, source, pe, nelems):
+    if learned and _core.put(dest, source, pe, nelems) is not NotImplemented:
         return
     this.engine.copy(remote, origin.address, nbytes, source)
 
@@ -146,7 +144,7 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
         return
     remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
     learned = to.device and this.heap.private_memory.learn(to.address, nbytes, write=True)
-    if learned and _core.get(dest, source, pe, nelems):
+    if learned and _core.get(dest, source, pe, nelems) is not NotImplemented:
         return
     this.engine.copy(to.address, remote, nbytes, dest)
 

@@ -19,6 +19,12 @@ T argument_of(PyObject *given) {
 
 inline PyObject *result_of(PyObject *result) { return result; }
 inline PyObject *result_of(bool result) { return !result && PyErr_Occurred() ? nullptr : PyBool_FromLong(result); }
+inline PyObject *result_of(Done result) {
+    if (!result.done && PyErr_Occurred()) return nullptr;
+    PyObject *object = result.done ? Py_None : Py_NotImplemented;
+    Py_INCREF(object);
+    return object;
+}
 inline PyObject *result_of(Outcome outcome) { return outcome == Interrupted ? nullptr : PyLong_FromLong(outcome); }
 
 template <class... T>

@@ -15,6 +15,7 @@
 #include "fastcall.hpp"
 #include "proxy.hpp"
 #include "remote.hpp"
+#include "routine.hpp"
 
 namespace nb = nanobind;
 
@@ -282,7 +283,7 @@ NB_MODULE(_core, m) {
     m.def("stop_proxy", &stop_proxy);
     m.def("proxy_served", &proxy_served);
     m.def("proxy_problem", &proxy_problem);
-    if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
+    if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
     bind_collectives(m);
     bind_private_memory(m);
     bind_engine(m);

@@ -10,6 +10,11 @@ inline PyObject *not_implemented() {
     return Py_NotImplemented;
 }
 
+// What an operation without a result returns to Python: None, or NotImplemented if it was not done.
+struct Done {
+    bool done;
+};
+
 // A put or get with checked arguments.
 struct Copy {
     char *to;
@@ -20,10 +25,10 @@ struct Copy {
 
 bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
 bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local`: this PE's array
-bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
-bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
-bool put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
-bool get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+Done put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+Done get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+Done put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+Done get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 
 // `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {
@@ -42,7 +47,7 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index, bool nbi);
 
-bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
+Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
 enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor };

@@ -86,24 +86,24 @@ bool run(const Copy &copy, PyObject *local, bool nbi) {
     return true;
 }
 
-bool put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+Done put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    return plan(dest, source, pe, nelems, true, copy) && run(copy, source);
+    return {plan(dest, source, pe, nelems, true, copy) && run(copy, source)};
 }
 
-bool get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+Done get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    return plan(dest, source, pe, nelems, false, copy) && run(copy, dest);
+    return {plan(dest, source, pe, nelems, false, copy) && run(copy, dest)};
 }
 
-bool put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+Done put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    return plan(dest, source, pe, nelems, true, copy) && run(copy, source, true);
+    return {plan(dest, source, pe, nelems, true, copy) && run(copy, source, true)};
 }
 
-bool get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
+Done get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems) {
     Copy copy;
-    return plan(dest, source, pe, nelems, false, copy) && run(copy, dest, true);
+    return {plan(dest, source, pe, nelems, false, copy) && run(copy, dest, true)};
 }
 
 bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
@@ -166,14 +166,14 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     return true;
 }
 
-bool p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index) {
+Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index) {
     View view;
     alignas(16) char bytes[16];
     char *at = heap().element(dest, pe, index, view);
-    if (!at || !view.writable || !store_scalar(value, view.type, bytes)) return false;
-    if (is_far(at)) return remote_put(at, bytes, view.item);
+    if (!at || !view.writable || !store_scalar(value, view.type, bytes)) return {false};
+    if (is_far(at)) return {remote_put(at, bytes, view.item)};
     move_element(at, bytes, view.item);
-    return true;
+    return {true};
 }
 
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index) {

@@ -1,4 +1,4 @@
-"""Forms of a routine that are derived from it: the same parameters and some more, and a docstring that refers to it.
+"""Routines made from other functions: those with a fast path in the core, and those with more parameters.
 
 ``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m ishmem.cli.signatures``
 writes that part of it.
@@ -6,12 +6,28 @@ writes that part of it.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Callable, TypeVar
+
+from ishmem import _core
 
 R = TypeVar("R")
 Routine = TypeVar("Routine", bound=Callable[..., Any])
 _IN_KERNELS = {"Team | int": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
+
+
+def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]:
+    """Return a decorator for a routine whose plain case is a function of the core.
+
+    A call tries ``core_function`` first; the decorated function handles the arguments for which that returns
+    ``NotImplemented``. Both have the same parameters.
+    """
+
+    def decorate(function: Routine) -> Routine:
+        return functools.update_wrapper(_core.Routine(core_function, function), function)  # type: ignore[return-value]
+
+    return decorate
 
 
 def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[..., R]:
