@@ -168,10 +168,8 @@ def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
             f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
             f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
         )
-    if launched() is not None:
-        from mpi4py import MPI
-
-        network.check_size(MPI)
+    if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
+        network.check_size(sys.modules["mpi4py.MPI"])
 
 
 def _on_one_node(name: str, pe: int, n_pes: int) -> Membership:

@@ -130,6 +130,12 @@ def test_no_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         mpiexec.find()
 
 
+def test_no_mpi4py(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(IshmemError, match=r"mpi4py, which is not installed: pip install 'ishmem\[mpi\]'; and an MPI"):
+        mpiexec.require_mpi4py()
+
+
 @pytest.mark.parametrize(
     ("kind", "even", "uneven"),
     [
@@ -327,6 +333,30 @@ def test_end(login: Login, tmp_path: Path, how: str, options: tuple[str, ...], s
     assert set(done.stdout.splitlines()) <= {"now"}
     if how == "interrupt":
         assert done.stderr.splitlines().count("interrupted") == 3
+
+
+WAITS = """
+import os, ishmem
+ishmem.init("8M")
+flag = ishmem.zeros(1, dtype="i8")
+try:
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+except ishmem.WaitTimeout as error:
+    print(error, flush=True)
+os._exit(0)
+"""
+
+
+def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
+    """The status board of a node knows only the PEs of the node, by their places there."""
+    (tmp_path / "waits.py").write_text(WAITS)
+    words = ("--hosts", "node0:1,node1:2", str(tmp_path / "waits.py"))
+    done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "2"})
+    lines = done.stdout.splitlines()
+    for pe in (1, 2):
+        head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 2 s, is over; the PEs of node 1 (node1) are:"
+        places = [line.partition(": ")[0] for line in lines[lines.index(head) + 1 :] if line.startswith(f"[{pe}]   PE")]
+        assert places == [f"[{pe}]   PE 1", f"[{pe}]   PE 2"]
 
 
 def test_denoise(login: Login, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ ends too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -81,7 +82,7 @@ class _Guard:
         self._process.kill()
         code = self._process.wait()
         if printed:
-            os.write(2, end_mark(Ended(self._pe, code, self._told, socket.gethostname())))
+            _write(end_mark(Ended(self._pe, code, self._told, socket.gethostname())))
             # The node's monitor may be a child of this PE: it ends with the node's last PE.
             threading.Timer(LINGER, supervisor.end_children).start()
             printer.run()
@@ -107,15 +108,22 @@ class _Guard:
 def main(arguments: list[str]) -> int:
     """Guard a PE: ``[--sim M] -- program [argument ...]``."""
     sim = int(arguments[1]) if arguments[0] == "--sim" else None
-    command = arguments[arguments.index("--") + 1 :]
+    command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
+    this = launched(single=True)
+    if this is None or this.rank is None:
+        print(f"{host}: it has set no variable with the rank; set ISHMEM_MPIEXEC to another one", file=sys.stderr)
+        return 2
     try:
-        this = launched(single=True)
-        if this is None or this.rank is None:
-            raise IshmemError("mpiexec has set no variable with the rank: set ISHMEM_MPIEXEC to another one")
         _Guard(this.rank, command, environment(this, sim)).run()
     except (UsageError, IshmemError, ImportError, ValueError, OSError) as error:
-        print(f"ishmrun on {socket.gethostname()}: {error}", file=sys.stderr)
+        _write(line_mark(this.rank) + f"ishmrun: {error}\n".encode())
+        _write(end_mark(Ended(this.rank, 2, False, host)))
     return 2
+
+
+def _write(text: bytes) -> None:
+    with contextlib.suppress(OSError):  # mpiexec may have ended
+        os.write(2, text)
 
 
 if __name__ == "__main__":
