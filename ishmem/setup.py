@@ -268,13 +268,13 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
         result = action()
     except Exception as error:
         problem = error
-    report = f"{type(problem).__name__}: {problem}".encode() if problem else b""
-    reports = this.network.allgather(report) if this.network else [
-        text for text, _fds in this.links.allgather(report, what="init")
+    report = f"{type(problem).__name__}: {problem}" if problem else ""
+    reports = this.network.reports(report) if this.network else [
+        text.decode() for text, _fds in this.links.allgather(report.encode(), what="init")
     ]
     if problem:
         raise problem
-    failed = [f"PE {pe}: {text.decode()}" for pe, text in enumerate(reports) if text]
+    failed = [f"PE {pe}: {text}" for pe, text in enumerate(reports) if text]
     if failed:
         raise IshmemError("init failed; " + "; ".join(failed))
     return result

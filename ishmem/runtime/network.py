@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import logging
 import mmap
 import os
 import secrets
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,6 +33,10 @@ log = logging.getLogger("ishmem")
 PIECE = 1 << 30
 """Largest MPI message in bytes; longer payloads are split, as MPI counts are below 2**31."""
 
+RECORD = 64
+"""Bytes that each PE contributes to the one allgather of ``init``."""
+
+_TOKEN = 16  # bytes
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
@@ -91,6 +97,19 @@ def identity(override: str | None) -> str:
         return f"{file.read().strip()}-{os.stat('/proc/self/ns/net').st_ino}"
 
 
+def record(name: str) -> bytes:
+    """Return what a PE sends in `meet`: a token, of which PE 0's names the job, and a digest of its node's name."""
+    token = secrets.token_bytes(_TOKEN)
+    return token + hashlib.blake2b(name.encode(), digest_size=RECORD - _TOKEN).digest()
+
+
+def nodes_of(records: list[bytes]) -> list[int]:
+    """Return the node number of each PE, from the records of all; nodes are numbered in the order of first PEs."""
+    digests = [each[_TOKEN:] for each in records]
+    order = {digest: number for number, digest in enumerate(dict.fromkeys(digests))}
+    return [order[digest] for digest in digests]
+
+
 def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
@@ -98,15 +117,13 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
         IshmemError: There are several nodes, and MPI was initialised without MPI_THREAD_MULTIPLE.
     """
     me = comm.Get_rank()
-    mine = (secrets.token_hex(16) if me == 0 else "", identity(override))
-    records = comm.allgather(mine)
-    job, nodes = records[0][0], [record[1] for record in records]
-    order = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
-    pes = tuple(pe for pe, name in enumerate(nodes) if name == nodes[me])
-    node = Node(pes, pes.index(me), order[nodes[me]])
-    if len(order) == 1:
+    records = comm.allgather(record(identity(override)))
+    job, nodes = records[0][:_TOKEN].hex(), nodes_of(records)
+    pes = tuple(pe for pe, number in enumerate(nodes) if number == nodes[me])
+    node = Node(pes, pes.index(me), nodes[me])
+    if max(nodes) == 0:
         return job, node, None
-    return f"{job}-{node.number}", node, Network(comm, node, [order[name] for name in nodes])
+    return f"{job}-{node.number}", node, Network(comm, node, nodes)
 
 
 class Network:
@@ -114,6 +131,7 @@ class Network:
 
     Attributes:
         nodes: The node number of each PE.
+        width: PEs of the node that has the most.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int]) -> None:
@@ -125,6 +143,7 @@ class Network:
         from mpi4py import MPI
 
         self._mpi, self._world, self.nodes = MPI, comm, nodes
+        self.width = max(Counter(nodes).values())
         self._node = node
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise IshmemError(
@@ -136,9 +155,11 @@ class Network:
         self._running = False
         atexit.register(self._at_exit)
 
-    def allgather(self, payload: bytes) -> list[bytes]:
-        """Return the payloads of all PEs, in PE order; collective, for ``init``."""
-        gathered: list[bytes] = self._world.allgather(payload)
+    def reports(self, text: str) -> list[str]:
+        """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
+        if not self._world.allreduce(bool(text), self._mpi.LOR):
+            return []
+        gathered: list[str] = self._world.allgather(text)
         return gathered
 
     def is_far(self, pe: int) -> bool:
