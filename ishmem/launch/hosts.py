@@ -14,9 +14,10 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from ishmem.launch import supervisor
 from ishmem.launch.marks import Ended, Line, parse
@@ -120,6 +121,7 @@ class Job:
         self._told: Ended | None = None  # of those that mpiexec told to end
         self._sent: set[int] = set()
         self._timed_out = False
+        self._timers: list[threading.Timer] = []
 
     def run(self, program: Sequence[str], sim: int | None, timeout: float | None) -> int:
         """Run the program to its end and return the exit status.
@@ -137,15 +139,12 @@ class Job:
             start_new_session=True,
             preexec_fn=supervisor.die_with(os.getpid(), signal.SIGTERM),
         )
-        timers = [threading.Timer(timeout, self._time_out, (timeout,))] if timeout else []
-        self._timers = timers
-        for timer in timers:
-            timer.start()
+        if timeout:
+            self._later(timeout, self._time_out, timeout)
         with supervisor.forwarding(self._forward):
             printed = self._print()
             if not printed:
-                self._process.terminate()
-                self._kill_after(supervisor.GRACE)
+                self._end_after(0)
             code = self._process.wait()
         for timer in self._timers:
             timer.cancel()
@@ -183,7 +182,7 @@ class Job:
             _report(f"PE {end.pe} on {end.host} {describe_end(end.code)}{others}")
         if self._first is None:
             self._first = end
-            self._terminate_after(supervisor.PATIENCE)
+            self._end_after(supervisor.PATIENCE)
 
     def _status(self, code: int, printed: bool) -> int:
         if self._timed_out:
@@ -203,23 +202,20 @@ class Job:
         self._sent.add(number)
         _report(f"{signal.Signals(number).name} passed on to the PEs")
         self._signal(signal.SIGKILL if again else number)
-        self._kill_after(supervisor.GRACE_FORWARDED)
+        self._later(supervisor.GRACE_FORWARDED, self._signal, signal.SIGKILL)
 
     def _time_out(self, timeout: float) -> None:
         self._timed_out = True
         left = ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
         _report(f"timed out after {timeout:g} s; ending PE {left}")
-        self._terminate_after(0)
+        self._end_after(0)
 
-    def _terminate_after(self, seconds: float) -> None:
-        self._later(seconds, signal.SIGTERM)
-        self._kill_after(seconds + supervisor.GRACE)
+    def _end_after(self, seconds: float) -> None:
+        self._later(seconds, self._signal, signal.SIGTERM)
+        self._later(seconds + supervisor.GRACE, self._signal, signal.SIGKILL)
 
-    def _kill_after(self, seconds: float) -> None:
-        self._later(seconds, signal.SIGKILL)
-
-    def _later(self, seconds: float, number: int) -> None:
-        timer = threading.Timer(seconds, self._signal, (number,))
+    def _later(self, seconds: float, call: Callable[[Any], None], argument: Any) -> None:
+        timer = threading.Timer(seconds, call, (argument,))
         timer.daemon = True
         self._timers.append(timer)
         timer.start()
