@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-mpi gpu-compile sanitize prove bench bench-collectives lint clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-collectives lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -20,6 +20,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make test-mpi   the tests of the chapters on two emulated nodes, over MPI; ARGS as for make test"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
@@ -36,6 +37,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	@rm -rf build/kernels
 	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest $(AT_ONCE) $(ARGS)
+
+test-clients: $(VENV)/.installed
+	@$(VENV)/bin/python tests/clients $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2

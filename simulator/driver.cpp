@@ -9,7 +9,7 @@
 
 namespace simulator {
 
-std::atomic<bool> lost{false};
+std::atomic<bool> lost{false}, hung{false};
 
 uint64_t nanoseconds() {
   auto now = std::chrono::steady_clock::now().time_since_epoch();

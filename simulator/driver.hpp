@@ -32,6 +32,9 @@ bool canAccess(uint32_t device, uint32_t peer);
 // Set when a kernel or copy has failed. Later submissions and waits then return DEVICE_LOST, so it cannot go unnoticed.
 extern std::atomic<bool> lost;
 
+// Set, like `lost`, when a kernel has been given up that still runs. Waits then end, and its memory stays mapped.
+extern std::atomic<bool> hung;
+
 inline ze_result_t status(bool ready) {
   if (lost.load(std::memory_order_relaxed)) return ZE_RESULT_ERROR_DEVICE_LOST;
   return ready ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;

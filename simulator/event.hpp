@@ -1,6 +1,7 @@
 // Events and fences: flags that one thread sets and other threads wait for.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <sched.h>
@@ -28,7 +29,8 @@ static const uint64_t forever = UINT64_MAX;
 void raise(std::atomic<bool> &flag);
 void signal(Event *event, uint64_t start, uint64_t end);
 
-// Waits until the flag is set or `timeout` nanoseconds have passed. Returns whether the flag is set.
+// Waits until the flag is set, `timeout` nanoseconds have passed or a kernel has been given up. Returns whether the
+// flag is set.
 bool await(const std::atomic<bool> &flag, uint64_t timeout);
 
 // Polls with yields for 20 us, because sleeping and waking takes longer than a short kernel. Returns the last result.
@@ -42,13 +44,14 @@ bool spin(Predicate done) {
   return done();
 }
 
-// Sleeps until the predicate holds or the timeout expires. The lock protects the data that the predicate reads.
+// Sleeps until the predicate holds, the timeout expires or a kernel has been given up, which notifies nobody. The lock
+// protects the data that the predicate reads.
 template <class Condition, class Lock, class Predicate>
 bool sleepUntil(Condition &condition, Lock &lock, uint64_t timeout, Predicate done) {
-  const uint64_t century = 3200000000ull * 1000000000;  // longer timeouts would overflow the clock
-  if (timeout < century) return condition.wait_for(lock, std::chrono::nanoseconds(timeout), done);
-  condition.wait(lock, done);
-  return true;
+  const uint64_t slice = 100000000, start = nanoseconds();
+  for (uint64_t slept = 0; slept < timeout && !done() && !hung; slept = nanoseconds() - start)
+    condition.wait_for(lock, std::chrono::nanoseconds(std::min(timeout - slept, slice)));
+  return done();
 }
 
 }  // namespace simulator

@@ -11,15 +11,17 @@
 
 namespace simulator {
 
+static const int timedOut = 124;  // as ishmrun after ISHMEM_TIMEOUT
+
 static std::atomic<int> unfinished{0};
 
 // An on_exit handler: runs before the destructors of libraries that were loaded at program start.
 static void giveUpWork(int exitStatus, void *) {
   const uint64_t end = nanoseconds() + 1000000000;
-  while (unfinished.load() > 0 && nanoseconds() < end) usleep(1000);
+  while (unfinished.load() > 0 && !hung && nanoseconds() < end) usleep(1000);
   if (unfinished.load() == 0) return;
   fflush(nullptr);
-  _exit(exitStatus);
+  _exit(hung && exitStatus == 0 ? timedOut : exitStatus);
 }
 
 void workBegins() {

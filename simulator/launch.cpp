@@ -4,6 +4,7 @@
 #include "command_list.hpp"
 #include "faults.hpp"
 #include "kernel.hpp"
+#include "time_limit.hpp"
 #include "yielding.hpp"
 
 namespace simulator {
@@ -54,6 +55,7 @@ bool Launch::run() const {
   const OpenCl &cl = *openCl();
   cl_object queue = threadQueue(cl);
   Yielding yielding;
+  TimeLimit limit(code->name, global, local);
   int32_t error = enqueue(cl, queue);
   if (!error) error = cl.clFinish(queue);
   if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);

@@ -89,6 +89,7 @@ ze_result_t Memory::release(const void *address, bool imported) {
   std::lock_guard<std::mutex> lock(mutex);
   auto entry = table_.find((uintptr_t)address);
   if (entry == table_.end() || entry->second.imported != imported) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  if (hung) return ZE_RESULT_SUCCESS;  // the kernel that still runs may access it
   Allocation a = entry->second;
   table_.erase(entry);
   munmap(a.base, a.mapped);

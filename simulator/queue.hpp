@@ -15,7 +15,8 @@ class Queue {
 
   void submit(std::function<void()> work);
 
-  // Waits until all submitted work has completed or `timeout` nanoseconds have passed. Returns whether it completed.
+  // Waits until all submitted work has completed, `timeout` nanoseconds have passed or a kernel has been given up.
+  // Returns whether it completed.
   bool synchronize(uint64_t timeout);
 
  private:

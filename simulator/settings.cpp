@@ -136,6 +136,21 @@ static uint64_t machineCodeSize() {
   return size > 0 ? (uint64_t)size : 256 << 20;
 }
 
+// Nanoseconds that a kernel may run; 0: no limit. ishmrun detects a PE that is in a kernel for too long and reports
+// where all PEs are, so it comes first.
+static uint64_t kernelLimit() {
+  std::string value = text("ISHMEM_TIMEOUT", "");
+  if (value.empty()) return 0;
+  char *end = nullptr;
+  double seconds = strtod(value.c_str(), &end);
+  if (*end || !(seconds > 0) || seconds > 1e9) {
+    complain("ISHMEM_TIMEOUT=%s is not a number of seconds above 0; ignored", value.c_str());
+    return 0;
+  }
+  const double launcher = text("ISHMEM_BOARD", "").empty() ? 0 : 5;
+  return (uint64_t)((seconds + launcher) * 1e9);
+}
+
 static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
@@ -154,6 +169,7 @@ static Settings read() {
   s.machineCode = machineCode();
   s.machineCodeSize = machineCodeSize();
   s.compileLimit = number("ISHMEM_SIM_COMPILE_LIMIT", 600, 86400);
+  s.kernelLimit = kernelLimit();
   s.opencl = text("ISHMEM_SIM_OPENCL", "libintelocl.so");
   return s;
 }

@@ -29,6 +29,7 @@ struct Settings {
   std::string machineCode;   // folder of the machine code cache; empty: no cache
   uint64_t machineCodeSize;  // limit of the cache in bytes
   uint64_t compileLimit;     // seconds
+  uint64_t kernelLimit;      // nanoseconds; 0: none
 };
 
 const Settings &settings();

@@ -573,6 +573,55 @@ def test_exit_does_not_wait_for_a_kernel():
     assert out == "output is kept"
     assert time.monotonic() - began < 15
 
+HANG = """
+    import dpnp, numba_dpex as dpex
+    from numba_dpex import kernel_api as kapi
+
+    @dpex.kernel
+    def in_turn(item: kapi.Item, flag):
+        if item.get_id(0) == 1:
+            kapi.AtomicRef(flag, index=0).store(1)
+        else:
+            while kapi.AtomicRef(flag, index=0).load() == 0:
+                pass
+
+    flag = dpnp.zeros(1, dtype="i8")
+    dpex.call_kernel(in_turn, dpex.Range(2), flag)
+"""
+
+
+def test_a_kernel_that_does_not_end():
+    """It becomes an error, and the process can end."""
+    out, err = run(
+        HANG
+        + """
+    print("back", flush=True)
+    try:
+        dpnp.asnumpy(flag + 1)
+    except Exception as error:
+        print("refused", flush=True)
+    os._exit(3)
+    """,
+        status=3,
+        ISHMEM_TIMEOUT="2",
+    )
+    assert out.split() == ["back", "refused"]
+    assert "kernel __main__.in_turn has not ended after ISHMEM_TIMEOUT, 2 s: the device is lost." in err
+    assert "The simulator runs the 2 work-items of a group one after another" in err
+
+
+def test_a_kernel_that_does_not_end_is_no_success():
+    """SYCL may abort when it releases the queue of a lost device."""
+    process = start(HANG, ISHMEM_TIMEOUT="1.5")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode in (124, -signal.SIGABRT), err
+    assert "has not ended" in err
+
+
+def test_inline_work_that_does_not_end():
+    _, err = run(HANG, status=-signal.SIGABRT, ISHMEM_TIMEOUT="1", ISHMEM_SIM_INLINE="1")
+    assert "has not ended" in err
+
 
 # ---- SYCL, dpctl, dpnp, numba-dpex
 
