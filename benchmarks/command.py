@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ishmem.benchmarks.scale_command import scale
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -245,6 +246,9 @@ def figures(results: Path, page: Path | None) -> None:
         figures_module.update(page, text)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
+
+
+command.add_command(scale)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Row]]:

@@ -4,11 +4,25 @@ PGAS programming with numba-dpex: every PE owns a GPU and a symmetric heap in it
 atomically updates the same arrays on every other PE, from the host and from inside kernels, by the same names.
 """
 
+import sys
+from typing import Any
+
 import lazy_loader
 
 from .environment import stack
 
+__version__ = "0.1.0"
+
 # Names are looked up in __init__.pyi and imported when first used, so that ishmrun starts quickly.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_import, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _import(name)
+    except AttributeError as error:
+        error.name, error.obj = name, sys.modules[__name__]  # so that Python suggests a similar name
+        raise
+
 
 stack.load_when_needed()

@@ -218,6 +218,8 @@ from .wait_sets import (
     wait_until_some as wait_until_some,
     wait_until_some_vector as wait_until_some_vector,
 )
+__version__: str
+
 # Written by python -m ishmem.cli.signatures from here on.
 
 if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from where this says

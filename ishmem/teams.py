@@ -328,8 +328,8 @@ def _split(
 ) -> list[Team]:
     """Create the teams of each layer, of which each PE is in at most one; return this PE's team of each layer.
 
-    Every PE of the parent publishes its free handles and its highest barrier count, and computes the handles of all
-    new teams from them. So the split fails on every PE or on none.
+    Every PE of the parent computes the handles of all new teams from the handles that are free on all of its PEs, or,
+    where these are too few, from the free handles of each PE. So the split fails on every PE or on none.
     """
     this, shape = job.current(), parent.shape
 
@@ -339,10 +339,11 @@ def _split(
             raise ValueError(f"num_contexts is {contexts}; it must not be negative")
         return layers(), TeamConfig(contexts)
 
-    note = f"{free_handles()} {this.highest_sequence}"
-    (wanted, config), notes = this.together(routine, make, lambda _made: request, parent.handle, note)
-    known = {pe: [int(number) for number in note.split()] for pe, note in zip(shape, notes)}
-    masks, sequence = {pe: numbers[0] for pe, numbers in known.items()}, max(numbers[1] for numbers in known.values())
+    (wanted, config), agreed = this.together(routine, make, lambda _made: request, parent.handle, free_handles())
+    if bin(agreed.free).count("1") >= len(wanted):
+        masks = dict.fromkeys(shape, agreed.free)
+    else:
+        masks = this.free_of_each(parent.handle)
     mine: list[Team] = []
     for layer in wanted:
         own = TEAM_INVALID
@@ -353,7 +354,7 @@ def _split(
         mine.append(own)
     for team in mine:
         if team._shape:
-            this.set_team(team.handle, team._shape, sequence, config)
+            this.set_team(team.handle, team._shape, agreed.highest, config)
     return mine
 
 

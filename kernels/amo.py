@@ -9,8 +9,9 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic, device, item_bytes, peer_delta, store
+from .intrinsics import address_of, atomic, device, item_bytes, store
 from .orders import AMO
+from .peers import peer_delta
 from .proxy import atomic_by_proxy as by_proxy, has_atomics
 from .runtime_checks import allowed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,20 +18,29 @@ class CompileOptions:
 
     Attributes:
         check: Whether operations check their arguments.
-        proxied: Whether kernels reach some peers through the proxy; see `ishmem.runtime.proxy`.
+        spans: Whether the job has PEs on other nodes, which kernels reach through the proxy.
+        routed: Whether kernels reach PEs of this node, or do atomics there, through the proxy; see
+            `ishmem.runtime.proxy`.
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
     """
 
     check: bool = False
-    proxied: bool = False
+    spans: bool = False
+    routed: bool = False
     no_waits: str = ""
+
+    @property
+    def proxied(self) -> bool:
+        """Whether kernels use the proxy at all."""
+        return self.spans or self.routed
 
 
 class ProcessConstants(NamedTuple):
     """Constants that differ between processes; a cached kernel gets those of the process that loads it.
 
-    Device code reads them only through the functions in `kernels.spec_constants`. All fields but PE numbers and sizes
-    are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
+    Device code reads them only through the functions in `kernels.spec_constants`. All fields but PE numbers, counts and
+    sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there. ``near_count`` is
+    the number of PEs of this node; the first ``run`` of them have the numbers from ``first_near`` on.
     """
 
     heap: int
@@ -48,20 +58,35 @@ class ProcessConstants(NamedTuple):
     routes: int
     user: int
     end: int
+    places: int
+    near_count: int
+    first_near: int
+    run: int
 
     @classmethod
-    def of(cls, heap: int, size: int, pe: int, layout: Layout) -> ProcessConstants:
-        """Return the constants of PE ``pe``, whose heap of ``size`` bytes starts at device address ``heap``."""
+    def of(cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int]) -> ProcessConstants:
+        """Return the constants of a PE.
+
+        Args:
+            heap: Device address of its heap.
+            size: Bytes of the heap.
+            pe: Its number.
+            layout: Layout of the heap.
+            near: The PEs of its node, ascending.
+        """
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
-            "routes": layout.routes, "user": layout.size, "end": size,
+            "routes": layout.routes, "user": layout.size, "end": size, "places": layout.places,
         }  # fmt: skip
         return cls(
             my_pe=pe,
             n_pes=layout.n_pes,
             sync_bytes=layout.sync_bytes,
             rendezvous_bytes=layout.rendezvous_bytes,
+            near_count=len(near),
+            first_near=near[0],
+            run=sum(pe == near[0] + place for place, pe in enumerate(near)),
             **{name: heap + offset for name, offset in offsets.items()},
         )
 

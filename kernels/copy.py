@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import binding
-from .intrinsics import compiled, device_function, move, peer_delta
+from .intrinsics import compiled, device_function, move
+from .peers import peer_delta
 from .proxy import move_by_proxy, reachable
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item

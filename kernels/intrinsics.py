@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 from numba_dpex.core.utils import itanium_mangler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import orders, spec_constants
+from . import orders
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
@@ -108,23 +108,6 @@ def zero_of(_context, array):
 def nothing_of(_context, array):
     """Return the integer 0 for an array of any dtype."""
     return types.int64(array), lambda _context, _builder, _signature, _arguments: I64(0)
-
-
-@device_intrinsic
-def peer_delta(_context: Any, pe: Any) -> Any:
-    """Return the distance in bytes from this PE's heap to that of ``pe``, a reachable peer (``kernels.proxy``).
-
-    This is one load from a table at a constant address, the start of the heap (``ishmem.common.layout``).
-    """
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        index = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        entry = builder.add(spec_constants.emit(builder, "heap"), builder.shl(index, I64(3)))
-        distance = builder.load(builder.inttoptr(entry, I64.as_pointer(GLOBAL)))
-        # The table does not change while kernels run, so the compiler may hoist the load out of loops.
-        distance.set_metadata("invariant.load", builder.module.add_metadata([]))
-        return distance
-
-    return types.int64(pe), code
 
 
 @device_intrinsic

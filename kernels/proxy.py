@@ -14,14 +14,15 @@ from . import binding
 from .intrinsics import (
     atomic_load_word,
     atomic_store_flag,
+    compiled,
     device_function,
     load,
     memory_fence,
     opaque,
-    peer_delta,
     store,
 )
 from .orders import ARRIVED, FENCE, QUIET
+from .peers import distance_at, peer_delta, place_of
 from .proxy_ring import (
     OPERAND,
     OTHER,
@@ -36,9 +37,10 @@ from .proxy_ring import (
     submit,
     take_ticket,
 )
-from .spec_constants import heap_base, pe_count, route_table, ticket_counter
+from .spec_constants import heap_base, near_count, route_table, ticket_counter
 
 PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
+STORES = int(Route.STORES)
 
 stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
 
@@ -55,9 +57,17 @@ def itemsize(array: Any) -> int:
 
 def _has_route(pe: Any, worst: Route) -> Any:
     """Return an implementation that tells whether the route to a PE is ``worst`` or better."""
-    if not binding.options().proxied:
-        return lambda pe: True
-    return lambda pe: load_volatile(route_table() + 8 * pe) <= worst
+    if binding.options().routed:
+        return lambda pe: place_of(pe) >= 0 and route_at(place_of(pe)) <= worst
+    if binding.options().spans:
+        return lambda pe: place_of(pe) >= 0
+    return lambda pe: True
+
+
+@compiled
+def route_at(place):
+    """Return the `Route` to the PE at a place of this node."""
+    return load_volatile(route_table() + 8 * place)
 
 
 @device_function
@@ -160,7 +170,7 @@ def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
 
     def impl(rmw, dest, pe, remote, value, cond):
         if reachable(pe):
-            flush(pe)  # this work-item's earlier stores must arrive before the proxy's atomic
+            flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
         return request_and_wait(what | rmw << 8, dest, pe, remote, value, cond)
 
     return impl
@@ -199,14 +209,24 @@ def request_and_wait(what, like, pe, remote, value, cond):
     return impl
 
 
-@device_function
-def flush(pe):
+@compiled
+def flush(distance):
     """Wait until this PE's stores to a reachable PE have arrived: a load from that PE cannot overtake them."""
+    before_flush()
+    load_volatile(heap_base() + distance)
+    before_flush()  # the load completes before later operations
 
-    def impl(pe):
-        before_flush()
-        load_volatile(heap_base() + peer_delta(pe))
-        before_flush()  # the load completes before later operations
+
+@device_function
+def flush_all():
+    """Flush the stores to the PEs of this node on whose memory the proxy does the atomics."""
+    if not binding.options().routed:
+        return lambda: None
+
+    def impl():
+        for place in range(near_count()):
+            if route_at(place) == STORES:
+                flush(distance_at(place))
 
     return impl
 
@@ -229,9 +249,7 @@ def complete():
         return lambda: all_in_order()
 
     def impl():
-        for pe in range(pe_count()):
-            if reachable(pe) and not has_atomics(pe):
-                flush(pe)
+        flush_all()
         ring, wanted = ring_address(), atomic_load_word(ticket_counter())
         while completed(ring) < wanted:
             pass

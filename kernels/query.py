@@ -10,7 +10,8 @@ from ishmem.common import constants
 from ishmem.common.violations import UNREACHABLE, number
 
 from . import type_checks
-from .intrinsics import address_of, at_address, device, peer_delta
+from .intrinsics import address_of, at_address, device
+from .peers import peer_delta
 from .proxy import reachable
 from .runtime_checks import allowed, report
 from .spec_constants import pe_count, this_pe

@@ -22,11 +22,11 @@ from .intrinsics import (
     device_function,
     item_bytes,
     load_element,
-    peer_delta,
     rank_in,
     size_of,
     store_element,
 )
+from .peers import peer_delta
 from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_by_proxy, load_by_proxy, reachable, store_by_proxy
 from .proxy_ring import await_ticket
 from .runtime_checks import allowed, fits

@@ -11,7 +11,8 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .copy import copy_elements
-from .intrinsics import address_of, device, device_function, item_bytes, peer_delta, rank_in, size_of
+from .intrinsics import address_of, device, device_function, item_bytes, rank_in, size_of
+from .peers import peer_delta
 from .proxy import move_by_proxy, reachable
 from .runtime_checks import allowed, fits
 

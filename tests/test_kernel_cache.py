@@ -275,7 +275,7 @@ def check_keys_of_surroundings() -> None:
     change(cache_key.numba_dpex.core.config, "DPEX_OPT", 1, 2)
     change(cache_key, "_surroundings", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
-    other = {"check": not facts.check, "proxied": True, "no_waits": "it is a test"}
+    other = {"check": not facts.check, "spans": True, "routed": True, "no_waits": "it is a test"}
     for name, value in other.items():
         changed = type(facts)(**{**vars(facts), name: value})
         change(binding, "_bound", (changed, process), 1)

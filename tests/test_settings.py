@@ -55,7 +55,8 @@ def test_frozen():
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4096", 4096), ("1K", 1024), ("1.5g", 3 << 29), (".5M", 1 << 19), ("2T", 2 << 40), (" 8k ", 8192)],
+    [("4096", 4096), ("1K", 1024), ("1.5g", 3 << 29), (".5M", 1 << 19), ("2T", 2 << 40), (" 8k ", 8192),
+     ("1GB", 1 << 30), ("3kib", 3072), ("64B", 64)],
 )
 def test_sizes(text, size):
     assert load_with(SYMMETRIC_SIZE=text).symmetric_size == size
@@ -63,7 +64,8 @@ def test_sizes(text, size):
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "-1", "1E", "K", "1.2.3", "1 K", "0x10", "8388608T", "nan", "٣", "0.1"]
+    "text", ["0", "-1", "1E", "K", "1.2.3", "1 K", "0x10", "8388608T", "nan", "٣",
+             "0.1", "1.5", "1.0", "1.5B", "1KiBB", "1iB"]
 )
 def test_wrong_sizes(text):
     message = refused(SYMMETRIC_SIZE=text)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -41,3 +44,14 @@ def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
 def test_a_work_group_form_is_refused_on_the_host() -> None:
     with pytest.raises(TypeError, match="put_work_group is called inside numba_dpex kernels only"):
         ishmem.put_work_group(None, None, 0, None)
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert ishmem.__version__ == importlib.metadata.version("ishmem")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="Python suggests names from 3.10 on")
+def test_a_misspelt_name_gets_a_suggestion() -> None:
+    done = subprocess.run([sys.executable, "-c", "import ishmem; ishmem.barier_all()"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "barier_all. Did you mean: 'barrier_all'?" in done.stderr

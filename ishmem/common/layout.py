@@ -3,7 +3,7 @@
 Host code and kernels compute addresses from the offsets given here:
 
 ==============  ==================================================  ===========================================
-table           int64 per PE: base of that PE's heap minus my base  read by every device access
+table           int64 per PE of the node: its base minus my base    read by every device access
 teams           a `TeamRecord` per team                             written by this host, read by kernels
 host_sync       a line per team and barrier round                   written by peers' hosts
 device_sync     a line per team and barrier round                   written by peers' kernels
@@ -16,7 +16,8 @@ violation       a `Violation`: the first wrong argument             written by t
 active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
 proxy           int64: address of the ring of requests              read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
-routes          int64 per PE: a `Route`                             read by this PE's kernels
+routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
+places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
 ==============  ==================================================  ===========================================
 """
 
@@ -85,9 +86,15 @@ class RendezvousSlot(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Offsets in bytes from the heap's base, for a job of ``n_pes`` PEs."""
+    """Offsets in bytes from the heap's base, the same on all PEs of a job.
+
+    Attributes:
+        n_pes: PEs of the job.
+        width: PEs of the node that has the most; ``n_pes`` in a job on one node.
+    """
 
     n_pes: int
+    width: int
 
     table = 0
 
@@ -98,7 +105,7 @@ class Layout:
 
     def team(self, handle: int) -> int:
         """Record of a team."""
-        return _round_up(8 * self.n_pes, LINE) + LINE * handle
+        return _round_up(8 * self.width, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
         """First line of a team's barrier on the host."""
@@ -174,13 +181,18 @@ class Layout:
 
     @property
     def routes(self) -> int:
-        """The `Route` of this PE's kernels to each PE."""
+        """The `Route` of this PE's kernels to each PE of the node."""
         return self.tickets + LINE
+
+    @property
+    def places(self) -> int:
+        """For each PE a byte: 0 on another node, else 1 plus its place among the PEs of this node."""
+        return self.routes + _round_up(8 * self.width, LINE)
 
     @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.routes + 8 * self.n_pes, PAGE)
+        return _round_up(self.places + (self.n_pes if self.width < self.n_pes else 0), PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGT]?)", re.ASCII | re.IGNORECASE)
+_SIZE = re.compile(r"(\d+)B?|(\d+(?:\.\d*)?|\.\d+)([KMGT])(?:I?B)?", re.ASCII | re.IGNORECASE)
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _LARGEST = 2**63 - 1
 
 
 def parse_size(text: str | int) -> int:
-    """Read a size such as ``4096``, ``512M`` or ``1.5G``; units are powers of 1024.
+    """Read a size such as ``4096``, ``512M`` or ``1.5GB``; units are powers of 1024. A fraction needs a unit.
 
     Raises:
         ValueError: It is none, is not more than 0, or does not fit into 63 bits.
     """
     match = _SIZE.fullmatch(str(text).strip())
-    size = int(Decimal(match[1]) * 2 ** _UNITS[match[2].upper()]) if match and len(match[1]) < 40 else 0
+    number, unit = (match[1] or match[2], match[3] or "") if match else ("0", "")
+    size = int(Decimal(number) * 2 ** _UNITS[unit.upper()]) if len(number) < 40 else 0
     if not 0 < size <= _LARGEST:
         raise ValueError(f"not a size: {text!r}")
     return size

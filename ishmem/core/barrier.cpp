@@ -1,4 +1,6 @@
 // The barrier of a team, and the records of PEs that have left.
+#include <cstring>
+
 #include "polling.hpp"
 #include "remote.hpp"
 
@@ -34,57 +36,84 @@ bool hopeless(const Team &team, unsigned handle) {
 
 namespace {
 
-// Notifies a member that this PE has reached the round.
-Outcome tell(const Team &team, unsigned handle, int pe, unsigned round) {
-    if (store_flag(line(pe, handle, round), team.sequence)) return Satisfied;
-    return PyErr_Occurred() ? Interrupted : Lost;
-}
+// A barrier in progress. A line holds its number and two summaries, which alternate: a PE that begins barrier s + 2 has
+// completed s + 1, so all members have entered s + 1 and no longer read summaries of s.
+struct Barrier {
+    Team &team;
+    unsigned handle;
+    double timeout;
+    Summary *summary;  // null: none is exchanged
 
-Outcome await_told(const Team &team, unsigned handle, unsigned round, double timeout) {
-    const uint64_t *mine = line(heap().me, handle, round);
-    const uint64_t sequence = team.sequence;
-    const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
-    return poll(done, [&] { return hopeless(team, handle); }, timeout);
-}
+    char *summary_in(uint64_t *line) const {
+        return reinterpret_cast<char *>(line + 1) + team.sequence % 2 * sizeof(Summary);
+    }
+
+    // Notifies a member that this PE has reached the round.
+    Outcome tell(int pe, unsigned round) const {
+        uint64_t *at = line(pe, handle, round);
+        if ((!summary || write_before_flag(summary_in(at), summary, sizeof *summary)) && store_flag(at, team.sequence)) return Satisfied;
+        return PyErr_Occurred() ? Interrupted : Lost;
+    }
+
+    Outcome await_told(unsigned round) const {
+        uint64_t *mine = line(heap().me, handle, round);
+        const uint64_t sequence = team.sequence;
+        const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
+        const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout);
+        if (outcome == Satisfied && summary) {
+            Summary other;
+            std::memcpy(&other, summary_in(mine), sizeof other);
+            summary->add(other);
+        }
+        return outcome;
+    }
+};
+static_assert(sizeof(uint64_t) + 2 * sizeof(Summary) <= 64);
 
 // Dissemination barrier of `size` members: in round k, member i notifies member i + 2^k and waits for member i - 2^k.
 // The lines hold sequence numbers that only grow, so they are never reset and a fast PE cannot race with a reset.
 // Model: tests/models/barrier.pml.
 template <class PeOf>
-Outcome disseminate(const Team &team, unsigned handle, int me, int size, PeOf pe_of, unsigned &round, double timeout) {
+Outcome disseminate(const Barrier &barrier, int me, int size, PeOf pe_of, unsigned &round) {
     Outcome outcome = Satisfied;
     for (int distance = 1; distance < size && outcome == Satisfied; distance *= 2, ++round) {
-        outcome = tell(team, handle, pe_of((me + distance) % size), round);
-        if (outcome == Satisfied) outcome = await_told(team, handle, round, timeout);
+        outcome = barrier.tell(pe_of((me + distance) % size), round);
+        if (outcome == Satisfied) outcome = barrier.await_told(round);
     }
     return outcome;
 }
 
 // Hierarchical barrier: first the members of each node, then the nodes' leaders, which then release their nodes'
 // members.
-Outcome barrier_of_nodes(const Team &team, unsigned handle, double timeout) {
+Outcome barrier_of_nodes(const Barrier &barrier) {
     constexpr unsigned RELEASE = 0;  // a line that no round uses
+    const Team &team = barrier.team;
     const std::vector<int> &near = team.near, &leaders = team.leaders;
     unsigned round = 1;
-    Outcome outcome = disseminate(team, handle, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round, timeout);
+    Outcome outcome = disseminate(barrier, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round);
     if (outcome != Satisfied) return outcome;
-    if (team.index) return await_told(team, handle, RELEASE, timeout);
+    if (team.index) return barrier.await_told(RELEASE);
     round = 1 + team.rounds;  // the same on all nodes
-    outcome = disseminate(team, handle, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round, timeout);
-    for (size_t i = 1; i < near.size() && outcome == Satisfied; ++i) outcome = tell(team, handle, near[i], RELEASE);
+    outcome = disseminate(barrier, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round);
+    for (size_t i = 1; i < near.size() && outcome == Satisfied; ++i) outcome = barrier.tell(near[i], RELEASE);
     return outcome;
+}
+
+Outcome run(unsigned handle, double timeout, Summary *summary) {
+    if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
+    const Barrier barrier = {heap().teams[handle], handle, timeout, summary};
+    Team &team = barrier.team;
+    ++team.sequence;
+    if (team.spans) return barrier_of_nodes(barrier);
+    unsigned round = 0;
+    return disseminate(barrier, team.me, team.size, [&](int i) { return team.pe(i); }, round);
 }
 
 }  // namespace
 
-Outcome barrier(unsigned handle, double timeout) {
-    if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
-    Team &team = heap().teams[handle];
-    ++team.sequence;
-    if (team.spans) return barrier_of_nodes(team, handle, timeout);
-    unsigned round = 0;
-    return disseminate(team, handle, team.me, team.size, [&](int i) { return team.pe(i); }, round, timeout);
-}
+Outcome barrier(unsigned handle, double timeout) { return run(handle, timeout, nullptr); }
+
+Outcome agree(unsigned handle, double timeout, Summary &summary) { return run(handle, timeout, &summary); }
 
 Outcome barrier_all() {
     if (!quiet()) return PyErr_Occurred() ? Interrupted : BadArguments;

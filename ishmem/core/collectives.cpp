@@ -472,6 +472,29 @@ void configure_collectives(size_t offset, size_t ring_bytes, size_t slot_bytes, 
 
 }  // namespace
 
+bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source) {
+    Call call{};
+    call.team = &heap().teams[0];
+    call.routine = routine;
+    call.type = I64;
+    call.item = sizeof(int64_t);
+    call.bytes = bytes;
+    call.count = bytes / call.item;
+    call.root = has_root(routine) ? root : -1;
+    call.dest.place = dest;
+    call.source.place = source;
+    call.dest.view.count = SIZE_MAX;
+    call.algorithm = choose(call);
+    const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;
+    for (int j = 0; j < call.size(); ++j) {  // as the other members have published it
+        Header *header = header_at(call.team->pe(j), call.handle, call.team->collectives + 1);
+        *header = Header{call.team->collectives + 1, asked, extra, dest, source, {}};
+        std::memcpy(header->words, &room, sizeof room);
+        std::memset(ring(call.team->pe(j), call.handle), 0xff, LINE);
+    }
+    return enter(call) == Finished;
+}
+
 const Header *Call::header(int member) const { return header_at(team->pe(member), handle, sequence); }
 char *Call::slot(int member) const { return reinterpret_cast<char *>(header_at(team->pe(member), handle, sequence) + 1); }
 uint64_t *Call::flags(int member) const { return reinterpret_cast<uint64_t *>(ring(team->pe(member), handle)); }

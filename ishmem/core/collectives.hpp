@@ -82,6 +82,9 @@ void reduce_mapped(const Call &call);
 Outcome broadcast_tree(const Call &call);
 Outcome reduce_tree(const Call &call);
 
+// Runs a call of the world in a rehearsal: 8-byte elements, blocks of `bytes`, arrays at these offsets in the heap.
+bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source);
+
 // The same for teams that span nodes; false when a PE is lost or the wait is interrupted.
 bool move_spanning(const Call &call);
 bool reduce_spanning(const Call &call);

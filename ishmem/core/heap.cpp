@@ -100,4 +100,37 @@ char *Heap::element(PyObject *array, Py_ssize_t pe, PyObject *index_object, View
     return first ? first + static_cast<size_t>(index) * view.item : nullptr;
 }
 
+namespace {
+
+// Computes the fields of a team that depend on the nodes of its members.
+void find_nodes(Team &team) {
+    const Heap &h = heap();
+    const auto node_of = [&h](int pe) { return static_cast<size_t>(h.nodes[static_cast<size_t>(pe)]); };
+    const size_t mine = node_of(h.me);
+    std::vector<int> members;  // of each node
+    for (int j = 0; j < team.size; ++j) {
+        const int pe = team.pe(j);
+        const size_t node = node_of(pe);
+        if (node >= members.size()) members.resize(node + 1);
+        if (node == mine) {
+            if (pe == h.me) team.index = static_cast<int>(team.near.size());
+            team.near.push_back(pe);
+        }
+        if (members[node]++ == 0) team.leaders.push_back(pe);
+    }
+    team.spans = team.leaders.size() > 1;
+    team.node = static_cast<int>(std::find(team.leaders.begin(), team.leaders.end(), team.near[0]) - team.leaders.begin());
+    while (1 << team.rounds < *std::max_element(members.begin(), members.end())) ++team.rounds;
+}
+
+}  // namespace
+
+void Heap::set_team(unsigned handle, int start, int stride, int count, int number, uint64_t sequence, PyObject *shape) {
+    Team &made = teams[handle] = Team{};
+    made.start = start, made.stride = stride, made.size = count, made.me = number;
+    made.sequence = made.collectives = sequence;
+    made.shape = shape;
+    if (number >= 0 && !nodes.empty()) find_nodes(made);
+}
+
 }  // namespace ishmem

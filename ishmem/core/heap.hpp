@@ -95,6 +95,9 @@ struct Heap {
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
     char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
 
+    // `number` is that of this PE in the team, -1 if it is not a member.
+    void set_team(unsigned handle, int start, int stride, int count, int number, uint64_t sequence, PyObject *shape);
+
     void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others);
 
     void add_live(size_t offset, size_t bytes);

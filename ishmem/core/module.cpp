@@ -22,6 +22,7 @@ namespace nb = nanobind;
 namespace ishmem {
 void bind_collectives(nb::module_ &m);
 void bind_private_memory(nb::module_ &m);
+void bind_rehearsal(nb::module_ &m);
 }
 using namespace ishmem;
 
@@ -60,34 +61,6 @@ void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun
 Team &team(unsigned handle) {
     if (handle >= MAX_TEAMS) throw std::out_of_range("not a team");
     return heap().teams[handle];
-}
-
-// Computes the fields of a team that depend on the nodes of its members.
-void find_nodes(Team &team) {
-    const Heap &h = heap();
-    const auto node_of = [&h](int pe) { return h.nodes[static_cast<size_t>(pe)]; };
-    std::vector<int> seen;
-    std::map<int, int> members;
-    for (int j = 0; j < team.size; ++j) {
-        const int pe = team.pe(j);
-        if (node_of(pe) == node_of(h.me)) team.near.push_back(pe);
-        if (members[node_of(pe)]++) continue;
-        seen.push_back(node_of(pe));
-        team.leaders.push_back(pe);
-    }
-    team.spans = seen.size() > 1;
-    for (const auto &[node, count] : members)
-        while (1 << team.rounds < count) ++team.rounds;
-    team.index = static_cast<int>(std::find(team.near.begin(), team.near.end(), h.me) - team.near.begin());
-    team.node = static_cast<int>(std::find(seen.begin(), seen.end(), node_of(h.me)) - seen.begin());
-}
-
-void set_team(unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
-    Team &made = team(handle) = Team{};
-    made.start = start, made.stride = stride, made.size = size, made.me = me;
-    made.sequence = made.collectives = sequence;
-    made.shape = shape.ptr();
-    if (me >= 0 && !heap().nodes.empty()) find_nodes(made);
 }
 
 void reset() {
@@ -198,6 +171,14 @@ void exit_on(int number) {
     sigaction(number, &action, nullptr);
 }
 
+// Returns (outcome, digest, free, highest): see Summary.
+nb::tuple agree_on(unsigned handle, uint64_t digest, uint64_t free, uint64_t highest) {
+    Summary summary = {digest, free, highest};
+    const Outcome outcome = agree(handle, -1, summary);
+    if (outcome == Interrupted) throw nb::python_error();
+    return nb::make_tuple(static_cast<int>(outcome), summary.digest, summary.free, summary.highest);
+}
+
 nb::object steal(PyObject *result) {
     if (!result) throw nb::python_error();
     return nb::steal(result);
@@ -234,7 +215,11 @@ NB_MODULE(_core, m) {
     m.def("count_busy", [](int more) { heap().busy_engines += more; });
     m.def("device_status", &device_status);
     m.def("reset", &reset);
-    m.def("set_team", &set_team);
+    m.def("set_team", [](unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
+        team(handle);  // checks the handle
+        heap().set_team(handle, start, stride, size, me, sequence, shape.ptr());
+    });
+    m.def("agree", &agree_on);
     m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
     m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
     m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
@@ -287,6 +272,7 @@ NB_MODULE(_core, m) {
     bind_collectives(m);
     bind_private_memory(m);
     bind_engine(m);
+    bind_rehearsal(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

@@ -11,9 +11,7 @@
 namespace ishmem {
 namespace {
 
-void copy(char *to, const char *from, size_t bytes) {
-    if (to != from && bytes) std::memcpy(to, from, bytes);
-}
+void copy(char *to, const char *from, size_t bytes) { copy_near(to, from, bytes); }
 
 constexpr size_t PIECE = 64 << 10;   // bytes per copy of a block that may be copied backwards
 constexpr size_t STREAM = 32 << 20;  // destinations of this many bytes do not stay in a cache until they are read
@@ -33,7 +31,7 @@ void stream(char *to, const char *from, size_t bytes) {
 }
 
 void move(char *to, const char *from, size_t bytes, bool past_caches) {
-    past_caches && to != from ? stream(to, from, bytes) : copy(to, from, bytes);
+    past_caches && to != from && !rehearsal ? stream(to, from, bytes) : copy(to, from, bytes);
 }
 
 // Copies a block in pieces, forwards from its start or backwards from its end.

@@ -99,6 +99,22 @@ int device_status();
 
 Outcome barrier(unsigned team, double timeout);
 
+// What `agree` combines across a team. The operations are idempotent: the barrier combines some values more than once.
+struct Summary {
+    uint64_t digest;   // of a request, not 0; 0: the requests differ
+    uint64_t free;     // bits that are set on all PEs
+    uint64_t highest;  // the maximum
+
+    void add(const Summary &other) {
+        if (digest != other.digest) digest = 0;
+        free &= other.free;
+        if (highest < other.highest) highest = other.highest;
+    }
+};
+
+// A barrier that leaves the combination of all members' summaries in `summary`.
+Outcome agree(unsigned team, double timeout, Summary &summary);
+
 // quiet() and the barrier of the world team. BadArguments: quiet() needs the general path. Failed: the device failed.
 Outcome barrier_all();
 void set_left(int pe);

@@ -9,6 +9,7 @@
 
 #include "engine.hpp"
 #include "operations.hpp"
+#include "rehearsal.hpp"
 
 namespace ishmem {
 
@@ -60,6 +61,7 @@ class Story {
 // `done` per round; it is 1 where one call takes long.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
+    if (rehearsal) rehearsal->wait();
     Engine *const between_nodes = engine();
     unsigned idle = 0;
     const auto seen = [&] {

@@ -131,7 +131,7 @@ void reduce_mapped(const Call &call) {
     const size_t share = (call.bytes / parts + unit - 1) / unit * unit;
     const size_t from = std::min(me * share, call.bytes), to = me + 1 == parts ? call.bytes : std::min(from + share, call.bytes);
     const auto get = [&](int j) { return call.source_of(j); };
-    const auto put = [&](int j, size_t at, const char *total, size_t bytes) { std::memcpy(call.dest_of(j) + at, total, bytes); };
+    const auto put = [&](int j, size_t at, const char *total, size_t bytes) { copy_near(call.dest_of(j) + at, total, bytes); };
     run(call, from, to, get, put);
 }
 
@@ -162,7 +162,7 @@ bool reduce_spanning(const Call &call) {
     const auto get = [&](int j) { return is_far(call.source_of(j)) ? fetched[static_cast<size_t>(j)].data() - from : call.source_of(j); };
     const auto put = [&](int j, size_t at, const char *total, size_t bytes) {
         std::vector<char> &result = results[static_cast<size_t>(j)];
-        if (!is_far(call.dest_of(j))) std::memcpy(call.dest_of(j) + at, total, bytes);
+        if (!is_far(call.dest_of(j))) copy_near(call.dest_of(j) + at, total, bytes);
         else if (!result.empty()) std::memcpy(result.data() + (at - from), total, bytes);
     };
     run(call, from, to, get, put);

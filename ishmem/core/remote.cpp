@@ -54,6 +54,7 @@ void keep_until_quiet(PyObject *object) {
 }  // namespace
 
 bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
+    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
     const char *start = static_cast<const char *>(from);
     for (size_t done = 0; done < bytes; done += EAGER) {
         const size_t part = std::min(EAGER, bytes - done);
@@ -63,6 +64,7 @@ bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
 }
 
 bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool nbi) {
+    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
     Engine &e = *engine();
     if (!bytes) return true;
     if (bytes <= EAGER || nbi) {
@@ -77,6 +79,7 @@ bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool nbi) {
+    if (rehearsal) return rehearsal->get(far_pe(far), bytes), true;
     Engine &e = *engine();
     if (!bytes) return true;
     Group *group = nbi ? &e.background : new Group;
@@ -119,7 +122,7 @@ Outcome remote_quiet() {
 bool copy_any(char *to, const char *from, size_t bytes) {
     if (is_far(to)) return remote_put(to, from, bytes);
     if (is_far(from)) return remote_get(to, from, bytes);
-    if (to != from && bytes) std::memcpy(to, from, bytes);
+    copy_near(to, from, bytes);
     return true;
 }
 
@@ -129,11 +132,13 @@ Gets::~Gets() {
 
 bool Gets::start(char *into, const char *from, size_t bytes) {
     if (!is_far(from)) return copy_any(into, from, bytes);
+    if (rehearsal) return rehearsal->get(far_pe(from), bytes), true;
     if (!group_) group_ = new Group;
     return !bytes || start_or_wait([&] { return engine()->get(into, from, bytes, *group_); });
 }
 
 Outcome Gets::await() {
+    if (rehearsal) rehearsal->wait();
     if (!group_) return Satisfied;
     return ishmem::await([this] { return group_->pending == 0; });
 }

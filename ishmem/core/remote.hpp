@@ -1,8 +1,11 @@
 // Host operations on far addresses. They start operations in the engine; blocking ones drive the engine until
 // completion.
 #pragma once
+#include <cstring>
+
 #include "engine.hpp"
 #include "operations.hpp"
+#include "rehearsal.hpp"
 
 namespace ishmem {
 
@@ -18,13 +21,27 @@ bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t con
 // Waits until all operations of this PE on other nodes are complete at their targets.
 Outcome remote_quiet();
 
+// Copies between two addresses on this node.
+inline void copy_near(char *to, const char *from, size_t bytes) {
+    if (rehearsal) rehearsal->copy(to, from, bytes);
+    else if (to != from && bytes) std::memcpy(to, from, bytes);
+}
+
 // Copies between any two addresses of which at least one is on this node.
 bool copy_any(char *to, const char *from, size_t bytes);
+
+// Writes data that the next store_flag() to the same PE announces.
+inline bool write_before_flag(char *to, const void *from, size_t bytes) {
+    if (is_far(to)) return remote_put_uncounted(to, from, bytes);
+    copy_near(to, static_cast<const char *>(from), bytes);
+    return true;
+}
 
 // Stores a flag that another PE waits for.
 inline bool store_flag(uint64_t *at, uint64_t value) {
     if (is_far(at)) return remote_put_uncounted(reinterpret_cast<char *>(at), &value, sizeof value);
-    __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+    if (rehearsal) rehearsal->copy(reinterpret_cast<char *>(at), nullptr, sizeof value);
+    else __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
     return true;
 }
 

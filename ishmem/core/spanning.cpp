@@ -47,7 +47,7 @@ class Movement {
         if (gets_.await() != Satisfied || !good_) return false;
         for (const Piece &piece : mine_)
             for (int j : near_)
-                if (j != call_.me()) std::memcpy(call_.dest_of(j) + piece.to, dest() + piece.to, piece.bytes);
+                if (j != call_.me()) copy_near(call_.dest_of(j) + piece.to, dest() + piece.to, piece.bytes);
         return true;
     }
 

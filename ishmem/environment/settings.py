@@ -11,8 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ishmem.common import algorithms
 from ishmem.common.sizes import parse_size
@@ -45,7 +44,7 @@ SIMULATOR = {
 # Set by installations of Intel SHMEM; not a setting.
 _FOREIGN = {"ISHMEM_ROOT"}
 
-_SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5G; more than 0"
+_SIZE_ALLOWED = "bytes, or a number with K, M, G or T (powers of 1024), such as 512M or 1.5GB; more than 0"
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _OFF, _ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
 
@@ -94,14 +93,12 @@ def _setting(default: Any, allowed: str, description: str, **limits: Any) -> Any
     return Field(default, description=description, json_schema_extra={"allowed": allowed}, **limits)
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """What the environment asks for; see the descriptions of the fields."""
 
-    model_config = SettingsConfigDict(
+    model_config = ConfigDict(
         frozen=True,
-        extra="ignore",
-        case_sensitive=True,
-        env_ignore_empty=True,
+        validate_default=True,
         populate_by_name=True,
         alias_generator=lambda name: PREFIX + name.upper(),
     )
@@ -180,6 +177,11 @@ class Settings(BaseSettings):
     node: Optional[str] = _setting(
         None, "a name", "the node that this PE is on, for tests; unset: found by the machine's boot and its network"
     )
+    mpiexec: Optional[str] = _setting(
+        None,
+        "a path",
+        "the mpiexec of `ishmrun --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
+    )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
         None,
@@ -212,7 +214,8 @@ def load() -> Settings:
             _warned.add(name)
             warnings.warn(_unknown(name), stacklevel=2)
     try:
-        return Settings()
+        # pydantic-settings reads the environment too, but its imports take longer than the rest of init.
+        return Settings.model_validate({name: value for name, value in os.environ.items() if value})
     except ValidationError as error:
         raise ValueError("; ".join(_explain(detail) for detail in error.errors())) from None
 

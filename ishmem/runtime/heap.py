@@ -11,7 +11,7 @@ import ctypes
 import math
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dpctl.memory
@@ -42,6 +42,8 @@ DISCRETE_CUTOVER = 16 << 10
 DISCRETE_READ_CUTOVER = 512
 """Loads across PCIe wait for each line; stores do not."""
 NEVER = 2**63
+MOST_NEAR = 255
+"""PEs of a node in a job on several nodes: kernels find a peer's place in a table of bytes."""
 
 
 class UsmRange:
@@ -94,7 +96,7 @@ class SymmetricHeap:
         """Allocate the heap on the device of ``queue`` and clear its internal part."""
         self.pe, self.queue, self._n_pes = pe, queue, n_pes
         self._node, self._network = node, network
-        self.layout = Layout(n_pes)
+        self.layout = Layout(n_pes, network.width if network else n_pes)
         self.size = self.layout.size + user_size
         _check_fits(queue.sycl_device, self.size)
         self.context, self.device = native.context(queue.sycl_context), native.device(queue.sycl_device)
@@ -163,14 +165,29 @@ class SymmetricHeap:
         lock = self.locks[self.pe]
         return lock.address if lock and self.atomics_by_host[self.pe] else 0
 
+    @property
+    def near(self) -> tuple[int, ...]:
+        """The PEs of this node, ascending."""
+        return self._node.pes
+
+    @property
+    def spans(self) -> bool:
+        """Whether the job has PEs on other nodes."""
+        return self._network is not None
+
     def kernel_routes(self) -> list[Route]:
-        """Return the routes as kernels take them."""
-        return for_kernels(self.routes, self.atomics_by_host)
+        """Return the routes to the PEs of this node as kernels take them."""
+        return for_kernels([self.routes[pe] for pe in self.near], [self.atomics_by_host[pe] for pe in self.near])
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether some operation of this PE's kernels on the PEs of this node needs the proxy."""
+        return any(route is not Route.DIRECT for route in self.kernel_routes())
 
     @property
     def needs_proxy(self) -> bool:
         """Whether some operation of this PE's kernels needs the proxy."""
-        return any(route is not Route.DIRECT for route in self.kernel_routes())
+        return self.spans or self.is_routed
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table of distances for kernels, and configure the host core.
@@ -188,7 +205,7 @@ class SymmetricHeap:
             for _packed, fds in exports:  # those not taken over by a mapping
                 wire.close_fds(fds)
         self._configure(settings)
-        self._write_table()
+        self._write_tables()
 
     def _configure(self, settings: Settings) -> None:
         """Configure the host core with the mappings and the measured profile."""
@@ -206,11 +223,13 @@ class SymmetricHeap:
         _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.barriers_begun)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
 
-    def _write_table(self) -> None:
-        """Write the table of distances that kernels read."""
+    def _write_tables(self) -> None:
+        """Write the tables that kernels read: distances, and the places of PEs where there are several nodes."""
         # Distance 0, this PE's own heap, for peers out of reach: no access goes to an invalid address.
-        distances = [self.peers[pe] - self.base if self.reaches(pe) else 0 for pe in range(len(self.peers))]
-        _core.write(self.pe, self.layout.table, struct.pack(f"<{len(distances)}q", *distances))
+        bases = [self.peers[pe] if self.reaches(pe) else self.base for pe in self.near]
+        _core.write(self.pe, self.layout.table, distances(self.base, bases))
+        if self.spans:
+            _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
 
     def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
         """Map a PE's heap for the host, and open it for the device where the device reaches it."""
@@ -298,6 +317,27 @@ class SymmetricHeap:
                 host_map.close()
         self._mappings.clear()
         self._maps.clear()
+
+
+def distances(base: int, bases: Sequence[int]) -> bytes:
+    """Return the table of distances from one heap to others: int64, modulo 2**64 as addresses are unsigned."""
+    return struct.pack(f"<{len(bases)}Q", *((other - base) % (1 << 64) for other in bases))
+
+
+def places(near: Sequence[int], n_pes: int) -> bytes:
+    """Return the table of places: 0 for PEs of other nodes, else 1 plus the index in ``near``.
+
+    Raises:
+        IshmemError: There are too many PEs on the node for a byte each.
+    """
+    if len(near) > MOST_NEAR:
+        raise IshmemError(
+            f"{len(near)} PEs on one node; a job on several nodes allows {MOST_NEAR} on each: start fewer PEs per node"
+        )
+    table = bytearray(n_pes)
+    for place, pe in enumerate(near, 1):
+        table[pe] = place
+    return bytes(table)
 
 
 def _check_fits(device: dpctl.SyclDevice, size: int) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import struct
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol, TypeVar
 
 from ishmem import _core
 from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
@@ -28,6 +31,19 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
+_FREE = struct.Struct("<Q")  # the mask at the start of a record
+
+
+class Agreed(NamedTuple):
+    """What `Job.agree` has combined.
+
+    Attributes:
+        free: The bits that all PEs have set.
+        highest: At least every number that a barrier line of these PEs' former teams has held.
+    """
+
+    free: int = 0
+    highest: int = 0
 
 
 class Waits(Protocol):
@@ -192,34 +208,42 @@ class Job:
         if _core.barrier(team, -1.0) != _core.SATISFIED:
             self.raise_lost(routine)
 
-    def agree(self, routine: str, request: str, team: int = WORLD, note: str = "") -> list[str]:
+    def agree(self, routine: str, request: str, team: int = WORLD, free: int = 0) -> Agreed:
         """Compare a request across a team; collective, a barrier. Raise ``SymmetryError`` on every PE if any differs.
 
-        Returns:
-            The ``note`` of each PE; notes may differ.
+        ``free`` is a bit mask of 64 bits, which may differ between the PEs. No PE reads what each of the others has
+        written unless they differ: the barrier combines it.
         """
         self._sequences[team] += 1
-        sequence = self._sequences[team]
-        offset = self.heap.layout.agree(team, sequence)
-        text = "\0".join([note, str(sequence), routine, request]).encode(errors="replace")
-        _core.write(self.pe, offset, text[:RECORD].ljust(RECORD, b"\0"))
-        self.barrier(routine, team)
+        text = "\0".join([str(self._sequences[team]), routine, request]).encode(errors="replace")
+        record = _FREE.pack(free) + text[: RECORD - _FREE.size].ljust(RECORD - _FREE.size, b"\0")
+        _core.write(self.pe, self.heap.layout.agree(team, self._sequences[team]), record)
+        digest = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1
+        outcome, agreed, common, highest = _core.agree(team, digest, free, self.highest_sequence)
+        if outcome != _core.SATISFIED:
+            self.raise_lost(routine)
+        if not agreed:
+            raise SymmetryError(describe_dissent(routine, {pe: _words(part) for pe, part in self._agreed(team)}))
+        return Agreed(common, highest)
+
+    def free_of_each(self, team: int) -> dict[int, int]:
+        """Return the masks that the members of a team have passed to the last `agree`."""
+        return {pe: int(_FREE.unpack_from(record)[0]) for pe, record in self._agreed(team)}
+
+    def _agreed(self, team: int) -> Iterable[tuple[int, bytes]]:
+        """Return each member and its record of the last `agree`."""
         members = list(self.teams[team])
-        parts = [record.split(b"\0", 1) for record in _core.read_all(members, offset, RECORD)]
-        records = {pe: record for pe, (_note, record) in zip(members, parts)}
-        if len({record.rstrip(b"\0") for record in records.values()}) > 1:
-            raise SymmetryError(describe_dissent(routine, {pe: _words(record) for pe, record in records.items()}))
-        return [note.decode() for note, _record in parts]
+        return zip(members, _core.read_all(members, self.heap.layout.agree(team, self._sequences[team]), RECORD))
 
     def together(
-        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, note: str = ""
-    ) -> tuple[T, list[str]]:
+        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, free: int = 0
+    ) -> tuple[T, Agreed]:
         """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
 
         Returns:
-            What ``make`` returned, and the ``note`` of each PE of the team.
+            What ``make`` returned, and what `agree` did.
         """
-        notes: list[str] = []
+        agreed = Agreed()
         try:
             with self.heap.naming_loss():
                 request = make()
@@ -227,13 +251,13 @@ class Job:
         except Exception as error:
             text, problem = f"refused: {type(error).__name__}: {error}", error
         try:
-            notes = self.agree(routine, text, team, note)
+            agreed = self.agree(routine, text, team, free)
         except SymmetryError:
             if problem is None:
                 raise
         if problem is not None:
             raise problem
-        return request, notes
+        return request, agreed
 
 
 def describe_dissent(routine: str, requests: dict[int, str]) -> str:
@@ -248,7 +272,7 @@ def describe_dissent(routine: str, requests: dict[int, str]) -> str:
 
 
 def _words(record: bytes) -> str:
-    fields = record.rstrip(b"\0").split(b"\0")
+    fields = record[_FREE.size :].rstrip(b"\0").split(b"\0")
     if len(fields) != 3:
         return "no matching call"
     sequence, routine, request = (field.decode(errors="replace") for field in fields)

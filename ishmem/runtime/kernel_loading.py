@@ -57,7 +57,7 @@ def stop() -> None:
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.kernels import binding, builtin_loads, cache
 
-    options = binding.CompileOptions(settings.check, heap.needs_proxy, no_waits)
-    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout))
+    options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, no_waits)
+    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

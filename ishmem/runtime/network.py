@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import logging
 import mmap
 import os
 import secrets
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,21 +24,19 @@ from typing import Any, NamedTuple
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
+from ishmem.environment import mpi_library
+from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_library import transport_default
 
 log = logging.getLogger("ishmem")
 
 PIECE = 1 << 30
 """Largest MPI message in bytes; longer payloads are split, as MPI counts are below 2**31."""
 
-_RANKS = {
-    "PMI_RANK": "PMI_SIZE",
-    "PMIX_RANK": "",
-    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
-    "PALS_RANKID": "",
-    "SLURM_STEP_ID": "SLURM_STEP_NUM_TASKS",
-}
-"""Environment variables that MPI launchers set; each maps to the one with the number of processes, or to ''."""
+RECORD = 64
+"""Bytes that each PE contributes to the one allgather of ``init``."""
 
+_TOKEN = 16  # bytes
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
@@ -55,18 +55,13 @@ class Node(NamedTuple):
     number: int = 0
 
 
-def launched_by_mpi() -> bool:
-    """Return whether an MPI launcher has started this process as one of several."""
-    ranks = [(rank, size) for rank, size in _RANKS.items() if rank in os.environ]
-    return bool(ranks) and not any(size and os.environ.get(size) == "1" for _rank, size in ranks)
-
-
 def world() -> Any:
     """Return mpi4py's ``COMM_WORLD``.
 
     Raises:
         IshmemError: mpi4py is not installed, or finds no MPI library.
     """
+    os.environ.update({name: value for name, value in transport_default().items() if name not in os.environ})
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -74,7 +69,24 @@ def world() -> Any:
             f"this process was started by an MPI launcher, and mpi4py cannot be used ({error}); install mpi4py for the "
             "MPI library of this machine (pip install mpi4py), or start the program with ishmrun"
         ) from error
+    check_size(MPI)
     return MPI.COMM_WORLD
+
+
+def check_size(mpi: Any) -> None:
+    """Check that MPI's world has the size that the launcher says; ``mpi`` is the module ``mpi4py.MPI``.
+
+    Raises:
+        IshmemError: It has not: the launcher is that of another MPI library.
+    """
+    this, size = launched(), mpi.COMM_WORLD.Get_size()
+    if this is not None and this.size is not None and this.size != size:
+        version = mpi_library.name_of(mpi.Get_library_version())
+        raise IshmemError(
+            f"this process is {this.words}, but MPI.COMM_WORLD has {size}: mpi4py has loaded {version}, and the "
+            "launcher is that of another MPI; use the mpiexec of mpi4py's library, or install mpi4py for the "
+            "launcher's (ishmem doctor tells more)"
+        )
 
 
 def identity(override: str | None) -> str:
@@ -85,6 +97,19 @@ def identity(override: str | None) -> str:
         return f"{file.read().strip()}-{os.stat('/proc/self/ns/net').st_ino}"
 
 
+def record(name: str) -> bytes:
+    """Return what a PE sends in `meet`: a token, of which PE 0's names the job, and a digest of its node's name."""
+    token = secrets.token_bytes(_TOKEN)
+    return token + hashlib.blake2b(name.encode(), digest_size=RECORD - _TOKEN).digest()
+
+
+def nodes_of(records: list[bytes]) -> list[int]:
+    """Return the node number of each PE, from the records of all; nodes are numbered in the order of first PEs."""
+    digests = [each[_TOKEN:] for each in records]
+    order = {digest: number for number, digest in enumerate(dict.fromkeys(digests))}
+    return [order[digest] for digest in digests]
+
+
 def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
@@ -92,15 +117,13 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
         IshmemError: There are several nodes, and MPI was initialised without MPI_THREAD_MULTIPLE.
     """
     me = comm.Get_rank()
-    mine = (secrets.token_hex(16) if me == 0 else "", identity(override))
-    records = comm.allgather(mine)
-    job, nodes = records[0][0], [record[1] for record in records]
-    order = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
-    pes = tuple(pe for pe, name in enumerate(nodes) if name == nodes[me])
-    node = Node(pes, pes.index(me), order[nodes[me]])
-    if len(order) == 1:
+    records = comm.allgather(record(identity(override)))
+    job, nodes = records[0][:_TOKEN].hex(), nodes_of(records)
+    pes = tuple(pe for pe, number in enumerate(nodes) if number == nodes[me])
+    node = Node(pes, pes.index(me), nodes[me])
+    if max(nodes) == 0:
         return job, node, None
-    return f"{job}-{node.number}", node, Network(comm, node, [order[name] for name in nodes])
+    return f"{job}-{node.number}", node, Network(comm, node, nodes)
 
 
 class Network:
@@ -108,6 +131,7 @@ class Network:
 
     Attributes:
         nodes: The node number of each PE.
+        width: PEs of the node that has the most.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int]) -> None:
@@ -119,6 +143,7 @@ class Network:
         from mpi4py import MPI
 
         self._mpi, self._world, self.nodes = MPI, comm, nodes
+        self.width = max(Counter(nodes).values())
         self._node = node
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise IshmemError(
@@ -130,9 +155,11 @@ class Network:
         self._running = False
         atexit.register(self._at_exit)
 
-    def allgather(self, payload: bytes) -> list[bytes]:
-        """Return the payloads of all PEs, in PE order; collective, for ``init``."""
-        gathered: list[bytes] = self._world.allgather(payload)
+    def reports(self, text: str) -> list[str]:
+        """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
+        if not self._world.allreduce(bool(text), self._mpi.LOR):
+            return []
+        gathered: list[str] = self._world.allgather(text)
         return gathered
 
     def is_far(self, pe: int) -> bool:

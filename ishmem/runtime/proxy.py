@@ -40,7 +40,7 @@ class Proxy:
         ctypes.memset(ring, 0, size)
         handles.make_resident(heap.context, heap.device, ring, size)
         _core.write(heap.pe, heap.layout.proxy, struct.pack("<q", ring))
-        _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.routes)}q", *heap.kernel_routes()))
+        _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.near)}q", *heap.kernel_routes()))
         copy = pyze.address_of("zeCommandListAppendMemoryCopy")
         locks = [lock.address if lock and by_host else 0 for lock, by_host in zip(heap.locks, heap.atomics_by_host)]
         _core.start_proxy(ring, RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)

@@ -73,7 +73,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
     if found.problem in _OF_LISTS:
         return f"{call}: {_OF_LISTS[found.problem](found)}"
-    array = f"the array of {found.size} elements at {found.address:#x}{origin(heap, found.address)}"
+    address = found.address % (1 << 64)  # of a GPU it is negative as int64
+    array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:

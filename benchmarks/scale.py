@@ -1,0 +1,194 @@
+"""A model of jobs that are larger than this machine: ``ishmem bench scale``.
+
+The core *rehearses* a call as each PE of the job (``ishmem/core/rehearsal.cpp``): the code that serves real calls runs,
+and its messages and copies are counted in place of being done. A call is a sequence of phases, each of which ends where
+PEs wait for each other. Its time is the sum of the phases, and a phase lasts as long as its busiest PE or node, plus
+the latency of its slowest kind of message.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ishmem import _core
+from ishmem.common import algorithms
+from ishmem.common.layout import Layout
+from ishmem.common.type_tables import COLLECTIVES
+from ishmem.runtime import heap, network
+
+BARRIER, INIT = "barrier_all", "init"
+ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
+BY_RECEIVERS = ("fcollect", "alltoall")
+"""Routines that leave a block of each PE on each PE."""
+MOST = 64 << 30
+"""Largest array of a PE, in bytes: points beyond it do not fit a tile and are left out."""
+_NEVER = 2**63
+_MESSAGES_OUT, _MESSAGES_IN, _BYTES_OUT, _BYTES_IN, _STORES, _NEAR = range(_core.COUNTS)
+
+Counts = npt.NDArray[np.int64]
+"""By phase, PE, and kind of count."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Costs, in seconds and bytes per second.
+
+    Attributes:
+        near_bandwidth: Of a PE to the others of its node, each way.
+        near_latency: Until a PE of the node sees a store.
+        store: A store or copy to another PE of the node, besides its bytes.
+        far_bandwidth: Of a node to the network, each way.
+        far_latency: Until the engine of another node has a message, without what the engines compute.
+        message: What an engine computes to send or to receive a message.
+        call: A call on the host that communicates with nobody.
+        open: Opening the memory of a PE of the node, for the device and for the host.
+    """
+
+    near_bandwidth: float = 26.5e9
+    near_latency: float = 1e-6
+    store: float = 0.1e-6
+    far_bandwidth: float = 25e9
+    far_latency: float = 2e-6
+    message: float = 1e-6
+    call: float = 1e-6
+    open: float = 300e-6
+
+
+class Point(NamedTuple):
+    """The prediction for one call.
+
+    Attributes:
+        routine: The routine, or ``init``.
+        pes: PEs of the job.
+        size: Bytes of a block; 0 where there is none.
+        seconds: Time.
+        far_bytes: Bytes that a PE sends over the network, on average.
+        near_bytes: Bytes that a PE copies to or from PEs of its node, on average.
+        messages: Messages over the network of the PE that sends and receives most.
+    """
+
+    routine: str
+    pes: int
+    size: int
+    seconds: float
+    far_bytes: float
+    near_bytes: float
+    messages: int
+
+
+def nodes_of(pes: int, width: int) -> list[int]:
+    """Return the node of each PE, for ``width`` PEs on each node."""
+    return [pe // width for pe in range(pes)]
+
+
+def layout_of(nodes: Sequence[int]) -> Layout:
+    """Return the layout of the heap in such a job."""
+    return Layout(len(nodes), max(Counter(nodes).values()))
+
+
+def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
+    """Rehearse a call as each PE of a job; the root is PE 0.
+
+    Raises:
+        RuntimeError: This process is a PE of a job.
+    """
+    layout, pes = layout_of(nodes), len(nodes)
+    _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun)
+    masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
+    _core.configure_collectives(layout.ring(0), layout.ring_bytes, layout.slot_bytes, masks)
+    algorithms.install(algorithms.defaults(_NEVER))
+    block = -(-(size * pes + 1) // 4096) * 4096
+    source, dest, end = layout.size, layout.size + block, layout.size + 2 * block
+    number = -1 if routine == BARRIER else list(COLLECTIVES).index(routine)
+    flags = [layout.host_sync(0), layout.sync_bytes]
+    counted = _core.rehearse(nodes, end, pes * layout.ring_bytes, flags, number, size, 0, dest, source)
+    return np.frombuffer(counted, np.int64).reshape(-1, pes, _core.COUNTS)
+
+
+def seconds_of(counts: Counts, nodes: Sequence[int], links: Links) -> float:
+    """Return the time of a call with these counts."""
+    total = links.call
+    for phase in counts.astype(float):
+        messages = phase[:, _MESSAGES_OUT] + phase[:, _MESSAGES_IN]
+        busy = links.message * messages + links.store * phase[:, _STORES] + phase[:, _NEAR] / links.near_bandwidth
+        wires = [np.bincount(nodes, phase[:, way]).max() / links.far_bandwidth for way in (_BYTES_OUT, _BYTES_IN)]
+        latency = links.far_latency if messages.any() else links.near_latency * bool(phase[:, _STORES].any())
+        total += max(busy.max(), *wires) + latency
+    return float(total)
+
+
+def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
+    """Return the prediction for a call."""
+    counts = rehearse(nodes, routine, size)
+    whole = counts.sum(axis=0)
+    messages = int((whole[:, _MESSAGES_OUT] + whole[:, _MESSAGES_IN]).max())
+    far, near = whole[:, _BYTES_OUT].mean(), whole[:, _NEAR].mean()
+    return Point(routine, len(nodes), size, seconds_of(counts, nodes, links), far, near, messages)
+
+
+def predict_init(nodes: list[int], links: Links) -> Point:
+    """Return the prediction for ``init``: MPI's allgather and agreements, the exchange within a node, the tables.
+
+    What PEs compute from the records of all PEs is computed here, and timed.
+    """
+    pes, width = len(nodes), max(Counter(nodes).values())
+    records = [network.record(f"node {node}") for node in nodes]
+    begun = time.perf_counter()
+    found = network.nodes_of(records)
+    near = [pe for pe, node in enumerate(found) if node == 0]
+    heap.places(near, pes) if pes > width else b""
+    computed = time.perf_counter() - begun
+    step = links.far_latency + 2 * links.message if pes > width else links.near_latency + links.store
+    rounds = math.ceil(math.log2(pes)) if pes > 1 else 0
+    gathered = network.RECORD * (pes - 1)
+    agreements = 2 + 2  # two of success, two new communicators
+    seconds = (1 + agreements) * rounds * step + gathered * width / links.far_bandwidth
+    seconds += (width - 1) * (links.open + 2 * links.near_latency) + computed
+    return Point(INIT, pes, 0, seconds, gathered if pes > width else 0, 0, (1 + agreements) * rounds * 2)
+
+
+def sizes_of_jobs(width: int, first: int = 16, last: int = 10_000) -> tuple[int, ...]:
+    """Return numbers of PEs from ``first`` to ``last``, four for each factor of ten, in whole nodes."""
+    counts, value = [], float(first)
+    while value < last:
+        counts.append(round(value) if value < 4 * width else round(value / width) * width)
+        value *= 10**0.25
+    return (*dict.fromkeys(counts), last)
+
+
+def predictions(
+    jobs: Sequence[int], width: int, sizes: Sequence[int], links: Links, routines: Sequence[str] = ROUTINES
+) -> Iterator[Point]:
+    """Yield the predictions for all jobs; those of arrays beyond `MOST` are left out."""
+    for pes in jobs:
+        nodes = nodes_of(pes, width)
+        yield predict_init(nodes, links)
+        for routine in routines:
+            for size in (0,) if routine == BARRIER else sizes:
+                if size * (pes if routine in BY_RECEIVERS else 1) <= MOST:
+                    yield predict(nodes, routine, size, links)
+
+
+def internal_bytes(pes: int, width: int) -> int:
+    """Return the bytes of the internal part of each PE's heap."""
+    return Layout(pes, min(width, pes)).size
+
+
+def with_costs(links: Links, costs: dict[str, float]) -> Links:
+    """Return links with other costs.
+
+    Raises:
+        ValueError: There is no such cost.
+    """
+    wrong = [name for name in costs if name not in asdict(links)]
+    if wrong:
+        raise ValueError(f"no such cost: {wrong[0]}; allowed are {', '.join(asdict(links))}")
+    return replace(links, **costs)

@@ -1,0 +1,133 @@
+"""``ishmem bench scale``: predict the collectives and ``init`` of large jobs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ishmem.common.sizes import parse_size
+
+if TYPE_CHECKING:
+    from ishmem.benchmarks.scale import Links, Point
+
+MARKER, CHECK_MARKER = "scale", "scale check"
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_OLD = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _numbers(_ctx: Any, _param: Any, value: str) -> tuple[int, ...]:
+    try:
+        return tuple(parse_size(word) for word in value.split(",") if word)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def _costs(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, float]:
+    try:
+        return {name: float(cost) for name, _equals, cost in (text.partition("=") for text in value)}
+    except ValueError:
+        raise click.BadParameter(f"{value!r}: allowed is a cost with a number, such as far_latency=3e-6") from None
+
+
+@click.command()
+@click.option("--pes", callback=_numbers, default="", help="Numbers of PEs; by default from 16 to 10,000.")
+@click.option("--width", type=click.IntRange(1, 255), default=12, show_default=True, help="PEs on each node.")
+@click.option("--size", callback=_numbers, default="8,64K,1M", show_default=True, help="Sizes of a block.")
+@click.option("--link", "costs", callback=_costs, multiple=True, help="A cost, such as far_bandwidth=50e9.")
+@click.option("--measured", type=_OLD, help="Compare with what scale_run has measured, at its costs.")
+@click.option("-o", "--output", type=_FILE, help="Draw a picture.")
+@click.option("--page", type=_OLD, help="Write the table between the markers of this page.")
+def scale(
+    pes: Any, width: int, size: Any, costs: Any, measured: Path | None, output: Path | None, page: Path | None
+) -> None:
+    """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
+    from ishmem.benchmarks import figures, scale as model
+
+    if measured:
+        text, marker = check(json.loads(measured.read_text())), CHECK_MARKER
+    else:
+        try:
+            links = model.with_costs(model.Links(), costs)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        jobs = pes or model.sizes_of_jobs(width)
+        points = list(model.predictions(jobs, width, size, links))
+        text, marker = f"{about(links, width)}\n\n{table(points, width)}", MARKER
+        if output:
+            _draw(points, width, output)
+    click.echo(text)
+    if page:
+        try:
+            figures.update(page, text, marker)
+        except ValueError as error:
+            raise click.ClickException(str(error)) from None
+
+
+def _draw(points: list[Point], width: int, output: Path) -> None:
+    from ishmem.benchmarks import plot, scale_plot
+
+    try:
+        plot.save(scale_plot.draw(points, width), output)
+    except ImportError as error:
+        raise click.ClickException(f"{error}; pip install 'ishmem[bench]'") from None
+
+
+def about(links: Links, width: int) -> str:
+    """Return the conditions of predictions."""
+    from ishmem.benchmarks.show import short_time
+
+    return (
+        f"{width} PEs on each node. Within a node {links.near_bandwidth / 1e9:.3g} GB/s each way for each PE, "
+        f"{short_time(links.near_latency)} latency, {short_time(links.store)} for a store or copy; between nodes "
+        f"{links.far_bandwidth / 1e9:.3g} GB/s each way for each node, {short_time(links.far_latency)} latency, "
+        f"{short_time(links.message)} at each end of a message; {short_time(links.call)} for the call, "
+        f"{short_time(links.open)} to open the memory of a PE."
+    )
+
+
+def table(points: list[Point], width: int) -> str:
+    """Return the markdown table of predictions, a line for each call and a column for each number of PEs."""
+    from ishmem.benchmarks import scale as model
+    from ishmem.benchmarks.show import short_size, short_time
+
+    jobs = sorted({point.pes for point in points})
+    shown = [each for each in jobs if each in (jobs[0], jobs[len(jobs) // 3], jobs[2 * len(jobs) // 3], jobs[-1])]
+    found = {(point.routine, point.size, point.pes): point for point in points}
+    lines = ["| | block | " + " | ".join(f"{each:,} PEs" for each in shown) + " |", "|---" * (2 + len(shown)) + "|"]
+    for routine, size in dict.fromkeys((point.routine, point.size) for point in points):
+        cells = [f"`{routine}`", short_size(size) if size else ""]
+        for each in shown:
+            point = found.get((routine, size, each))
+            cells.append(f"{short_time(point.seconds)}, {short_bytes(point.far_bytes)}" if point else "")
+        lines.append("| " + " | ".join(cells) + " |")
+    memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
+    lines.append("| internal part of the heap | | " + " | ".join(memory) + " |")
+    return "\n".join(lines)
+
+
+def short_bytes(count: float) -> str:
+    """Return a number of bytes with three digits."""
+    for unit, factor in (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)):
+        if count < 999.5 * factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count / (1 << 30):.3g} GiB"
+
+
+def check(run: dict[str, Any]) -> str:
+    """Return the markdown table of what was measured beside what the model predicts for the same job and costs."""
+    from ishmem.benchmarks import scale as model
+    from ishmem.benchmarks.show import short_size, short_time
+
+    links = model.with_costs(model.Links(), run["costs"])
+    lines = [f"{len(run['nodes'])} PEs on {max(run['nodes']) + 1} nodes. Costs as measured in the same run: "]
+    lines[0] += about(links, run["nodes"].count(0)).split(". ", 1)[1].rpartition(", ")[0] + "."
+    lines += ["", "| | block | predicted | measured | ratio |", "|---" * 5 + "|"]
+    for row in run["rows"]:
+        seconds = model.predict(run["nodes"], row["routine"], row["size"], links).seconds
+        cells = [f"`{row['routine']}`", short_size(row["size"]) if row["size"] else "", short_time(seconds)]
+        cells += [short_time(row["seconds"]), f"{seconds / row['seconds']:.2f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""The picture of ``ishmem bench scale``: time against the number of PEs, and the internal memory of a PE."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ishmem.benchmarks import plot
+from ishmem.benchmarks.scale import BARRIER, INIT, Point, internal_bytes
+from ishmem.benchmarks.show import short_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLORS = ("#0068b5", "#00a3f6", "#e96115", "#8f5da2", "#6a6d75")
+_TOGETHER = (INIT, BARRIER)
+"""Shown in one panel: they have no sizes."""
+
+
+def draw(points: Sequence[Point], width: int) -> Figure:
+    """Draw the predictions.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    panels: dict[str, dict[str, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    for point in points:
+        together = point.routine in _TOGETHER
+        title = " and ".join(_TOGETHER) if together else point.routine
+        panels[title][point.routine if together else short_size(point.size)].append(point)
+    figure, axes = plot._figure(len(panels) + 1)
+    for axis, (title, lines) in zip(axes, panels.items()):
+        for color, (name, line) in zip(_COLORS, lines.items()):
+            counts = [point.pes for point in line]
+            axis.plot(counts, [point.seconds for point in line], color=color, label=name, marker=".", markersize=4)
+        _finish(axis, f"{title}: seconds")
+    counts = sorted({point.pes for point in points})
+    memory = [internal_bytes(each, width) / (1 << 20) for each in counts]
+    axes[-1].plot(counts, memory, color=_COLORS[0], label="internal part of the heap", marker=".", markersize=4)
+    _finish(axes[-1], "memory of a PE: MiB")
+    figure.supxlabel(f"PEs, {width} on each node", fontsize=8)
+    return figure
+
+
+def _finish(axis: Axes, title: str) -> None:
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_title(title, fontsize=8)
+    axis.tick_params(labelsize=7)
+    axis.grid(alpha=0.3, linewidth=0.5)
+    axis.legend(fontsize=7)
