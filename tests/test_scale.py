@@ -136,8 +136,8 @@ from numba_dpex import kernel_api as kapi
 
 @dpex.kernel
 def talk(item: kapi.Item, big, other, small, source, counts, team):
-    ishmem.fcollect(big, source, None, team)
-    ishmem.sum_reduce(small, source, None, team)
+    ishmem.fcollect(big, source, team)
+    ishmem.sum_reduce(small, source, team)
     ishmem.barrier_all()
     ishmem.alltoallv(other, big, counts, counts, None, None, team)
 
