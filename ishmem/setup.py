@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import secrets
+import socket
 import sys
 import time
 import warnings
@@ -16,6 +17,7 @@ from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
+from ishmem.environment.launcher import launched
 from ishmem.runtime import check, job, kernel_loading, long_waits, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
@@ -134,7 +136,9 @@ def _size(heap_size: int | str) -> int:
 
 
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
+    by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
@@ -142,12 +146,30 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
-    if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a child process of a PE
+    this = launched()
+    if by_ishmrun and this is not None:
+        raise IshmemError(
+            f"this process is PE {settings.pe} of {settings.npes} of an ishmrun, and {this.words}; "
+            "start the PEs by one of them"
+        )
+    if by_ishmrun:
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return _on_one_node(settings.job, settings.pe, settings.npes)
-    if settings.npes is None and network.launched_by_mpi():
+    if settings.npes is None and this is not None:
         return _member_of(network.world(), settings)
     return _on_one_node(secrets.token_hex(16), 0, 1)
+
+
+def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
+    """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
+    size = comm.Get_size()
+    if by_ishmrun not in (None, size):
+        raise IshmemError(
+            f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
+            f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
+        )
+    if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
+        network.check_size(sys.modules["mpi4py.MPI"])
 
 
 def _on_one_node(name: str, pe: int, n_pes: int) -> Membership:
@@ -178,6 +200,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         if this.network:
             this.network.share_mirrors(this.heap.layout, this.links)
         this.processes, this.board = prepare_exit(this.links, board)
+        _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
@@ -193,13 +216,21 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     atexit.register(_at_exit)
 
 
+def _name_pes(this: job.Job, member: Membership) -> None:
+    """Let the status board, which knows the PEs of the node only, name them by their numbers in the job."""
+    this.board.numbers = member.node.pes
+    if member.network:
+        this.board.node = f"node {member.node.number} ({socket.gethostname()})"
+
+
 def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> Any:
     from ishmem.ipc.exchange import Links
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
     if member.network is None:
         return Links.connect(*arguments, this.on_lost, this.on_left, board)
-    return network.NodeLinks(Links.connect(*arguments, None, None, board), member.node, this.on_lost, this.on_left)
+    links = Links.connect(*arguments, None, None, board, member.node.pes)
+    return network.NodeLinks(links, member.node, this.on_lost, this.on_left)
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
