@@ -89,6 +89,7 @@ class Links:
         self.on_left: Callable[[int], None] | None = None
         self.on_exit: Callable[[int], None] | None = None
         self._fates_of: Fates | None = None
+        self._numbers: Sequence[int] = range(n_pes)
         self._job = job
         self._closed = False
         self._calling = threading.Lock()  # one collective at a time
@@ -116,10 +117,12 @@ class Links:
         on_lost: Callable[[int, str], None] | None = None,
         on_left: Callable[[int], None] | None = None,
         fates: Fates | None = None,
+        numbers: Sequence[int] = (),
     ) -> Links:
         """Connect the PEs of a job; ``job`` is a name that only its PEs know.
 
-        ``fates`` reports processes that end before they connect, and how lost PEs have ended.
+        ``fates`` reports processes that end before they connect, and how lost PEs have ended. ``numbers`` are the PE
+        numbers for error messages, where the PEs of one node are part of a larger job.
 
         Collective; blocks until all PEs have connected.
 
@@ -132,7 +135,7 @@ class Links:
             raise ValueError(f"PE {pe} of {n_pes}: a job has 1 to {wire.MAX_PES} PEs, numbered from 0")
         links = cls(job, pe, n_pes)
         links.on_lost, links.on_left = on_lost, on_left
-        links._fates_of = fates
+        links._fates_of, links._numbers = fates, numbers or range(n_pes)
         deadline = time.monotonic() + timeout
         try:
             if n_pes > 1:
@@ -177,11 +180,11 @@ class Links:
             self.left.add(self.pe)
             self._forward(Message(Kind.LEFT, self.pe))
             if not self._wait_for(lambda: not self._awaited(), timeout, look):
-                raise IshmemError(f"{_name(self._awaited())} did not leave within {timeout:g} s")
+                raise IshmemError(f"{self._name(self._awaited())} did not leave within {timeout:g} s")
 
     def awaited(self) -> str:
         """Name the PEs that have still to leave."""
-        return _name(self._awaited())
+        return self._name(self._awaited())
 
     def exit(self, status: int) -> None:
         """Tell all PEs to end with a status; does not wait for them."""
@@ -238,7 +241,7 @@ class Links:
         current = self._rounds[sequence]
         if not self._wait_round(current, None if deadline is None else deadline - time.monotonic()):
             missing = set(range(self.n_pes)) - set(current.parts) - {self.pe}
-            text = f"{_name(missing or {0})} did not arrive in {what} within {timeout:g} s"
+            text = f"{self._name(missing or {0})} did not arrive in {what} within {timeout:g} s"
             self._forward(Message(Kind.ABORT, self.pe, sequence, text.encode()))
             if self.pe == 0 or not self._wait_round(current, _VERDICT_TIMEOUT):
                 current.error = IshmemError(text)
@@ -288,8 +291,8 @@ class Links:
         return None
 
     def _absence_of(self, pe: int) -> PeerLost:
-        how = self.lost.get(pe)
-        return PeerLost(f"PE {pe} is lost: {how}" if how else f"PE {pe} has left the job", pe)
+        how, number = self.lost.get(pe), self._numbers[pe]
+        return PeerLost(f"PE {number} is lost: {how}" if how else f"PE {number} has left the job", number)
 
     def _check_open(self) -> None:
         if self._closed or self.pe in self.left:
@@ -484,8 +487,12 @@ class Links:
                 self._lose_hub(how)
                 raise self._absence_of(next(iter(self.lost)))
             if time.monotonic() > deadline:
-                raise IshmemError(f"PE 0 did not arrive in init within {timeout:g} s")
+                raise IshmemError(f"{self._name([0])} did not arrive in init within {timeout:g} s")
             time.sleep(_RETRY)
+
+    def _name(self, pes: Iterable[int]) -> str:
+        names = [str(self._numbers[pe]) for pe in sorted(pes)]
+        return f"PE {names[0]}" if len(names) == 1 else f"PEs {', '.join(names)}"
 
     def _watch(self, connection: socket.socket, call: Callable[[socket.socket], None]) -> None:
         self._selector.register(connection, selectors.EVENT_READ, (call, connection))
@@ -566,11 +573,6 @@ class Links:
         for current in self._rounds.values():
             current.close()
         self._peers, self._strangers, self._listener, self._rounds = {}, [], None, {}
-
-
-def _name(pes: Iterable[int]) -> str:
-    names = [str(pe) for pe in sorted(pes)]
-    return f"PE {names[0]}" if len(names) == 1 else f"PEs {', '.join(names)}"
 
 
 def _listen(job: str) -> socket.socket:

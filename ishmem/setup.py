@@ -7,6 +7,7 @@ import faulthandler
 import logging
 import os
 import secrets
+import socket
 import sys
 import time
 import warnings
@@ -17,6 +18,7 @@ from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
+from ishmem.environment.launcher import launched
 from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, monitoring, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
@@ -149,7 +151,9 @@ def _size(heap_size: int | str) -> int:
 
 
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
+    by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
@@ -158,12 +162,30 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks, hint)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
-    if settings.npes is not None and settings.joined in (None, os.getpid()):  # not a child process of a PE
+    this = launched()
+    if by_ishmrun and this is not None:
+        raise IshmemError(
+            f"this process is PE {settings.pe} of {settings.npes} of an ishmrun, and {this.words}; "
+            "start the PEs by one of them"
+        )
+    if by_ishmrun:
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return _on_one_node(settings.job, settings.pe, settings.npes)
-    if settings.npes is None and network.launched_by_mpi():
+    if settings.npes is None and this is not None:
         return _join_world(settings)
     return _on_one_node(secrets.token_hex(16), 0, 1)
+
+
+def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
+    """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
+    size = comm.Get_size()
+    if by_ishmrun not in (None, size):
+        raise IshmemError(
+            f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
+            f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
+        )
+    if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
+        network.check_size(sys.modules["mpi4py.MPI"])
 
 
 def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
@@ -213,6 +235,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         )
         exports = this.heap.exchange(this.links)
         this.processes, this.board = prepare_exit(this.links, board)
+        _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
         _together(this, lambda: _attach(this, exports))
     except BaseException:
@@ -228,6 +251,13 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     atexit.register(_at_exit)
 
 
+def _name_pes(this: job.Job, member: Membership) -> None:
+    """Let the status board, which knows the PEs of the node only, name them by their numbers in the job."""
+    this.board.numbers = member.node.pes
+    if member.network:
+        this.board.node = f"node {member.node.number} ({socket.gethostname()})"
+
+
 def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> Any:
     from ishmem.ipc.exchange import Links
 
@@ -239,7 +269,7 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
             raise
         except IshmemError as error:
             raise IshmemError(f"{error}{member.hint}") from None
-    links, where = Links.connect(*arguments, None, None, board), member.network.where(member.pe)
+    links, where = Links.connect(*arguments, None, None, board, member.node.pes), member.network.where(member.pe)
     return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
 
 

@@ -1,6 +1,7 @@
 """Several nodes on one machine, for tests of jobs over MPI.
 
-    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]      4 PEs on two nodes, by MPICH's mpiexec over TCP
+    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]          4 PEs on two nodes, by MPICH's mpiexec over TCP
+    python tests/nodes.py --login 2+2 COMMAND [ARGUMENT ...]  one process on the host "login" beside such nodes
 
 Each emulated node has its own namespaces for network, host name, processes and System V IPC, and its own /dev/shm and
 /etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
@@ -66,6 +67,11 @@ def launcher(sizes: Sequence[int], program: Sequence[str], faults: Path | None =
     return [sys.executable, str(Path(__file__).resolve()), *options, "+".join(map(str, sizes)), *program]
 
 
+def login(count: int, command: Sequence[str]) -> list[str]:
+    """Return the command that runs a command beside emulated nodes, whose names are node0, node1 and so on."""
+    return [sys.executable, str(Path(__file__).resolve()), "--login", "+".join(["1"] * count), *command]
+
+
 def split(n_pes: int, n_nodes: int) -> list[int]:
     """Return the number of PEs on each node: at least 1, differing by at most 1, larger nodes last."""
     n_nodes = min(n_nodes, n_pes)
@@ -87,6 +93,7 @@ def main() -> int:
     parser.add_argument("sizes", type=lambda text: [int(size) for size in text.split("+")], help="such as 2+2 or 1+3")
     parser.add_argument("--faults", type=Path, help="a pipe from which commands to break nodes are read")
     parser.add_argument("--cliques", action="store_true", help="do without namespaces")
+    parser.add_argument("--login", action="store_true", help="run the command once, on the host login")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     os.environ.update(MPICH)
@@ -96,9 +103,10 @@ def main() -> int:
         os.environ[_INSIDE] = str(os.getpid())
         os.execvp("unshare", [*_unshare(), sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
     with tempfile.TemporaryDirectory() as folder, _network(Path(folder), len(options.sizes)) as ssh:
+        os.environ.update(_agents(ssh))
         if options.faults:
             threading.Thread(target=_break_nodes, args=(options.faults, Path(folder)), daemon=True).start()
-        return _run(_by_ssh(options.sizes, options.program, ssh))
+        return _run(options.program if options.login else _by_ssh(options.sizes, options.program))
 
 
 def _unshare() -> list[str]:
@@ -109,10 +117,20 @@ def _mpiexec() -> str:
     return str(Path(sys.executable).with_name("mpiexec"))
 
 
-def _by_ssh(sizes: list[int], program: list[str], ssh: Path) -> list[str]:
+def _agents(ssh: Path) -> dict[str, str]:
+    """Return variables by which the mpiexec of MPICH, Intel MPI and Open MPI reach the nodes."""
+    return {
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": str(ssh),
+        "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(ssh),
+        "PRTE_MCA_plm_ssh_agent": str(ssh),
+    }
+
+
+def _by_ssh(sizes: list[int], program: list[str]) -> list[str]:
     hosts = ",".join(f"node{node}:{size}" for node, size in enumerate(sizes))
-    by_ssh = ["-launcher", "ssh", "-launcher-exec", str(ssh), "-hosts", hosts]
-    return [_mpiexec(), *by_ssh, "-n", str(sum(sizes)), *program]
+    return [_mpiexec(), "-hosts", hosts, "-n", str(sum(sizes)), *program]
 
 
 def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:

@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+import nodes
 import pytest
 from pes import run_command
 
@@ -110,6 +112,29 @@ def test_info_says_what_goes_through_the_host() -> None:
     on_pcie = info(ISHMEM_SIM_DEVICES="2", ISHMEM_SIM_PEERS="access", ISHMEM_SIM_HOST_ATOMICS="0")["routes"]
     stores = "loads and stores direct, atomics through the host"
     assert {route.split("; kernels ")[1] for row in on_pcie for route in row} == {stores}
+
+
+def test_info_of_a_job() -> None:
+    """Under mpiexec the first process shows the nodes and all routes; without namespaces, ISHMEM_NODE makes nodes."""
+    mpiexec = [str(Path(sys.executable).with_name("mpiexec"))]
+    for node in range(2):
+        mpiexec += [":"] * node + ["-n", str(1 + node), "env", f"ISHMEM_NODE=node{node}", *ISHMEM, "info", "--json"]
+    done = run_command(mpiexec, env=nodes.MPICH)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert [(node["PEs"], node["devices"]) for node in facts["nodes"]] == [([0], 1), ([1, 2], 2)]
+    far = [[route.startswith("messages over MPI") for route in row] for row in facts["routes"]]
+    assert far == [[False, True, True], [True, False, False], [True, False, False]]
+    assert facts["MPI"]["library"].startswith("MPICH")
+    assert facts["MPI"]["transport"] == "ofi, provider tcp"
+    assert facts["MPI"]["mpiexec"].startswith(mpiexec[0])
+
+
+def test_info_of_mpi_without_a_job() -> None:
+    done = ishmem_command("info", env={"COLUMNS": "200"})
+    lines = done.stdout.splitlines()
+    assert any(line.split()[:2] == ["library", "MPICH"] for line in lines), done.stdout
+    assert not any(line.startswith("Nodes") for line in lines)
 
 
 def test_info_goes_on_with_a_setting_that_is_wrong() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -13,9 +14,9 @@ from typing import Any, Callable
 import pytest
 from click.testing import CliRunner
 
-from ishmem.cli import doctor
-from ishmem.cli.doctor import Finding, Machine, Verdict
-from ishmem.environment import stack
+from ishmem.cli import doctor, doctor_mpi
+from ishmem.cli.findings import Finding, Machine, Verdict, ok
+from ishmem.environment import mpi_library, stack
 
 
 def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: str) -> list[Finding]:
@@ -98,7 +99,8 @@ def test_hierarchy() -> None:
 
 def answer(monkeypatch: pytest.MonkeyPatch, status: int, out: str, error: str = "") -> None:
     done = subprocess.CompletedProcess([], status, out, error)
-    monkeypatch.setattr(doctor, "_python", lambda *_: done)
+    for module in (doctor, doctor_mpi):
+        monkeypatch.setattr(module, "python", lambda *_: done)
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,18 +157,85 @@ def test_leftovers(tmp_path: Path) -> None:
     expect(findings, Verdict.WARNING, "1 jobs wait")
 
 
+MPICH, OPEN_MPI, INTEL = "MPICH Version: 5.0\nDevice: ch4:ucx ofi", "Open MPI v5.0, x", "Intel(R) MPI Library 2021"
+
+
+def missing(name: str) -> str:
+    raise metadata.PackageNotFoundError(name)
+
+
 def test_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", lambda name: "4.0")
-    answer(monkeypatch, 0, "")
-    expect(found(doctor.check_mpi), Verdict.OK, "loads beside")
+    answer(monkeypatch, 0, json.dumps({"version": INTEL, "path": "/opt/libmpi.so"}))
+    findings = found(doctor_mpi.check_mpi, ISHMEM_MPIEXEC="/none")
+    expect(findings, Verdict.OK, "mpi4py 4.0 loads beside the stack, with Intel(R) MPI Library 2021 of /opt/libmpi.so")
+    expect(findings, Verdict.WARNING, "/none is no program", "ISHMEM_MPIEXEC")
     answer(monkeypatch, 1, "", "ImportError: libmpi.so.12")
-    expect(found(doctor.check_mpi), Verdict.WARNING, "libmpi.so.12", "mpich")
-
-    def missing(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
-
+    expect(found(doctor_mpi.check_mpi), Verdict.WARNING, "libmpi.so.12", "mpich")
     monkeypatch.setattr(metadata, "version", missing)
-    expect(found(doctor.check_mpi), Verdict.OK, "not installed")
+    expect(found(doctor_mpi.check_mpi), Verdict.OK, "not installed")
+
+
+@pytest.mark.parametrize(
+    ("version", "environ", "infiniband", "state", "text", "mend"),
+    [
+        (MPICH, {}, False, Verdict.WARNING, "MPICH 5.0 uses UCX over TCP, which loses", "MPIR_CVAR_CH4_NETMOD=ofi"),
+        (MPICH, {}, True, Verdict.OK, "UCX", ""),
+        (MPICH, {"UCX_TLS": "self,tcp"}, True, Verdict.WARNING, "UCX over TCP", "ofi"),
+        (MPICH, {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}, False, Verdict.OK, "ofi, provider tcp", ""),
+        (INTEL, {"I_MPI_OFI_PROVIDER": "psm3"}, False, Verdict.OK, "ofi, provider psm3", ""),
+        (OPEN_MPI, {"OMPI_MCA_pml": "ucx"}, False, Verdict.WARNING, "UCX over TCP", "OMPI_MCA_pml=ob1"),
+        (OPEN_MPI, {}, False, Verdict.OK, "chosen by Open MPI", ""),
+    ],
+)
+def test_transport(
+    version: str, environ: dict[str, str], infiniband: bool, state: Verdict, text: str, mend: str, tmp_path: Path
+) -> None:
+    if infiniband:
+        write(tmp_path / "sys/class/infiniband/mlx5_0", "")
+    expect([doctor_mpi.judge_transport(Machine(tmp_path, environ), version)], state, text, mend)
+
+
+def launcher(path: Path, version: str) -> str:
+    write(path, f"#!/bin/sh\necho '{version}'\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_mpi_of_the_site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    site = launcher(tmp_path / "opt/mpi/bin/mpiexec", "mpiexec (Open MPI) 5.0")
+    monkeypatch.setattr(mpi_library, "wheel", lambda: "mpich")
+    environ = {"ISHMEM_MPIEXEC": site, "PATH": "relative:/opt/mpi/bin"}
+    findings = list(doctor_mpi.check_mpiexec(Machine(tmp_path, environ), MPICH))
+    expect(findings, Verdict.WARNING, f"the package mpich shadows the site's MPI, of {site}", "pip uninstall mpich")
+    expect(findings, Verdict.WRONG, "mpiexec is that of Open MPI, but mpi4py loads MPICH", "the mpiexec of MPICH")
+    findings = list(doctor_mpi.check_mpiexec(Machine(tmp_path, environ), OPEN_MPI))
+    expect(findings, Verdict.WRONG, "-n 2 starts no job of 2 processes", "the mpiexec of mpi4py's")
+
+
+def process(host: str, *cpus: int, cores: int = 4, gpu: bool = False) -> dict[str, Any]:
+    return {"host": host, "cpus": list(cpus), "cores": cores, "gpu": gpu}
+
+
+def test_pinning() -> None:
+    check = doctor_mpi.judge_pinning
+    shared = list(check([process("a", 3), process("a", 3)]))
+    expect(shared, Verdict.WARNING, "2 processes of a to core 3", "I_MPI_PIN=0")
+    for apart in (
+        [process("a", 0), process("a", 1)],
+        [process("a", 0), process("b", 0)],
+        [process("a", 0, 1), process("a", 0, 1), process("a", 0, 1)],
+        [process("a", 0, cores=1), process("a", 0, cores=1)],
+    ):
+        expect(list(check(apart)), Verdict.OK, "no two processes")
+
+
+def test_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    check, both = doctor_mpi.judge_gpu_support, [process("a", gpu=True), process("a")]
+    assert list(check(both, "Intel MPI")) == []  # there is only the simulator
+    monkeypatch.setattr(stack, "choose", lambda: "gpu")
+    expect(list(check(both, "Intel MPI")), Verdict.WARNING, "does not handle Level Zero memory", "I_MPI_OFFLOAD=1")
+    assert list(check(both[:1], "Intel MPI")) == []
 
 
 def test_job(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +256,7 @@ def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("state", "status"), [(Verdict.OK, 0), (Verdict.WARNING, 0), (Verdict.WRONG, 1)])
 def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, state: Verdict, status: int) -> None:
-    findings = [Finding(Verdict.WARNING, "first", "mend it"), Finding(state, "[bold]second"), doctor.ok("third")]
+    findings = [Finding(Verdict.WARNING, "first", "mend it"), Finding(state, "[bold]second"), ok("third")]
     monkeypatch.setattr(doctor, "CHECKS", (lambda _machine: iter(findings),))
     done = CliRunner().invoke(doctor.command)
     assert done.exit_code == status and "mend: mend it" in done.output and "[bold]second" in done.output
@@ -198,3 +267,4 @@ def test_this_machine() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrong" not in done.stdout and "a job of two PEs shares memory" in done.stdout
+    assert "starts a job of 2 processes" in done.stdout

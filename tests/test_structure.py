@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 ALSO_ALLOWED = {
+    ("ishmem.launch.hosts", "ishmem.runtime.status_board"),
     ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),

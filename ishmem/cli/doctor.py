@@ -13,65 +13,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from enum import Enum
 from importlib import metadata
 from pathlib import Path
 from typing import Callable
 
 import click
 
+from ishmem.cli.doctor_mpi import check_mpi, is_first
+from ishmem.cli.findings import SECONDS, Finding, Machine, Verdict, last_line, ok, python, warning, wrong
 from ishmem.common.errors import IshmemError
 from ishmem.environment import stack
+from ishmem.environment.launcher import without
 
 PYTHONS = ((3, 9), (3, 11))
 DESCRIPTORS = 1024
 MEMORY = 1 << 30
-SECONDS = 60
-
-
-class Verdict(Enum):
-    """How a check ended."""
-
-    OK = "ok"
-    WARNING = "warning"
-    WRONG = "wrong"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of a check, and how to mend it when it is not ok."""
-
-    verdict: Verdict
-    text: str
-    mend: str = ""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The machine to check: an environment and the root of a file system."""
-
-    root: Path = Path("/")
-    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
-
-    def under(self, path: str) -> Path:
-        """Return a path of the machine."""
-        return self.root / path.lstrip("/")
-
-
-def ok(text: str) -> Finding:
-    """Return a finding without a problem."""
-    return Finding(Verdict.OK, text)
-
-
-def warning(text: str, mend: str) -> Finding:
-    """Return a finding of a possible problem."""
-    return Finding(Verdict.WARNING, text, mend)
-
-
-def wrong(text: str, mend: str) -> Finding:
-    """Return a finding of a problem that keeps ishmem from working."""
-    return Finding(Verdict.WRONG, text, mend)
 
 
 # ---- the software
@@ -221,9 +177,10 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     """The driver or the simulator, devices of Level Zero and of SYCL, and what pairs of them can do."""
     environ = {**machine.environ}
     environ.setdefault("ISHMEM_SIM_DEVICES", "2")
-    done = _python(_DEVICES, environ)
+    done = python(_DEVICES, environ)
     if done.returncode:
-        yield wrong(f"no device can be used: {_last(done)}", "install the driver (libze1, libze-intel-gpu1), or --sim")
+        mend = "install the driver (libze1, libze-intel-gpu1), or --sim"
+        yield wrong(f"no device can be used: {last_line(done)}", mend)
         return
     kind, seen, of_sycl, *pairs = done.stdout.splitlines()
     name = "the simulator" if kind == "sim" else "the driver"
@@ -344,42 +301,14 @@ ishmem.finalize()
 def check_job(machine: Machine) -> Iterator[Finding]:
     """A job of two PEs: every one opens the other's memory and writes there."""
     outer = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
-    environ = {name: value for name, value in machine.environ.items() if name not in outer}
+    environ = {name: value for name, value in without(machine.environ).items() if name not in outer}
     launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--timeout", str(SECONDS)]
     command = [*launcher, sys.executable, "-c", _JOB]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
-        yield wrong(f"a job of two PEs fails: {_last(done)}", "mend what is above; ISHMEM_DEBUG=1 tells more")
+        yield wrong(f"a job of two PEs fails: {last_line(done)}", "mend what is above; ISHMEM_DEBUG=1 tells more")
     else:
         yield ok("a job of two PEs shares memory")
-
-
-def check_mpi(_machine: Machine) -> Iterator[Finding]:
-    """Whether mpi4py, where it is installed, can be loaded beside the stack."""
-    try:
-        metadata.version("mpi4py")
-    except metadata.PackageNotFoundError:
-        yield ok("mpi4py is not installed, and not needed")
-        return
-    done = _python("import ishmem, dpctl\nfrom mpi4py import MPI", {**os.environ, "MPI4PY_RC_INITIALIZE": "0"})
-    if done.returncode:
-        yield warning(f"mpi4py does not load: {_last(done)}", "pip install mpich, or pip uninstall mpi4py")
-    else:
-        yield ok("mpi4py loads beside the stack")
-
-
-def _python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own: a driver may crash."""
-    try:
-        return subprocess.run(
-            [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess([], 1, "", f"no answer within {SECONDS} s")
-
-
-def _last(done: subprocess.CompletedProcess[str]) -> str:
-    return ((done.stderr + done.stdout).strip().splitlines() or [f"ended with status {done.returncode}"])[-1]
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
@@ -400,7 +329,12 @@ def examine(machine: Machine) -> Iterator[Finding]:
 @click.command()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Check this machine, and say what is wrong and how to mend it; exit status 1 if something is."""
+    """Check this machine, and say what is wrong and how to mend it; exit status 1 if something is.
+
+    Under mpiexec the first process checks its node, and where the processes run.
+    """
+    if not is_first():
+        return
     from rich.console import Console
     from rich.text import Text
 

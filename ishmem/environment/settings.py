@@ -184,6 +184,11 @@ class Settings(BaseModel):
     node: Optional[str] = _setting(
         None, "a name", "the node that this PE is on, for tests; unset: found by the machine's boot and its network"
     )
+    mpiexec: Optional[str] = _setting(
+        None,
+        "a path",
+        "the mpiexec of `ishmrun --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
+    )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
         None,

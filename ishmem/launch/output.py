@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import select
 import selectors
+import stat
+from collections.abc import Iterator
+from typing import Callable
 
 _CHUNK = 65536
+_WHOLE = select.PIPE_BUF  # bytes that one write puts into a pipe at once
 _LONGEST = 1 << 20
 _ERASE = b"\x1b[K"
+
+Show = Callable[[bytes], bytes]
+"""Returns what to print for a line."""
 
 
 class _Source:
     """A pipe and the incomplete last line read from it."""
 
-    def __init__(self, target: _Target, prefix: bytes, order: int) -> None:
+    def __init__(self, target: _Target, show: Show, order: int) -> None:
         self.order = order
         self._target = target
-        self._prefix = prefix
+        self._show = show
         self._rest = b""
 
     def feed(self, chunk: bytes) -> None:
@@ -36,7 +43,7 @@ class _Source:
     def _print(self, lines: bytes) -> None:
         # A lone carriage return begins the next state of a progress bar; there is nothing to print.
         shown = [line for line in lines.splitlines(keepends=True) if line != b"\r"]
-        self._target.write(b"".join(self._prefix + line for line in shown))
+        self._target.write([self._show(line) for line in shown])
 
 
 class _Target:
@@ -45,14 +52,20 @@ class _Target:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._is_terminal = os.isatty(descriptor)
+        self._is_pipe = _is_pipe(descriptor)
         self._on_bar = False
 
-    def write(self, text: bytes) -> None:
-        if not text:
+    def write(self, lines: list[bytes]) -> None:
+        if not any(lines):
             return
-        erase = _ERASE if self._on_bar and self._is_terminal else b""
-        self._on_bar = text.endswith(b"\r")
-        view = memoryview(erase + text)
+        if self._on_bar and self._is_terminal:
+            lines.insert(0, _ERASE)
+        self._on_bar = b"".join(lines).endswith(b"\r")
+        for text in _whole(lines) if self._is_pipe else [b"".join(lines)]:
+            self._put(text)
+
+    def _put(self, text: bytes) -> None:
+        view = memoryview(text)
         while view:
             try:
                 view = view[os.write(self._descriptor, view) :]
@@ -67,10 +80,15 @@ class Printer:
         self._selector = selectors.DefaultSelector()
         self._targets: dict[int, _Target] = {}
 
-    def add(self, pipe: int, target: int, prefix: bytes) -> None:
-        """Print the lines of a pipe to a descriptor, with a prefix."""
-        to = self._targets.setdefault(target, _Target(target))
-        source = _Source(to, prefix, order=len(self._selector.get_map()))
+    def add(self, pipe: int, target: int, show: bytes | Show) -> None:
+        """Print the lines of a pipe to a descriptor, with a prefix, or as a function shows them."""
+        if target not in self._targets:
+            self._targets[target] = _Target(target)
+        source = _Source(
+            self._targets[target],
+            show if callable(show) else lambda line: show + line,
+            order=len(self._selector.get_map()),
+        )
         self._selector.register(pipe, selectors.EVENT_READ, source)
 
     def run(self, until: int | None = None) -> bool:
@@ -95,6 +113,24 @@ class Printer:
             self._selector.unregister(key.fd)
             os.close(key.fd)
         key.data.feed(chunk)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:  # it is closed
+        return False
+
+
+def _whole(lines: list[bytes]) -> Iterator[bytes]:
+    """Join lines to pieces that a pipe takes at once, so that lines of several writers do not mix."""
+    piece = b""
+    for line in lines:
+        if piece and len(piece) + len(line) > _WHOLE:
+            yield piece
+            piece = b""
+        piece += line
+    yield piece
 
 
 def _complete(data: bytes) -> int:

@@ -19,7 +19,8 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import Callable, NoReturn
 
 from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
 
@@ -70,7 +71,7 @@ def start(job: JobSpec) -> int:
 
     When the supervisor is killed, this process becomes the parent of the job's orphans: see `wait`.
     """
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     parent = os.getpid()
     pid = os.fork()
@@ -80,12 +81,40 @@ def start(job: JobSpec) -> int:
     return pid
 
 
+def adopt_orphans() -> None:
+    """Make this process the parent of its descendants' orphans."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
+    """Return a function for a child to call before exec: the child gets a signal when its parent dies."""
+
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+@contextlib.contextmanager
+def forwarding(forward: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals that end a program by ``forward``, except those that the user ignores."""
+    wanted = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def wait(pid: int) -> int:
     """Wait for the supervisor to end and return the exit status of the job."""
     _, result = os.waitpid(pid, 0)
     status = os.waitstatus_to_exitcode(result)
     if status < 0:
-        _end_children()
+        end_children()
     return status if status >= 0 else 128 - status
 
 
@@ -94,7 +123,7 @@ def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoRetu
     try:
         # Its own process group: signals of the terminal arrive through ishmrun only, once each.
         os.setpgid(0, 0)
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans()
         _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
         supervisor = _Supervisor(job, mask)
         if os.getppid() == parent:
@@ -102,7 +131,7 @@ def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoRetu
     except Exception:
         traceback.print_exc()
     finally:
-        _end_children()
+        end_children()
         os._exit(status)
 
 
@@ -313,7 +342,7 @@ def _is_dying(pid: int) -> bool:
     return False
 
 
-def _end_children() -> None:
+def end_children() -> None:
     """Kill all children of this process and their descendants, which become its children."""
     with contextlib.suppress(ChildProcessError):
         while True:

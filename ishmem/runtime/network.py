@@ -24,20 +24,14 @@ from typing import Any, NamedTuple
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
+from ishmem.environment import mpi_library
+from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_library import transport_default
 
 log = logging.getLogger("ishmem")
 
 PIECE = 1 << 30
 """Largest MPI message in bytes; longer payloads are split, as MPI counts are below 2**31."""
-
-_RANKS = {
-    "PMI_RANK": "PMI_SIZE",
-    "PMIX_RANK": "",
-    "OMPI_COMM_WORLD_RANK": "OMPI_COMM_WORLD_SIZE",
-    "PALS_RANKID": "",
-    "SLURM_STEP_ID": "SLURM_STEP_NUM_TASKS",
-}
-"""Environment variables that MPI launchers set; each maps to the one with the number of processes, or to ''."""
 
 RECORD = 64
 """Bytes that each PE contributes to the one allgather of ``init``."""
@@ -63,18 +57,13 @@ class Node(NamedTuple):
     number: int = 0
 
 
-def launched_by_mpi() -> bool:
-    """Return whether an MPI launcher has started this process as one of several."""
-    ranks = [(rank, size) for rank, size in _RANKS.items() if rank in os.environ]
-    return bool(ranks) and not any(size and os.environ.get(size) == "1" for _rank, size in ranks)
-
-
 def world() -> Any:
     """Return mpi4py's ``COMM_WORLD``.
 
     Raises:
         IshmemError: mpi4py is not installed, or finds no MPI library.
     """
+    os.environ.update({name: value for name, value in transport_default().items() if name not in os.environ})
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -82,7 +71,24 @@ def world() -> Any:
             f"this process was started by an MPI launcher, and mpi4py cannot be used ({error}); install mpi4py for the "
             "MPI library of this machine (pip install mpi4py), or start the program with ishmrun"
         ) from error
+    check_size(MPI)
     return MPI.COMM_WORLD
+
+
+def check_size(mpi: Any) -> None:
+    """Check that MPI's world has the size that the launcher says; ``mpi`` is the module ``mpi4py.MPI``.
+
+    Raises:
+        IshmemError: It has not: the launcher is that of another MPI library.
+    """
+    this, size = launched(), mpi.COMM_WORLD.Get_size()
+    if this is not None and this.size is not None and this.size != size:
+        version = mpi_library.name_of(mpi.Get_library_version())
+        raise IshmemError(
+            f"this process is {this.words}, but MPI.COMM_WORLD has {size}: mpi4py has loaded {version}, and the "
+            "launcher is that of another MPI; use the mpiexec of mpi4py's library, or install mpi4py for the "
+            "launcher's (ishmem doctor tells more)"
+        )
 
 
 def identity(override: str | None) -> str:

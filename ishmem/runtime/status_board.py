@@ -15,7 +15,7 @@ import mmap
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ishmem.common import callsite
 
@@ -109,11 +109,18 @@ class Head(_Text):
 
 
 class StatusBoard:
-    """The board of one job; ``board[pe]`` is the record of a PE."""
+    """The board of one job, or of the PEs of one node; ``board[pe]`` is the record of a PE.
+
+    Attributes:
+        numbers: The PE numbers of the job for the records.
+        node: The node's description for messages, in a job on several nodes.
+    """
 
     def __init__(self, fd: int, n_pes: int) -> None:
         """Map the memory behind a file descriptor and take ownership of it."""
         self.fd, self.n_pes = fd, n_pes
+        self.numbers: Sequence[int] = range(n_pes)
+        self.node = ""
         memory = mmap.mmap(fd, _PAGE * (1 + n_pes))
         self.head = Head.from_buffer(memory)
         self._records = [Record.from_buffer(memory, _PAGE * (1 + pe)) for pe in range(n_pes)]
@@ -196,12 +203,13 @@ class StatusBoard:
         """Describe where PEs are, one line each: from their records, else by asking them."""
         pes, now = list(pes), time.monotonic()
         answers = self.ask(pe for pe in pes if not self[pe].since and not self[pe].ended and self[pe].is_inside)
-        return [f"PE {pe}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
+        return [f"PE {self.numbers[pe]}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
 
     def announce(self, timeout: float) -> None:
         """Publish that a PE has waited too long, and where each PE is."""
         lines = "\n".join(f"  {line}" for line in self.table(range(self.n_pes)))
-        self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs are:\n{lines}"
+        which = f" of {self.node}" if self.node else ""
+        self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs{which} are:\n{lines}"
         self.head.hang = 1
 
     def _line(self, pe: int, answer: str | None, now: float) -> str:

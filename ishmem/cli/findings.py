@@ -1,0 +1,71 @@
+"""What the checks of ``ishmem doctor`` find, and the machine that they look at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+SECONDS = 60
+
+
+class Verdict(Enum):
+    """How a check ended."""
+
+    OK = "ok"
+    WARNING = "warning"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of a check, and how to mend it when it is not ok."""
+
+    verdict: Verdict
+    text: str
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine to check: an environment and the root of a file system."""
+
+    root: Path = Path("/")
+    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def under(self, path: str) -> Path:
+        """Return a path of the machine."""
+        return self.root / path.lstrip("/")
+
+
+def ok(text: str) -> Finding:
+    """Return a finding without a problem."""
+    return Finding(Verdict.OK, text)
+
+
+def warning(text: str, mend: str) -> Finding:
+    """Return a finding of a possible problem."""
+    return Finding(Verdict.WARNING, text, mend)
+
+
+def wrong(text: str, mend: str) -> Finding:
+    """Return a finding of a problem that keeps ishmem from working."""
+    return Finding(Verdict.WRONG, text, mend)
+
+
+def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own: a driver may crash."""
+    try:
+        return subprocess.run(
+            [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess([], 1, "", f"no answer within {SECONDS} s")
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the last line that a process has printed."""
+    return ((done.stderr + done.stdout).strip().splitlines() or [f"ended with status {done.returncode}"])[-1]

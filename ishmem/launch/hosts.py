@@ -1,0 +1,230 @@
+"""``ishmrun --hosts a,b``: starts the PEs on several nodes through the site's mpiexec.
+
+mpiexec starts a guard beside each PE (`ishmem.launch.rank`). The guards mark what the PEs print with the PE's number
+and report how each PE has ended, so prefixes, messages and the exit status are the same with every mpiexec.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ishmem.launch import supervisor
+from ishmem.launch.marks import Ended, Line, parse
+from ishmem.launch.mpiexec import Mpiexec, Place, command
+from ishmem.launch.options import UsageError
+from ishmem.launch.output import Printer
+from ishmem.runtime.status_board import describe_end
+
+_HOST = r"([^\s:,=]+)(?::(\d+))?"
+_LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
+
+def places(n: int | None, ppn: int | None, hosts: Sequence[tuple[str, int | None]]) -> list[Place]:
+    """Distribute PEs over hosts, in order: as many as each host has slots, or ``ppn``, else equal shares.
+
+    Args:
+        n: Number of PEs; None for all slots.
+        ppn: PEs on each host.
+        hosts: Names, each with its number of slots or None.
+
+    Raises:
+        UsageError: There are fewer slots than PEs, or ``n`` is missing.
+    """
+    slots = {host: ppn or count for host, count in hosts}
+    if all(slots.values()):
+        total = sum(count or 0 for count in slots.values())
+        if (n or 0) > total:
+            raise UsageError(f"-n {n}: got {n} PEs for {total} slots: {_words(slots)}; allowed: -n up to {total}")
+        return _fill(n or total, slots)
+    if any(slots.values()):
+        missing = ", ".join(host for host, count in slots.items() if not count)
+        raise UsageError(f"--hosts: no slots for {missing}; give HOST:SLOTS for every host or for none, or --ppn")
+    if n is None:
+        raise UsageError("-n, the number of PEs, is missing; or give HOST:SLOTS, or --ppn")
+    share, larger = divmod(n, len(slots))
+    return [Place(host, share + (i < larger)) for i, host in enumerate(slots) if share + (i < larger)]
+
+
+def _fill(n: int, slots: dict[str, int | None]) -> list[Place]:
+    filled = []
+    for host, count in slots.items():
+        filled.append(Place(host, min(n, count or 0)))
+        n -= filled[-1].pes
+    return [place for place in filled if place.pes]
+
+
+def _words(slots: dict[str, int | None]) -> str:
+    return ", ".join(f"{host}:{count}" for host, count in slots.items())
+
+
+def parse_hosts(text: str) -> list[tuple[str, int | None]]:
+    """Read ``a,b`` or ``a:4,b:8``.
+
+    Raises:
+        UsageError: A word is neither.
+    """
+    return _merged([_host(_HOST, word.strip(), "--hosts") for word in text.split(",")])
+
+
+def read_hosts(path: str) -> list[tuple[str, int | None]]:
+    """Read a hosts file: on each line ``a``, ``a:4`` or ``a slots=4``; a host on several lines has a slot for each.
+
+    Raises:
+        UsageError: The file cannot be read, a line is none of these, or there are no hosts.
+    """
+    try:
+        text = Path(path).read_text()
+    except OSError as error:
+        raise UsageError(f"--hostfile: {path}: {error.strerror}") from None
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    found = _merged([_host(_LINE, line, f"--hostfile: {path}") for line in lines if line])
+    if not found:
+        raise UsageError(f"--hostfile: {path} has no hosts")
+    return found
+
+
+def _host(pattern: str, text: str, option: str) -> tuple[str, int | None]:
+    match = re.fullmatch(pattern, text)
+    if match is None or "0" in match.groups():
+        raise UsageError(f"{option}: got {text!r}, allowed: HOST or HOST:SLOTS, with at least 1 slot")
+    host, *counts = match.groups()
+    return host, next((int(count) for count in counts if count), None)
+
+
+def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
+    """Add up the slots of hosts that are listed several times, as in ``$PBS_NODEFILE``."""
+    listed = Counter(host for host, _slots in hosts)
+    slots: dict[str, int | None] = {}
+    for host, count in hosts:
+        slots[host] = count if listed[host] == 1 else (slots.get(host) or 0) + (count or 1)
+    return list(slots.items())
+
+
+class Job:
+    """A job on several nodes, while mpiexec runs it."""
+
+    def __init__(self, launcher: Mpiexec, places: Sequence[Place], prefix: bool) -> None:
+        """Prepare the job; ``prefix`` tells whether lines get the numbers of their PEs."""
+        self._launcher, self._places, self._prefix = launcher, places, prefix
+        self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
+        self._first: Ended | None = None  # of the PEs that failed by themselves
+        self._told: Ended | None = None  # of those that mpiexec told to end
+        self._sent: set[int] = set()
+        self._timed_out = False
+        self._timers: list[threading.Timer] = []
+
+    def run(self, program: Sequence[str], sim: int | None, timeout: float | None) -> int:
+        """Run the program to its end and return the exit status.
+
+        It is that of the first PE that failed; else that of mpiexec, unless all PEs have ended with 0; 124 after a
+        time-out.
+        """
+        guard = [sys.executable, "-m", "ishmem.launch.rank", *(["--sim", str(sim)] if sim else []), "--", *program]
+        supervisor.adopt_orphans()
+        self._process = subprocess.Popen(
+            command(self._launcher, self._places, guard),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=supervisor.die_with(os.getpid(), signal.SIGTERM),
+        )
+        if timeout:
+            self._later(timeout, self._time_out, timeout)
+        with supervisor.forwarding(self._forward):
+            printed = self._print()
+            if not printed:
+                self._end_after(0)
+            code = self._process.wait()
+        for timer in self._timers:
+            timer.cancel()
+        supervisor.end_children()
+        return self._status(code, printed)
+
+    def _print(self) -> bool:
+        printer = Printer()
+        for target, stream in ((1, self._process.stdout), (2, self._process.stderr)):
+            assert stream is not None
+            printer.add(os.dup(stream.fileno()), target, self._shown)
+            stream.close()
+        return printer.run()
+
+    def _shown(self, line: bytes) -> bytes:
+        """Return what to print for a line that mpiexec has printed."""
+        found = parse(line)
+        if isinstance(found, Line):
+            return (b"[%d] " % found.pe if self._prefix else b"") + found.text
+        if isinstance(found, Ended):
+            self._end(found)
+        elif self._first is None and line.strip(b"=\r\n "):
+            _report(line.decode(errors="replace").rstrip(), "mpiexec")
+        return b""
+
+    def _end(self, end: Ended) -> None:
+        self._running.pop(end.pe, None)
+        if end.code == 0:
+            return
+        if end.told and not self._sent:
+            self._told = self._told or end
+            return
+        if -end.code not in self._sent:
+            others = "; ending the other PEs" if self._running and self._first is None else ""
+            _report(f"PE {end.pe} on {end.host} {describe_end(end.code)}{others}")
+        if self._first is None:
+            self._first = end
+            self._end_after(supervisor.PATIENCE)
+
+    def _status(self, code: int, printed: bool) -> int:
+        if self._timed_out:
+            return supervisor.TIMED_OUT
+        if not printed:
+            return 128 + signal.SIGPIPE
+        if self._first is not None:
+            code = self._first.code
+        elif self._told is not None:
+            code = code or self._told.code
+        elif not self._running:
+            return 0
+        return code if code >= 0 else 128 - code
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        again = bool(self._sent)
+        self._sent.add(number)
+        _report(f"{signal.Signals(number).name} passed on to the PEs")
+        self._signal(signal.SIGKILL if again else number)
+        self._later(supervisor.GRACE_FORWARDED, self._signal, signal.SIGKILL)
+
+    def _time_out(self, timeout: float) -> None:
+        self._timed_out = True
+        left = ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
+        _report(f"timed out after {timeout:g} s; ending PE {left}")
+        self._end_after(0)
+
+    def _end_after(self, seconds: float) -> None:
+        self._later(seconds, self._signal, signal.SIGTERM)
+        self._later(seconds + supervisor.GRACE, self._signal, signal.SIGKILL)
+
+    def _later(self, seconds: float, call: Callable[[Any], None], argument: Any) -> None:
+        timer = threading.Timer(seconds, call, (argument,))
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+
+def _report(text: str, who: str = "ishmrun") -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"{who}: {text}\n".encode())

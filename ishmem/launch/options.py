@@ -1,0 +1,114 @@
+"""The command line of ishmrun."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from importlib.machinery import PathFinder
+from typing import NoReturn
+
+_USAGE = """\
+ishmrun -n N [--sim M] [--timeout S] [--no-prefix] (prog.py | -m module) [args ...]
+       ishmrun -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
+       mpiexec ... ishmrun prog.py [args ...]                                     as one PE of an MPI job"""
+_DESCRIPTION = "Start a program on N processing elements (PEs), one GPU or tile each."
+_EPILOG = """\
+Each line of output has the number of its PE as prefix. When a PE fails, ishmrun ends the other PEs and
+exits with the status of the PE that failed (128 + number for a signal). SIGINT, SIGTERM and SIGHUP go to all
+PEs, which then have 10 seconds to end. Several nodes need mpi4py and the site's mpiexec, which ISHMEM_MPIEXEC
+may name; PEs are numbered host by host. Settings: see ISHMEM_* in the documentation."""
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message is one line."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """Parse the command line.
+
+    Raises:
+        UsageError: It is wrong.
+    """
+    parser = _Parser(
+        prog="ishmrun",
+        usage=_USAGE,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-n", type=count, metavar="N", help="number of PEs")
+    parser.add_argument("--hosts", metavar="HOST[:SLOTS],...", help="run on these nodes; SLOTS PEs fit on each")
+    parser.add_argument("--hostfile", metavar="FILE", help="the same, read from a file with a host on each line")
+    parser.add_argument("--ppn", "-ppn", type=count, metavar="P", help="number of PEs on each node")
+    parser.add_argument("--sim", type=count, metavar="M", help="use M simulated GPUs, on each node")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="end the job after S seconds")
+    parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
+    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help="the program and its arguments")
+    options = parser.parse_args(arguments)
+    if options.hosts and options.hostfile:
+        raise UsageError("--hosts and --hostfile: got both, allowed: one of them")
+    if options.ppn and not (options.hosts or options.hostfile):
+        raise UsageError("--ppn needs --hosts or --hostfile")
+    return options
+
+
+def count(text: str) -> int:
+    """Read a whole number, at least 1."""
+    if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds, more than 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1e9:
+        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: seconds, more than 0")
+    return value
+
+
+def command(options: argparse.Namespace) -> list[str]:
+    """Return the command of a PE: the program by its interpreter, or an executable.
+
+    Raises:
+        UsageError: There is no such program or module.
+    """
+    if options.module is not None:
+        return _module_command(options.module)
+    words = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not words:
+        raise UsageError("no program given")
+    program, *rest = words
+    if os.path.isfile(program) or os.path.isdir(program):
+        if program.endswith(".py") or not _is_executable(program):
+            return [sys.executable, "-u", program, *rest]
+        return [os.path.abspath(program), *rest]
+    found = None if program.endswith(".py") else shutil.which(program)
+    if not found:
+        raise UsageError(f"no such program: {program}")
+    return [found, *rest]
+
+
+def _module_command(words: list[str]) -> list[str]:
+    if not words:
+        raise UsageError("no module given after -m")
+    top = words[0].split(".")[0]
+    if top not in sys.builtin_module_names and not PathFinder.find_spec(top, [os.getcwd(), *sys.path]):
+        raise UsageError(f"no such module: {words[0]}")
+    return [sys.executable, "-u", "-m", *words]
+
+
+def _is_executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -1,0 +1,130 @@
+"""One PE that mpiexec has started: binds its device and runs the program.
+
+``mpiexec -n 12 -ppn 6 ishmrun prog.py`` runs the program in place of its process (`become`). ``ishmrun --hosts``
+starts this module as a *guard*: the program is its child; it marks the lines that the program prints with the PE's
+number, passes signals on, and reports how the program has ended. mpiexec may kill a guard at any time: its program then
+ends too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from types import FrameType
+from typing import NoReturn
+
+from ishmem.common.errors import IshmemError
+from ishmem.environment.launcher import Launched, launched
+from ishmem.environment.mpi_library import transport_default
+from ishmem.launch import devices, supervisor
+from ishmem.launch.marks import Ended, end_mark, line_mark
+from ishmem.launch.options import UsageError
+from ishmem.launch.output import Printer
+
+LINGER = 5.0
+"""Seconds that children of a PE may live on after it."""
+
+
+def environment(this: Launched, sim: int | None) -> dict[str, str]:
+    """Return the environment of the program; its device is chosen by the rank on the node, unless the user has."""
+    common, count = devices.environment(this.local_size or 1, sim)
+    common = {**transport_default(), **common}
+    if this.local_rank is None:  # then ``init`` chooses, by the PE's place on the node
+        return common
+    return {"ONEAPI_DEVICE_SELECTOR": f"level_zero:{this.local_rank % count}", **common}
+
+
+def become(this: Launched, sim: int | None, command: list[str]) -> NoReturn:
+    """Run a program in place of this process."""
+    os.execvpe(command[0], command, environment(this, sim))
+
+
+class _Guard:
+    """The guard of one PE, with its program."""
+
+    def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
+        """Start the program."""
+        self._pe, self._told = pe, False
+        supervisor.adopt_orphans()
+        pipes = [os.pipe(), os.pipe()]
+        self._outputs = [read for read, _write in pipes]
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=pipes[0][1],
+            stderr=pipes[1][1],
+            close_fds=False,  # one of them may be the launcher's
+            start_new_session=True,
+            preexec_fn=supervisor.die_with(os.getpid()),
+        )
+        for _read, write in pipes:
+            os.close(write)
+
+    def run(self) -> NoReturn:
+        """Wait for the program, and exit with its status."""
+        for number in supervisor.FORWARDED:
+            signal.signal(number, self._forward)
+        ended, end = os.pipe()
+        for watch in (self._await_program, self._await_loss_of_reader):
+            threading.Thread(target=watch, args=(end,), daemon=True).start()
+        printer = Printer()
+        for target, pipe in enumerate(self._outputs, 1):
+            printer.add(pipe, target, line_mark(self._pe))
+        printer.add(ended, 2, b"")
+        printed = printer.run(until=ended)
+        self._process.kill()
+        code = self._process.wait()
+        if printed:
+            _write(end_mark(Ended(self._pe, code, self._told, socket.gethostname())))
+            # The node's monitor may be a child of this PE: it ends with the node's last PE.
+            threading.Timer(LINGER, supervisor.end_children).start()
+            printer.run()
+        supervisor.end_children()
+        os._exit(code if code >= 0 else 128 - code)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        self._told = True
+        self._process.send_signal(number)
+
+    def _await_program(self, end: int) -> None:
+        self._process.wait()
+        os.close(end)
+
+    def _await_loss_of_reader(self, _end: int) -> None:
+        """Kill the program when mpiexec's process on this node has died."""
+        poll = select.poll()
+        poll.register(1, 0)
+        poll.poll()
+        self._process.kill()
+
+
+def main(arguments: list[str]) -> int:
+    """Guard a PE: ``[--sim M] -- program [argument ...]``."""
+    sim = int(arguments[1]) if arguments[0] == "--sim" else None
+    command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
+    this = launched(single=True)
+    if this is None or this.rank is None:
+        print(f"{host}: it has set no variable with the rank; set ISHMEM_MPIEXEC to another one", file=sys.stderr)
+        return 2
+    try:
+        _Guard(this.rank, command, environment(this, sim)).run()
+    except (UsageError, IshmemError, ImportError, ValueError, OSError) as error:
+        _write(line_mark(this.rank) + f"ishmrun: {error}\n".encode())
+        _write(end_mark(Ended(this.rank, 2, False, host)))
+    return 2
+
+
+def _write(text: bytes) -> None:
+    with contextlib.suppress(OSError):  # mpiexec may have ended
+        os.write(2, text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
