@@ -153,6 +153,7 @@ def _size(heap_size: int | str) -> int:
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        mpi_job.check(comm)
         _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
     if uid is not None:
