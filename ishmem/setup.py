@@ -153,6 +153,7 @@ def _size(heap_size: int | str) -> int:
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        mpi_job.check(comm)
         _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
     if uid is not None:
@@ -176,6 +177,18 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
     return _on_one_node(secrets.token_hex(16), 0, 1)
 
 
+def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
+    """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
+    size = comm.Get_size()
+    if by_ishmrun not in (None, size):
+        raise IshmemError(
+            f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
+            f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
+        )
+    if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
+        network.check_size(sys.modules["mpi4py.MPI"])
+
+
 def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
     return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe), hint=hint)
 
@@ -187,18 +200,6 @@ def _join_world(settings: Any) -> Membership:
         return _member_of(network.world(), settings)
     finally:
         faulthandler.cancel_dump_traceback_later()
-
-
-def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
-    """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
-    size = comm.Get_size()
-    if by_ishmrun not in (None, size):
-        raise IshmemError(
-            f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
-            f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
-        )
-    if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
-        network.check_size(sys.modules["mpi4py.MPI"])
 
 
 def _member_of(comm: Any, settings: Any) -> Membership:
@@ -234,8 +235,6 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             ),
         )
         exports = this.heap.exchange(this.links)
-        if this.network:
-            this.network.share_mirrors(this.heap.layout, this.links)
         this.processes, this.board = prepare_exit(this.links, board)
         _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
@@ -327,7 +326,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
     this.heap.attach(exports, this.settings)
     if this.network:
-        this.network.start(this.heap.atomics_lock)
+        this.network.start(this.heap.layout, this.heap.atomics_lock)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()

@@ -33,8 +33,8 @@ MAY_IMPORT = {
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 ALSO_ALLOWED = {
-    ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
     ("ishmem.launch.hosts", "ishmem.runtime.status_board"),
+    ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
     # Device functions are registered when a program imports numba_dpex, not before.

@@ -70,17 +70,24 @@ class MpiJob:
         self.abort(status)
 
 
-def of(comm: Any) -> MpiJob | None:
-    """Return the exit handling for a job over a communicator; None for one PE, and where it is not mpi4py's.
+def check(comm: Any) -> None:
+    """Check that MPI can be used, if ``comm`` is a communicator of mpi4py.
 
     Raises:
         IshmemError: MPI is not initialised, or has been finalised.
     """
-    module = sys.modules.get("mpi4py.MPI")
-    if module is None or not isinstance(comm, module.Comm):
-        return None
-    if not module.Is_initialized() or module.Is_finalized():
+    module = _mpi_of(comm)
+    if module and (not module.Is_initialized() or module.Is_finalized()):
         ended = module.Is_finalized()
         how = "finalised: call it before MPI.Finalize()" if ended else "not initialised: call MPI.Init_thread() first"
         raise IshmemError(f"ishmem.init() needs MPI, which is {how}")
-    return MpiJob() if comm.Get_size() > 1 else None
+
+
+def of(comm: Any) -> MpiJob | None:
+    """Return the exit handling for a job over a communicator; None for one PE, and where it is not mpi4py's."""
+    return MpiJob() if _mpi_of(comm) and comm.Get_size() > 1 else None
+
+
+def _mpi_of(comm: Any) -> Any:
+    module = sys.modules.get("mpi4py.MPI")
+    return module if module is not None and isinstance(comm, module.Comm) else None
