@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -333,6 +334,13 @@ def test_end(login: Login, tmp_path: Path, how: str, options: tuple[str, ...], s
     assert set(done.stdout.splitlines()) <= {"now"}
     if how == "interrupt":
         assert done.stderr.splitlines().count("interrupted") == 3
+
+
+def test_info(login: Login) -> None:
+    done = login.run([sys.executable, "-m", "ishmem", "info", "--hosts", "node0:1,node1:2", "--json"])
+    assert done.returncode == 0, done.stderr
+    found = [(node["host"], node["PEs"]) for node in json.loads(done.stdout)["nodes"]]
+    assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
 WAITS = """
