@@ -303,13 +303,12 @@ def test_job(login: Login, tmp_path: Path) -> None:
 
 ENDS = """
 import os, signal, sys, time
-print("now", flush=True)
-if os.environ["PMI_RANK"] == "2":
-    if sys.argv[1] == "exit":
-        sys.exit(7)
-    if sys.argv[1] == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
 try:
+    print("now", flush=True)
+    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "exit":
+        sys.exit(7)
+    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(60)
 except KeyboardInterrupt:
     sys.exit("interrupted")
