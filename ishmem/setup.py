@@ -235,6 +235,8 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             ),
         )
         exports = this.heap.exchange(this.links)
+        if this.network:
+            this.network.share_mirrors(this.heap.layout, this.links)
         this.processes, this.board = prepare_exit(this.links, board)
         _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout)
@@ -326,7 +328,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
     this.heap.attach(exports, this.settings)
     if this.network:
-        this.network.start(this.heap.layout, this.heap.atomics_lock)
+        this.network.start(this.heap.atomics_lock)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()
