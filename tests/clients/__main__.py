@@ -39,6 +39,7 @@ FOLDERS = (
 EXPECTED = HERE / "expected_failures.txt"
 
 AT_ONCE = int(os.environ.get("CLIENTS_AT_ONCE", "2"))
+"""Files that run at a time."""
 STALL = 600.0
 """Seconds without a new line of the report after which a process is ended."""
 KERNEL_LIMIT = "30"
