@@ -48,8 +48,11 @@ def draw(points: Sequence[Point], width: int) -> Figure:
 
 
 def _finish(axis: Axes, title: str) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{int(value):,}"))
     axis.set_title(title, fontsize=8)
     axis.tick_params(labelsize=7)
     axis.grid(alpha=0.3, linewidth=0.5)

@@ -1,6 +1,6 @@
 """Measures, in a job on several nodes, what the model of ``ishmem bench scale`` predicts and the costs that it needs.
 
-    mpiexec ... python -m ishmem.benchmarks.scale_run FILE
+    python tests/nodes.py 2+2 python -m ishmem.benchmarks.scale_run FILE
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, Callable
 
 import ishmem
 from ishmem.benchmarks.scale import BARRIER, ROUTINES
-from ishmem.common.layout import LINE
 from ishmem.runtime import job
 
 SIZES = (8, 4 << 10, 64 << 10, 1 << 20)
@@ -44,22 +43,23 @@ def slowest(seconds: float) -> float:
     return result
 
 
-def one_way(peer: int, nbytes: int = LINE) -> float:
-    """Return the time until PE 0 sees the answer of a peer to a flag, halved; collective, by PE 0 and the peer."""
-    flags = ishmem.zeros(nbytes // 8, dtype="i8")
+def one_way(pairs: list[tuple[int, int]]) -> float:
+    """Return the time until a PE sees a flag that another has stored, while all pairs exchange flags; collective."""
+    flag = ishmem.zeros(1, dtype="i8")
     me, turn = ishmem.my_pe(), [0]
+    first, second = next(pair for pair in pairs if me in pair)
 
     def exchange() -> None:
         turn[0] += 1
-        if me == 0:
-            ishmem.p(flags, turn[0], peer)
-        ishmem.wait_until(flags, ishmem.CMP_GE, turn[0])
-        if me == peer:
-            ishmem.p(flags, turn[0], 0)
+        if me == first:
+            ishmem.p(flag, turn[0], second)
+        ishmem.wait_until(flag, ishmem.CMP_GE, turn[0])
+        if me == second:
+            ishmem.p(flag, turn[0], first)
 
-    seconds = median_of(exchange) / 2 if me in (0, peer) else 0.0
+    seconds = median_of(exchange) / 2
     ishmem.barrier_all()
-    ishmem.free(flags)
+    ishmem.free(flag)
     return slowest(seconds)
 
 
@@ -80,11 +80,8 @@ def put_time(peer: int, nbytes: int, count: int) -> float:
 
 
 def costs() -> dict[str, float]:
-    """Measure the costs of ``Links`` between PE 0, a PE of its node, and one of another; collective."""
-    this = job.current()
-    assert this.network is not None
-    near = next(pe for pe in range(1, this.n_pes) if this.network.nodes[pe] == this.network.nodes[0])
-    far = next(pe for pe in range(1, this.n_pes) if this.network.nodes[pe] != this.network.nodes[0])
+    """Measure the costs of ``Links`` in a job of 4 PEs, two on each node; collective."""
+    near, far = 1, 2
     near_bandwidth = _LARGE / put_time(near, _LARGE, 4)
     far_bandwidth = _LARGE / put_time(far, _LARGE, 4)
     packet = put_time(far, _EAGER, _PACKETS) - _EAGER / far_bandwidth
@@ -93,10 +90,10 @@ def costs() -> dict[str, float]:
     call = slowest(median_of(alone.sync) if alone else 0.0)
     return {
         "near_bandwidth": near_bandwidth,
-        "near_latency": one_way(near),
+        "near_latency": one_way([(0, 1), (2, 3)]),
         "store": put_time(near, 8, 100),
         "far_bandwidth": far_bandwidth,
-        "far_latency": max(one_way(far) - 2 * message, 0.1e-6),
+        "far_latency": max(one_way([(0, 2), (1, 3)]) - 2 * message, 0.1e-6),
         "message": message,
         "call": call,
     }
@@ -120,6 +117,8 @@ def main(path: Path) -> None:
     """Measure, and write the results on PE 0."""
     with ishmem.init("256M"):
         this = job.current()
+        if this.network is None or this.network.nodes != [0, 0, 1, 1]:
+            raise SystemExit("this measures jobs of 4 PEs, PEs 0 and 1 on one node, PEs 2 and 3 on another")
         found = costs()
         rows = [
             {"routine": routine, "size": size, "seconds": measured(routine, size)}
@@ -127,8 +126,7 @@ def main(path: Path) -> None:
             for size in ((0,) if routine == BARRIER else SIZES)
         ]
         if this.pe == 0:
-            nodes = this.network.nodes if this.network else [0] * this.n_pes
-            path.write_text(json.dumps({"nodes": nodes, "costs": found, "rows": rows}, indent=1) + "\n")
+            path.write_text(json.dumps({"nodes": this.network.nodes, "costs": found, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

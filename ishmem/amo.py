@@ -52,8 +52,6 @@ def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond
 
 def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
     """Raise the error of wrong arguments; otherwise run the operation in a kernel."""
-    from ishmem.runtime.host_atomics import atomic_by_kernel
-
     atomic = type_tables.ATOMICS[name]
     number = check.pe(pe)
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
@@ -62,6 +60,8 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = Non
     operands = [as_element(target, given[operand]) for operand in atomic.operands]
     if (network := job.current().network) and network.is_far(number):
         job.current().raise_lost(name)
+    from ishmem.runtime.host_atomics import atomic_by_kernel  # imports numba_dpex, which takes seconds
+
     return atomic_by_kernel(globals()[atomic.fetching], target, number, check.integer(index, "index"), operands)
 
 

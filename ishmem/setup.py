@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import logging
 import os
 import secrets
@@ -18,7 +19,7 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, job, kernel_loading, long_waits, network
+from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, monitoring, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -30,13 +31,24 @@ T = TypeVar("T")
 
 
 class Membership(NamedTuple):
-    """The job of this process: its name, PE number, number of PEs, node, and network if there are several nodes."""
+    """The job of this process.
+
+    Attributes:
+        job: Its name; in a job over several nodes, each node has its own.
+        pe, n_pes: The PE number and the number of PEs.
+        node: The PEs of this PE's node.
+        network: MPI between the nodes, if there are several.
+        mpi: Exit handling in a job of several PEs over MPI.
+        hint: What may be wrong when the PEs do not find each other.
+    """
 
     job: str
     pe: int
     n_pes: int
     node: network.Node
     network: network.Network | None = None
+    mpi: mpi_job.MpiJob | None = None
+    hint: str = ""
 
 
 class Session:
@@ -49,9 +61,12 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finalise; after an exception, leave at once, and the other PEs count this PE as lost."""
-        if kind is not None:
-            abandon()
+        """Finalise; after an exception, leave at once, and the other PEs count this PE as lost.
+
+        ``sys.exit()`` with status 0 is no such exception.
+        """
+        if kind is not None and (status := exit_status.of(error)):
+            abandon(f"{kind.__name__}: {error}", status)
         elif job.running():
             finalize()
 
@@ -67,7 +82,7 @@ def init(
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
-    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or from
+    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or, on one node, from
     ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any
     of them the job has one PE.
     ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
@@ -138,12 +153,14 @@ def _size(heap_size: int | str) -> int:
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        mpi_job.check(comm)
         _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
-        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks)
+        hint = "; init(uid=...) joins PEs of one node, init(comm=MPI.COMM_WORLD) those of several"
+        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks, hint)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     this = launched()
@@ -156,7 +173,7 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return _on_one_node(settings.job, settings.pe, settings.npes)
     if settings.npes is None and this is not None:
-        return _member_of(network.world(), settings)
+        return _join_world(settings)
     return _on_one_node(secrets.token_hex(16), 0, 1)
 
 
@@ -172,24 +189,45 @@ def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
         network.check_size(sys.modules["mpi4py.MPI"])
 
 
-def _on_one_node(name: str, pe: int, n_pes: int) -> Membership:
-    return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe))
+def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
+    return Membership(name, pe, n_pes, network.Node(tuple(range(n_pes)), pe), hint=hint)
+
+
+def _join_world(settings: Any) -> Membership:
+    """Join the processes of an MPI launcher; end this process if they do not all arrive in time."""
+    faulthandler.dump_traceback_later(settings.init_timeout, exit=True)  # MPI_Init knows no time-out
+    try:
+        return _member_of(network.world(), settings)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _member_of(comm: Any, settings: Any) -> Membership:
-    name, node, between = network.meet(comm, settings.node)
-    return Membership(name, comm.Get_rank(), comm.Get_size(), node, between)
+    mpi = mpi_job.of(comm)
+    try:
+        name, node, between = network.meet(comm, settings.node)
+    except IshmemError:
+        if mpi:
+            mpi.leave()  # every PE raises, so none waits for this one
+        raise
+    return Membership(name, comm.Get_rank(), comm.Get_size(), node, between, mpi)
 
 
 def _start(member: Membership, settings: Any, size: int, device: str | dpctl.SyclDevice | None) -> None:
     this = job.Job(member.pe, member.n_pes, settings, member.node, member.network)
+    this.mpi = member.mpi
     board = _board(member, settings)
     try:
+        monitor = None
+        if member.mpi:
+            monitor = monitoring.start(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         from ishmem.runtime.heap import SymmetricHeap
 
         this.links = _connect(this, member, board)
         this.links.on_exit = end_process
+        if member.mpi:
+            _watch(this, member, member.mpi, monitor)
         this.heap = _together(
             this,
             lambda: SymmetricHeap(
@@ -206,7 +244,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        for opened in (getattr(this, name, None) for name in ("waits", "links")):
+        for opened in (getattr(this, name, None) for name in ("waits", "links", "monitoring")):
             if opened:
                 opened.close()
         _core.set_lost(-1)  # PEs that this failed init has marked as lost must not count in the next one
@@ -228,9 +266,47 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
     if member.network is None:
-        return Links.connect(*arguments, this.on_lost, this.on_left, board)
-    links = Links.connect(*arguments, None, None, board, member.node.pes)
-    return network.NodeLinks(links, member.node, this.on_lost, this.on_left)
+        try:
+            return Links.connect(*arguments, this.on_lost, this.on_left, board)
+        except PeerLost:
+            raise
+        except IshmemError as error:
+            raise IshmemError(f"{error}{member.hint}") from None
+    links, where = Links.connect(*arguments, None, None, board, member.node.pes), member.network.where(member.pe)
+    return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
+
+
+def _watch(
+    this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: monitoring.MonitorProcess | None
+) -> None:
+    """Connect to the monitor of the node, and the monitors of the nodes to each other; collective."""
+    listening = _together(this, lambda: monitor.addresses() if monitor else [])
+    hub = member.network.broadcast(listening) if member.network else []
+    if monitor:
+        monitor.connect(hub if member.node.number else [])
+
+    def lose(pe: int, how: str) -> None:
+        this.links.lost.setdefault(pe, how)
+        this.on_lost(pe, how)
+
+    this.monitoring = _together(
+        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, end_process)
+    )
+    mpi.failure = this.monitoring.failure
+    if member.network:
+        mpi.before_finalize(_finalize_before_mpi)
+
+
+def _finalize_before_mpi() -> None:
+    """Finalise because the program calls ``MPI_Finalize``: between nodes, nothing works after it."""
+    if not job.running():
+        return
+    log.info("the program called MPI_Finalize before ishmem.finalize(); finalising now")
+    try:
+        finalize()
+    except IshmemError as error:
+        log.warning("%s", error)
+    job.finish(by_mpi=True)
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
@@ -274,9 +350,11 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
     reports = this.network.reports(report) if this.network else [
         text.decode() for text, _fds in this.links.allgather(report.encode(), what="init")
     ]
+    failed = [f"PE {pe}: {text}" for pe, text in enumerate(reports) if text]
+    if failed and this.mpi:
+        this.mpi.leave()  # every PE raises, so none waits for this one
     if problem:
         raise problem
-    failed = [f"PE {pe}: {text}" for pe, text in enumerate(reports) if text]
     if failed:
         raise IshmemError("init failed; " + "; ".join(failed))
     return result
@@ -303,7 +381,8 @@ def finalize() -> None:
     """Complete all operations of this PE, free the symmetric heap and leave the job.
 
     Collective, blocking: returns when every PE has called. ``ISHMEM_LEAKS`` decides whether arrays that were never
-    freed are ignored, reported with the line that allocated them, or an error.
+    freed are ignored, reported with the line that allocated them, or an error. In a job on several nodes,
+    ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -313,6 +392,8 @@ def finalize() -> None:
 
     Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
+    if job.was_finished_by_mpi():
+        return
     this = job.current()
     leaks = _leaks(this)
     try:
@@ -330,7 +411,7 @@ def finalize() -> None:
     this.note_far()
     if this.links.lost:
         pe, how = next(iter(this.links.lost.items()))
-        raise PeerLost(f"finalize on PE {this.pe}: PE {pe} is gone ({how})", pe)
+        raise this.loss_of(pe, how, "finalize")
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
     if leaks and this.settings.leaks == "warn":
@@ -364,8 +445,18 @@ def _close(this: job.Job, state: PeState) -> None:
         this.proxy.close()
     if this.network:
         this.network.stop(politely=state is PeState.LEFT)
+    if state is PeState.LEFT and not this.links.lost and _core.lost_pe() < 0:
+        _leave_mpi(this)
     this.heap.close(unmap=drained)  # commands that still run access the mappings
     this.links.close()
+
+
+def _leave_mpi(this: job.Job) -> None:
+    """Let this process end without consequences for the other PEs."""
+    if this.mpi:
+        this.mpi.leave()
+    if this.monitoring:
+        this.monitoring.close()
 
 
 def _leaks(this: job.Job) -> str:
@@ -374,9 +465,14 @@ def _leaks(this: job.Job) -> str:
     return "\n".join([f"PE {this.pe}: {len(lines)} symmetric allocations were never freed:", *lines]) if lines else ""
 
 
-def abandon() -> None:
-    """Leave at once, without waiting for the other PEs, which then count this PE as lost."""
+def abandon(how: str = "it left after an error", status: int = 1) -> None:
+    """Leave at once, without waiting for the other PEs, which then count this PE as lost.
+
+    ``how`` is for their messages, ``status`` the exit status of a job over MPI.
+    """
     if job.running():
+        if watched := job.current().monitoring:
+            watched.fail(how, status)
         _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
@@ -384,9 +480,12 @@ def abandon() -> None:
 def _at_exit() -> None:
     # sys.last_type is set if an exception ended the program; the other PEs must learn that at once.
     if hasattr(sys, "last_type"):
-        abandon()
+        abandon(f"{type(sys.last_value).__name__}: {sys.last_value}")
         return
     this = job.current()
+    if this.mpi and (status := exit_status.of_program()):
+        abandon(f"exit with status {status}", status)
+        return
     this.board[this.node.place].exiting = time.monotonic()
     log.info("the program ended without ishmem.finalize(); finalising now")
     try:
@@ -411,8 +510,9 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
-    if this.network:
-        this.network.abort(number)
+    if this.mpi and this.monitoring:
+        this.monitoring.fail("global_exit", number, exits=True)
+        this.mpi.abort(number)
     end_job(this.board, this.links, this.processes, number)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import ishmem
 from ishmem import query
 from ishmem.common.errors import IshmemError, StateError
-from ishmem.common.layout import TWIN
+from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.team_shape import Shape
 from ishmem.runtime import check, job
 
@@ -60,10 +60,13 @@ class Team:
         """The members, by their numbers in the world.
 
         Raises:
-            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            StateError: Destroyed, or not between ``init`` and ``finalize``; TEAM_NODE and TEAM_SHARED where the PEs
+                of this node have no common stride.
             ValueError: This PE is not in the team.
         """
         current = job.current().teams.get(self.handle)
+        if current is None and (why := job.current().why_no_team(self.handle)):
+            raise StateError(f"{self!r} does not exist: {why}")
         if self.handle == INVALID:
             raise ValueError("the team is TEAM_INVALID: this PE is not in it; test it with `if team:`")
         if current is None or (self._shape is not None and current is not self._shape):
@@ -340,28 +343,30 @@ def _split(
         return layers(), TeamConfig(contexts)
 
     (wanted, config), agreed = this.together(routine, make, lambda _made: request, parent.handle, free_handles())
-    if bin(agreed.free).count("1") >= len(wanted):
-        masks = dict.fromkeys(shape, agreed.free)
-    else:
-        masks = this.free_of_each(parent.handle)
+    try:
+        handles = _assign(wanted, dict.fromkeys(shape, agreed.free), routine)
+    except IshmemError:
+        handles = _assign(wanted, this.free_of_each(parent.handle), routine)
     mine: list[Team] = []
-    for layer in wanted:
-        own = TEAM_INVALID
-        for part in layer:
-            handle = take(part, masks, routine)
-            if part.index(this.pe) >= 0:
-                own = Team(handle, part, config)
-        mine.append(own)
+    for layer, numbers in zip(wanted, handles):
+        own = [Team(number, part, config) for number, part in zip(numbers, layer) if part.index(this.pe) >= 0]
+        mine.append(own[0] if own else TEAM_INVALID)
     for team in mine:
         if team._shape:
             this.set_team(team.handle, team._shape, agreed.highest, config)
     return mine
 
 
+def _assign(wanted: list[list[Shape]], masks: dict[int, int], routine: str) -> list[list[int]]:
+    """Return a handle for each team of each layer."""
+    return [[take(part, masks, routine) for part in layer] for layer in wanted]
+
+
 def free_handles() -> int:
     """Return a bit mask of the handles that this PE has free."""
     this = job.current()
-    return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in this.teams)
+    taken = {*job.PREDEFINED, *this.teams}
+    return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in taken)
 
 
 def is_alive(team: Team) -> bool:
@@ -378,6 +383,13 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     common = (1 << TWIN) - 1
     for pe in part:
         common &= masks[pe]
+    layout = job.current().heap.layout
+    if part.size > FEW_MEMBERS and common and not layout.handles_for(part.size, common):
+        raise IshmemError(
+            f"{routine}: too many teams of more than {FEW_MEMBERS} PEs are alive; a job of {layout.n_pes} PEs allows "
+            f"{layout.wide}, with the {len(job.PREDEFINED)} predefined ones; destroy some"
+        )
+    common = layout.handles_for(part.size, common)
     if not common:
         limit = job.current().settings.teams_max
         raise IshmemError(

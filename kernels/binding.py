@@ -21,12 +21,15 @@ class CompileOptions:
         spans: Whether the job has PEs on other nodes, which kernels reach through the proxy.
         routed: Whether kernels reach PEs of this node, or do atomics there, through the proxy; see
             `ishmem.runtime.proxy`.
+        wide: In a large job (``Layout.is_large``), whose rendezvous slots are short, the number of handles whose teams
+            have slots for all PEs; 0 in others.
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
     """
 
     check: bool = False
     spans: bool = False
     routed: bool = False
+    wide: int = 0
     no_waits: str = ""
 
     @property

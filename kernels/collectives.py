@@ -9,7 +9,6 @@ from numba.core import types
 
 from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
-from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import number
 
@@ -19,16 +18,17 @@ from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .proxy import complete_before_flag
 from .rendezvous import (
-    MAX_PAYLOAD,
     PAYLOAD,
     SHARE,
     Flow,
     enter,
     group_sync,
     leave,
+    max_payload,
     next_number,
     part_of,
     rendezvous,
+    slot_at,
     slots_of,
     team_barrier,
 )
@@ -151,7 +151,7 @@ FLOWS = {
 def exchange(sample, call, flow, group):
     """Run a collective call in which all blocks have the same size."""
     status, count = enter(call, flow, group)
-    if status > 0 and count * call.itemsize <= MAX_PAYLOAD:
+    if status > 0 and count * call.itemsize <= max_payload():
         copy_from_slots(members_of(call.team), slots_of(call.team, 1), call, count, flow, group)
         group_sync(group)
     elif status > 0:
@@ -174,7 +174,7 @@ def copy_from_slots(members, slots, call, count, flow, group):
         return
     for member in range(root if flow.from_root else 0, root + 1 if flow.from_root else members.size):
         to = call.dest + flow.dest_blocks * member * count * step * item
-        origin = slots + member * RENDEZVOUS_SLOT + PAYLOAD
+        origin = slot_at(slots, member) + PAYLOAD
         copy_steps(to, origin, step, 1, item, count, rank_in(group), size_of(group))
 
 
@@ -224,17 +224,17 @@ def concatenate(sample, call, flow, group):
         to, origin, item = call.dest, call.source, call.itemsize
         rank, width, offset, large = rank_in(group), size_of(group), 0, False
         for member in range(size):
-            share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
+            share = load_word(slot_at(slots, member) + SHARE)
             offset += share
-            large = large or share * item > MAX_PAYLOAD
+            large = large or share * item > max_payload()
         # All PEs get the same result here: ``dest`` has the same size on each.
         if check and not own_array_fits(call.routine, to, call.dest_size, item, offset):
             return 0
         offset = 0
         for member in range(size):
-            share = load_word(slots + member * RENDEZVOUS_SLOT + SHARE)
-            if share * item <= MAX_PAYLOAD:
-                payload = slots + member * RENDEZVOUS_SLOT + PAYLOAD
+            share = load_word(slot_at(slots, member) + SHARE)
+            if share * item <= max_payload():
+                payload = slot_at(slots, member) + PAYLOAD
                 copy_bytes(to + offset * item, payload, share * item, rank, width)
             elif member == me:
                 for other in range(size):

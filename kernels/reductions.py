@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ishmem import reductions
-from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
 from .intrinsics import compiled, device_function, load, rank_in, size_of, zero_of
 from .proxy import load_at, store_at
-from .rendezvous import MAX_PAYLOAD, PAYLOAD, Flow, enter, group_sync, leave, part_of, slots_of
+from .rendezvous import PAYLOAD, Flow, enter, group_sync, leave, max_payload, part_of, slot_at, slots_of
 from .teams import members_of
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -42,7 +41,7 @@ def _make(work: Any) -> Any:
             status, count = enter(call, flow, group)
             if status > 0:
                 members = members_of(call.team)
-                small = count * call.itemsize <= MAX_PAYLOAD
+                small = count * call.itemsize <= max_payload()
                 first, end = (0, count) if small else part_of(count, call.itemsize, members)
                 rank, width = rank_in(group), size_of(group)
                 work(sample, slots_of(call.team, 1) if small else 0, call, first + rank, end, width, members)
@@ -61,7 +60,7 @@ def _make(work: Any) -> Any:
 def value_of(slots, source, offset, member, members, sample):
     """Return a member's element at a byte offset: from its slot, or from its array where ``slots`` is 0."""
     if slots:
-        return load(slots + member * RENDEZVOUS_SLOT + PAYLOAD + offset, sample)
+        return load(slot_at(slots, member) + PAYLOAD + offset, sample)
     return load_at(members.start + member * members.stride, source + offset, sample)
 
 

@@ -20,7 +20,7 @@ from numba_dpex import kernel_api as kapi
 
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
-from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
+from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
@@ -45,9 +45,6 @@ from .teams import is_team, members_of
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 SEQUENCE, NODES = TeamRecord.at("sequence"), TeamRecord.at("nodes")
-MAX_PAYLOAD = RENDEZVOUS_SLOT - PAYLOAD
-"""Largest block in bytes that is sent with the rendezvous, in its slot."""
-
 ALIGN = 64
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
@@ -172,11 +169,43 @@ def next_number(team):
     return number
 
 
-@compiled
+@device_function
 def slots_of(team, begun):
     """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
-    number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
-    return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
+    wide, narrow = binding.options().wide, LINE * FEW_MEMBERS
+
+    def plain(team, begun):
+        number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
+        return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
+
+    def large(team, begun):
+        odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
+        if team < wide:
+            return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
+        return rendezvous_slots() + rendezvous_bytes() * wide + narrow * (2 * (team - wide) + odd)
+
+    return large if wide else plain
+
+
+def _slot_bytes() -> int:
+    return LINE if binding.options().wide else RENDEZVOUS_SLOT
+
+
+@device_intrinsic
+def slot_at(_context, slots, member):
+    """Return the address of a member's slot."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_slot_bytes())))
+
+    return types.int64(types.int64, member), code
+
+
+@device_intrinsic
+def max_payload(_context):
+    """Return the size in bytes of the largest block that is sent with the rendezvous, in its slot."""
+    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
 
 
 @device_function
@@ -191,14 +220,14 @@ def rendezvous(members, slots, number, call_id, count, share):
         start, stride, size, me = members
         for step in range(1, size + 1):
             member = me + step if me + step < size else me + step - size
-            pe, there = start + member * stride, slots + me * RENDEZVOUS_SLOT
+            pe, there = start + member * stride, slot_at(slots, me)
             store_at(pe, there + CALL, number, call_id)
             store_at(pe, there + COUNT, number, count)
             store_at(pe, there + SHARE, number, share)
             complete_before_flag()
             store_flag(pe, there, number)
         for member in range(size):
-            while atomic_load_word(slots + member * RENDEZVOUS_SLOT) < number:
+            while atomic_load_word(slot_at(slots, member)) < number:
                 pass
         all_seen()
         return calls_match(members, slots, call_id, count) if check else True
@@ -210,7 +239,7 @@ def rendezvous(members, slots, number, call_id, count, share):
 def calls_match(members, slots, call_id, count):
     """Return whether all members have entered the same call as this PE; report a violation if not."""
     for member in range(members.size):
-        slot = slots + member * RENDEZVOUS_SLOT
+        slot = slot_at(slots, member)
         theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
         if theirs != call_id or number != count:
             pe = members.start + member * members.stride
@@ -332,7 +361,7 @@ def put_small_blocks(members, slots, call, count, flow):
     for member in range(size):
         if not flow.to_root or member == call.root:
             block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
-            to = slots + me * RENDEZVOUS_SLOT + PAYLOAD
+            to = slot_at(slots, me) + PAYLOAD
             transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
 
 
@@ -361,7 +390,7 @@ def enter(call, flow, group):
         if rank_in(group) == 0:
             slots = slots_of(team, 0)
             number = next_number(team)
-            if count * call.itemsize <= MAX_PAYLOAD and call_id != REFUSED:
+            if count * call.itemsize <= max_payload() and call_id != REFUSED:
                 put_small_blocks(members, slots, call, count, flow)
             agreed = rendezvous(members, slots, number, call_id, call.dest_size if flow.vary else count, count)
         return 1 if group_broadcast(group, agreed) else 0, count

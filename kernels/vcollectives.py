@@ -14,7 +14,6 @@ from numba.core import types
 
 from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED, dtype_number
-from ishmem.common.layout import RENDEZVOUS_SLOT
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
@@ -32,6 +31,7 @@ from .rendezvous import (
     next_number,
     pack_call,
     rendezvous,
+    slot_at,
     slots_of,
 )
 from .runtime_checks import own_array_fits, report
@@ -186,7 +186,7 @@ def counts_match(routine, members, slots, to_blocks, from_blocks):
     start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
-        slot, other = slots + member * RENDEZVOUS_SLOT, start + member * stride
+        slot, other = slot_at(slots, member), start + member * stride
         sent, expected = count_of(from_blocks, member), load_word(slot + EXPECTED)
         if sent != expected:
             report(routine, UNEQUAL, other, this, 0, sent, expected)
@@ -288,7 +288,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 def publish_blocks(members, slots, to_blocks, from_blocks):
     """Publish to each member the offset for its block and the counts that this PE expects from it and sends to it."""
     start, stride, size, me = members
-    slot, offset = slots + me * RENDEZVOUS_SLOT, 0
+    slot, offset = slot_at(slots, me), 0
     for member in range(size):
         pe, offset = start + member * stride, offset_of(to_blocks, member, offset)
         expected = count_of(to_blocks, member)
@@ -307,7 +307,7 @@ def put_blocks(members, slots, call, blocks, group):
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = me + step if me + step < size else me + step - size
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
-        slot = slots + member * RENDEZVOUS_SLOT
+        slot = slot_at(slots, member)
         if load_word(slot + EXPECTED) == count:
             there = to + load_word(slot + OFFSET) * item
             transfer_steps(1, start + member * stride, there, origin + offset * item, 1, 1, item, count, rank, width)

@@ -7,8 +7,8 @@ Each emulated node has its own namespaces for network, host name, processes and 
 /etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
 MPICH's clique settings divide the processes into nodes, and ISHMEM_NODE does so for ishmem.
 
-Nothing remains on the machine: namespaces end with their processes. If the first process of a node is killed, the whole
-node dies; the environment variable NODE_PIDS has the pid of that process for each node.
+Nothing remains on the machine: namespaces end with their processes. With --faults PATH, lines written to that pipe
+(mkfifo) break nodes: "kill 1" kills all processes of node 1, "cut 1" disconnects it from the network.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -60,9 +61,10 @@ exec sleep infinity
 """
 
 
-def launcher(sizes: Sequence[int], program: Sequence[str]) -> list[str]:
+def launcher(sizes: Sequence[int], program: Sequence[str], faults: Path | None = None) -> list[str]:
     """Return the command that runs a program on emulated nodes; ``sizes`` has the number of PEs on each."""
-    return [sys.executable, str(Path(__file__).resolve()), "+".join(map(str, sizes)), *program]
+    options = ["--faults", str(faults)] if faults else []
+    return [sys.executable, str(Path(__file__).resolve()), *options, "+".join(map(str, sizes)), *program]
 
 
 def login(count: int, command: Sequence[str]) -> list[str]:
@@ -89,6 +91,7 @@ def main() -> int:
     """Run a program on emulated nodes and return its status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sizes", type=lambda text: [int(size) for size in text.split("+")], help="such as 2+2 or 1+3")
+    parser.add_argument("--faults", type=Path, help="a pipe from which commands to break nodes are read")
     parser.add_argument("--cliques", action="store_true", help="do without namespaces")
     parser.add_argument("--login", action="store_true", help="run the command once, on the host login")
     parser.add_argument("program", nargs=argparse.REMAINDER)
@@ -101,6 +104,8 @@ def main() -> int:
         os.execvp("unshare", [*_unshare(), sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
     with tempfile.TemporaryDirectory() as folder, _network(Path(folder), len(options.sizes)) as ssh:
         os.environ.update(_agents(ssh))
+        if options.faults:
+            threading.Thread(target=_break_nodes, args=(options.faults, Path(folder)), daemon=True).start()
         return _run(options.program if options.login else _by_ssh(options.sizes, options.program))
 
 
@@ -168,7 +173,6 @@ def _network(folder: Path, count: int) -> Iterator[Path]:
     try:
         for number, name in enumerate(names):
             nodes.append(_make_node(folder, number, name))
-        os.environ["NODE_PIDS"] = " ".join((folder / f"{name}.pid").read_text() for name in names)
         ssh = folder / "ssh"
         ssh.write_text(_SSH.format(folder=folder))
         ssh.chmod(0o755)
@@ -178,6 +182,17 @@ def _network(folder: Path, count: int) -> Iterator[Path]:
             node.kill()
             node.wait()
         _do("umount /etc/hosts")
+
+
+def _break_nodes(faults: Path, folder: Path) -> None:
+    """Obey the commands that arrive by a pipe."""
+    with faults.open() as commands:
+        for command in commands:
+            how, node = command.split()
+            if how == "kill":
+                os.kill(int((folder / f"node{node}.pid").read_text()), signal.SIGKILL)
+            else:
+                _do(f"ip link set port{node} down")
 
 
 def _make_node(folder: Path, number: int, name: str) -> subprocess.Popen[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -302,13 +303,12 @@ def test_job(login: Login, tmp_path: Path) -> None:
 
 ENDS = """
 import os, signal, sys, time
-print("now", flush=True)
-if os.environ["PMI_RANK"] == "2":
-    if sys.argv[1] == "exit":
-        sys.exit(7)
-    if sys.argv[1] == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
 try:
+    print("now", flush=True)
+    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "exit":
+        sys.exit(7)
+    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(60)
 except KeyboardInterrupt:
     sys.exit("interrupted")
@@ -333,6 +333,13 @@ def test_end(login: Login, tmp_path: Path, how: str, options: tuple[str, ...], s
     assert set(done.stdout.splitlines()) <= {"now"}
     if how == "interrupt":
         assert done.stderr.splitlines().count("interrupted") == 3
+
+
+def test_info(login: Login) -> None:
+    done = login.run([sys.executable, "-m", "ishmem", "info", "--hosts", "node0:1,node1:2", "--json"])
+    assert done.returncode == 0, done.stderr
+    found = [(node["host"], node["PEs"]) for node in json.loads(done.stdout)["nodes"]]
+    assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
 WAITS = """

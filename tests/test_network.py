@@ -159,7 +159,13 @@ def test_counter(spread: Pool) -> None:
 
 
 def check_busy_target(how: str) -> None:
-    """Operations complete while their target sleeps, computes or waits in MPI."""
+    """Operations complete while their target sleeps, computes, waits in MPI or runs a kernel."""
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def hold(item: kapi.Item, done):
+        ishmem.wait_until(done, ishmem.CMP_EQ, 1)
+
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, done = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
     if me == n - 1:
@@ -169,6 +175,8 @@ def check_busy_target(how: str) -> None:
             end = time.monotonic() + 1
             while time.monotonic() < end:
                 pass
+        elif how == "kernel":
+            dpex.call_kernel(hold, kapi.Range(1), done)
         else:
             from mpi4py import MPI
 
@@ -188,7 +196,7 @@ def check_busy_target(how: str) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.parametrize("how", ["sleeps", "computes", "MPI"])
+@pytest.mark.parametrize("how", ["sleeps", "computes", "MPI", "kernel"])
 def test_busy_target(spread: Pool, how: str) -> None:
     spread.run(check_busy_target, how)
 

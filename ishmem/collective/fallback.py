@@ -14,7 +14,8 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.collective.calls import ROUTINES, Asked, Call, Members, asked
-from ishmem.common.errors import SymmetryError
+from ishmem.common.errors import IshmemError, SymmetryError
+from ishmem.common.layout import FEW_MEMBERS
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 from ishmem.runtime import check, job
 
@@ -129,6 +130,8 @@ def checked(
     if root is not None or routine in ("broadcast", "gather", "scatter", "gatherv", "scatterv"):
         number = check.integer(root, "root")
         team.world_pe(number, "root")
+    if routine == "alltoallv":
+        _check_size(size)
     if lists:
         found = _lists(routine, to, origin, team.my_pe(), size, lists)
         _check_apart(routine, to, origin, to.count, origin.count, None)
@@ -196,6 +199,15 @@ def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: 
             f"needs {need[1]} and has {origin.count}"
         )
     return count
+
+
+def _check_size(size: int) -> None:
+    layout = job.current().heap.layout
+    if layout.is_large and size > FEW_MEMBERS:
+        raise IshmemError(
+            f"alltoallv: the team has {size} PEs; a job of {layout.n_pes} PEs on several nodes allows {FEW_MEMBERS}; "
+            "use alltoall, or puts to each PE"
+        )
 
 
 def _lists(

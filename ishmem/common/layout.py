@@ -7,7 +7,7 @@ table           int64 per PE of the node: its base minus my base    read by ever
 teams           a `TeamRecord` per team                             written by this host, read by kernels
 host_sync       a line per team and barrier round                   written by peers' hosts
 device_sync     a line per team and barrier round                   written by peers' kernels
-rendezvous      two `RendezvousSlot` of each PE per team            written by peers' kernels
+rendezvous      two `RendezvousSlot` of each member per team        written by peers' kernels
 barriers_begun  int64 per team: barriers this host has begun        read by peers after this PE has left
 agree           two records per team                                read by peers' hosts
 ring            a line and two slots per team                       written by this host, read by peers' hosts
@@ -32,6 +32,14 @@ RECORD = 256
 RENDEZVOUS_SLOT = 1024
 PAGE = 4096
 RING_SLOTS = 256  # of the proxy's ring: requests of kernels in flight
+FULL_SLOTS = 64
+"""PEs of the largest job on several nodes whose rendezvous slots have room for data."""
+
+FEW_MEMBERS = 256
+"""Members of the largest team that any handle serves in a job with more PEs; see `Layout.wide`."""
+
+WIDE_BYTES = 10 << 20  # for the slots of larger teams
+PREDEFINED = 3  # teams
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
@@ -159,13 +167,38 @@ class Layout:
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
-    def rendezvous_bytes(self) -> int:
-        """Size of the slots of one team: one for even and one for odd rendezvous of every member."""
-        return 2 * RENDEZVOUS_SLOT * self.n_pes
+    def is_large(self) -> bool:
+        """Whether the job has several nodes and many PEs: then slots are short, and few teams may have many members."""
+        return self.width < self.n_pes and self.n_pes > FULL_SLOTS
 
-    def rendezvous(self, handle: int) -> int:
-        """First slot of a team for collective calls inside kernels."""
-        return self.device_sync(MAX_TEAMS) + self.rendezvous_bytes * handle
+    @property
+    def rendezvous_slot(self) -> int:
+        """Size of a `RendezvousSlot` with its payload."""
+        return LINE if self.is_large else RENDEZVOUS_SLOT
+
+    @property
+    def rendezvous_bytes(self) -> int:
+        """Size of the slots of a team of all PEs: one for even and one for odd rendezvous of each."""
+        return 2 * self.rendezvous_slot * self.n_pes
+
+    @property
+    def wide(self) -> int:
+        """Number of handles, the first ones, whose teams have slots for all PEs; others have them for `FEW_MEMBERS`."""
+        return max(PREDEFINED + 1, min(WIDE_BYTES // self.rendezvous_bytes, TWIN)) if self.is_large else TWIN
+
+    def rendezvous(self, handle: int, odd: int = 0) -> int:
+        """First slot of a team for even or odd rendezvous, in collective calls inside kernels."""
+        first, narrow = self.device_sync(MAX_TEAMS), 2 * self.rendezvous_slot * FEW_MEMBERS
+        if handle < self.wide:
+            return first + self.rendezvous_bytes * handle + odd * self.rendezvous_bytes // 2
+        return first + self.rendezvous_bytes * self.wide + narrow * (handle - self.wide) + odd * narrow // 2
+
+    def handles_for(self, size: int, free: int) -> int:
+        """Return which of these handles, a bit mask, a team of this size may have."""
+        wide = free & (1 << self.wide) - 1
+        if size > FEW_MEMBERS and self.is_large:
+            return wide
+        return free & ~wide or free
 
     @property
     def barriers_begun(self) -> int:
@@ -181,8 +214,9 @@ class Layout:
 
     @property
     def slot_bytes(self) -> int:
-        """Size of a slot of a ring; its data hold three numbers for each PE."""
-        return max(SLOT, LINE + _round_up(24 * self.n_pes, LINE))
+        """Size of a slot of a ring; its data hold three numbers for each member of a team, of `FEW_MEMBERS` at most."""
+        members = min(self.n_pes, FEW_MEMBERS) if self.is_large else self.n_pes
+        return max(SLOT, LINE + _round_up(24 * members, LINE))
 
     @property
     def ring_bytes(self) -> int:

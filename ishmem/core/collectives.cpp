@@ -403,7 +403,7 @@ int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle
     call.source_counts = lists[2];
     call.source_places = lists[3];
     const size_t n = static_cast<size_t>(call.size());
-    if (3 * n * sizeof(uint64_t) > config().payload()) return NotPlain;
+    if (call.routine == Alltoallv && 3 * n * sizeof(uint64_t) > config().payload()) return NotPlain;
     call.count = 0;
     size_t total = 0;
     for (size_t i = 0; i < n; ++i) total += call.source_counts[i];
@@ -484,7 +484,7 @@ void configure_collectives(size_t offset, size_t ring_bytes, size_t slot_bytes, 
 
 }  // namespace
 
-bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source) {
+bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first) {
     Call call{};
     call.team = &heap().teams[0];
     call.routine = routine;
@@ -500,6 +500,7 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
     const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;
     const bool in_slot = call.algorithm == InSlot && published(call) > sizeof Header::words;
     for (int j = 0; j < call.size(); ++j) {  // as the other members have published it
+        if (!first && is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
         Header *header = header_at(call.team->pe(j), call.handle, call.team->collectives + 1);
         *header = Header{call.team->collectives + 1, asked, extra, dest, source, {}};
         std::memcpy(header->words, &room, sizeof room);

@@ -87,7 +87,8 @@ Outcome broadcast_tree(const Call &call);
 Outcome reduce_tree(const Call &call);
 
 // Runs a call of the world in a rehearsal: 8-byte elements, blocks of `bytes`, arrays at these offsets in the heap.
-bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source);
+// The requests of PEs of other nodes are written for the `first` PE of a node only, and stay.
+bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first);
 
 // The same for teams that span nodes, flat or in two levels; false when a PE is lost or the wait is interrupted.
 bool move_spanning(const Call &call);

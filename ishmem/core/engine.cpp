@@ -48,7 +48,12 @@ Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_
 Engine::~Engine() {
     stop_ = true;
     thread_.join();
+    const bool broken = problem_ || heap().lost.load() >= 0;
     for (Packet *packet : receives_) {
+        if (broken) {  // MPI may block; the packets stay allocated
+            sending_.push_back(packet);
+            continue;
+        }
         alignas(8) char status[64];
         mpi_.Cancel(&packet->request);
         mpi_.Wait(&packet->request, status);

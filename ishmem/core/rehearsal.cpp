@@ -147,10 +147,13 @@ nb::bytes rehearse(const std::vector<int> &nodes, size_t heap_bytes, size_t mirr
                    int routine, size_t bytes, int root, size_t dest, size_t source) {
     if (heap().n_pes) throw std::runtime_error("this process is a PE; a rehearsal needs one that is not");
     Stage stage(nodes, heap_bytes, mirror_bytes, flags);
+    int entered = 0;  // nodes; all mirrors are used by the first PEs of the first two
     for (int me = 0; me < static_cast<int>(nodes.size()); ++me) {
         stage.enter(me);
+        const bool first = entered < 2 && nodes[static_cast<size_t>(me)] == entered;
+        entered += first;
         const bool done = routine < 0 ? barrier(0, -1) == Satisfied
-                                      : rehearse_collective(static_cast<Routine>(routine), bytes, root, dest, source);
+                                      : rehearse_collective(static_cast<Routine>(routine), bytes, root, dest, source, first);
         if (!done) throw std::runtime_error("the rehearsal failed");
     }
     const auto &counts = stage.counts();

@@ -148,6 +148,13 @@ class Settings(BaseModel):
         gt=0,
         allow_inf_nan=False,
     )
+    node_timeout: float = _setting(
+        1.0,
+        "seconds; 0: never",
+        "in a job on several nodes, how long a node may be silent before it counts as lost",
+        ge=0,
+        allow_inf_nan=False,
+    )
     teams_max: int = _setting(
         64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", ge=3, le=64
     )

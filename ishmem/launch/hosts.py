@@ -2,6 +2,7 @@
 
 mpiexec starts a guard beside each PE (`ishmem.launch.rank`). The guards mark what the PEs print with the PE's number
 and report how each PE has ended, so prefixes, messages and the exit status are the same with every mpiexec.
+Signals of the user go to mpiexec, which passes them on; that of Open MPI ends the PEs by SIGTERM in place of SIGINT.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class Job:
             return (b"[%d] " % found.pe if self._prefix else b"") + found.text
         if isinstance(found, Ended):
             self._end(found)
-        elif self._first is None and line.strip(b"=\r\n "):
+        elif self._first is None and not self._sent and line.strip(b"=\r\n "):
             _report(line.decode(errors="replace").rstrip(), "mpiexec")
         return b""
 

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from types import FrameType
 from typing import NoReturn
 
@@ -29,6 +30,8 @@ from ishmem.launch.output import Printer
 
 LINGER = 5.0
 """Seconds that children of a PE may live on after it."""
+
+_READABLE = 0.2  # seconds for other processes of the node to read how a program has failed, before it is collected
 
 
 def environment(this: Launched, sim: int | None) -> dict[str, str]:
@@ -94,6 +97,9 @@ class _Guard:
         self._process.send_signal(number)
 
     def _await_program(self, end: int) -> None:
+        ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        if ended is not None and ended.si_status:
+            time.sleep(_READABLE)
         self._process.wait()
         os.close(end)
 

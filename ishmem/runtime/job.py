@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
+    from ishmem.runtime.monitoring import Monitoring
+    from ishmem.runtime.mpi_job import MpiJob
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
@@ -71,6 +73,7 @@ class Job:
         proxy: Serves this PE's kernels; None when they reach every PE by themselves.
         statics: The ``Statics`` of ``ishmem.statics``.
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
+        mpi, monitoring: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
     """
 
     links: Links
@@ -91,6 +94,8 @@ class Job:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings
         self.node = node or Node(tuple(range(n_pes)), pe)
         self.network = network
+        self.mpi: MpiJob | None = None
+        self.monitoring: Monitoring | None = None
         self.gone: dict[int, str] = {}
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
@@ -117,7 +122,9 @@ class Job:
         return previous
 
     def on_lost(self, pe: int, how: str) -> None:
-        """Record that a PE has died; called by the thread that reads the links."""
+        """Record that a PE has died; called by the threads that read the links and hear the monitor."""
+        if self.gone.get(pe) == how:
+            return
         self.gone[pe] = how
         log.warning("PE %d is lost: %s", pe, how)
         _core.set_lost(pe)
@@ -136,7 +143,7 @@ class Job:
                 self.gone.setdefault(pe, "it has finalised or exited")
         lost = _core.lost_pe()
         if lost >= 0 and self.network.is_far(lost):
-            self.links.lost.setdefault(lost, f"it left after an error, on node {self.network.nodes[lost]}")
+            self.links.lost.setdefault(lost, f"it left after an error, on {self.network.where(lost)}")
             self.gone[lost] = self.links.lost[lost]
 
     def raise_lost(self, routine: str) -> NoReturn:
@@ -145,7 +152,13 @@ class Job:
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
         pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
-        raise PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
+        raise self.loss_of(pe, how, routine)
+
+    def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
+        """Return the error that a PE is gone; the monitor then leaves this PE time to end by itself."""
+        if self.monitoring:
+            self.monitoring.raised()
+        return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 
     def raise_problems(self) -> None:
         """Raise errors of this PE's kernels: a failed launch, or a violation that ``ISHMEM_CHECK`` found.
@@ -161,17 +174,27 @@ class Job:
         """Create the predefined teams: the world, the PEs that share memory, and the PEs of this node."""
         for handle in range(MAX_TEAMS):
             self._write_team(handle, TeamRecord())
-        for handle in PREDEFINED:
-            self.set_team(handle, Shape(0, 1, self.n_pes) if handle == WORLD else self._node_shape())
+        self.set_team(WORLD, Shape(0, 1, self.n_pes))
+        if near := self._node_shape():
+            self.set_team(SHARED, near)
+            self.set_team(NODE, near)
 
-    def _node_shape(self) -> Shape:
-        """Return the PEs of this node as a team."""
+    def _node_shape(self) -> Shape | None:
+        """Return the PEs of this node as a team; None when they have no common stride."""
         pes = self.node.pes
         stride = pes[1] - pes[0] if len(pes) > 1 else 1
         if pes == tuple(range(pes[0], pes[0] + stride * len(pes), stride)):
             return Shape(pes[0], stride, len(pes))
-        log.warning("the PEs of this node, %s, have no common stride: TEAM_NODE and TEAM_SHARED are this PE alone", pes)
-        return Shape(self.pe, 1, 1)
+        return None
+
+    def why_no_team(self, handle: int) -> str:
+        """Return why a predefined team does not exist."""
+        return (
+            f"the PEs of this node, {', '.join(map(str, self.node.pes))}, have no common stride, so that they form no "
+            "team; let the launcher place PEs in blocks, or on the nodes in turn"
+            if handle in PREDEFINED
+            else ""
+        )
 
     @property
     def handles(self) -> list[int]:
@@ -292,7 +315,7 @@ def _words(record: bytes) -> str:
 
 
 _job: Job | None = None
-_finished = False
+_finished = _by_mpi = False
 
 
 def current() -> Job:
@@ -303,6 +326,7 @@ def current() -> Job:
     """
     if _job is None:
         when = "after ishmem.finalize()" if _finished else "before ishmem.init()"
+        when = "after MPI_Finalize, which has finalised ishmem" if _by_mpi else when
         raise StateError(f"ishmem was called {when}; it is usable from init to finalize")
     return _job
 
@@ -318,12 +342,17 @@ def start(job: Job) -> None:
     _job = job
 
 
-def finish() -> None:
-    """End the running job; a process has only one."""
-    global _job, _finished
-    _job, _finished = None, True
+def finish(by_mpi: bool = False) -> None:
+    """End the running job; a process has only one. ``by_mpi``: since the program called ``MPI_Finalize``."""
+    global _job, _finished, _by_mpi
+    _job, _finished, _by_mpi = None, True, by_mpi
 
 
 def finished() -> bool:
     """Return whether ``finalize`` has been called."""
     return _finished
+
+
+def was_finished_by_mpi() -> bool:
+    """Return whether ``MPI_Finalize`` has ended the job."""
+    return _by_mpi

@@ -57,7 +57,8 @@ def stop() -> None:
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.kernels import binding, builtin_loads, cache
 
-    options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, no_waits)
+    wide = heap.layout.wide if heap.layout.is_large else 0
+    options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits)
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

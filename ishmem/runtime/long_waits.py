@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LONG = 0.02
 """Seconds after which a wait is recorded; equal to a slice of ``ishmem/core/polling.hpp``."""
 _REFRESH = 0.5
+_MPI_PATIENCE = 2.0  # seconds for the monitor to name a lost PE after MPI has failed
 _VARIABLES = ("ivar", "ivars", "sig_addr", "lock")
 
 
@@ -50,6 +51,7 @@ class LongWaits:
         self._waits: dict[int, _Wait] = {}
         self._closed = threading.Event()
         self._mixed: MixedCalls | None = None
+        self._mpi_failed = 0.0  # time at which MPI was seen to have failed
         self._interval = min(timeout / 4, 0.5) if timeout else 0.0
         _core.on_wait(self._tell)
 
@@ -104,6 +106,8 @@ class LongWaits:
 
     def _look_for_loss(self) -> None:
         """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""
+        if self._this.network:
+            self._look_at_mpi()
         this, index = self._this, self._board.first_lost()
         if index is None or self._board.head.closing or this.links.lost or self._board[index].state == PeState.LEFT:
             return
@@ -112,6 +116,16 @@ class LongWaits:
             pe = this.node.pes[index]
             this.links.lost[pe] = how
             this.on_lost(pe, how)
+
+    def _look_at_mpi(self) -> None:
+        """Count a PE of another node as lost when MPI has failed and the monitor names no lost PE."""
+        this, code = self._this, _core.engine_problem()
+        if code and not this.links.lost:
+            self._mpi_failed = self._mpi_failed or time.monotonic()
+            if time.monotonic() > self._mpi_failed + _MPI_PATIENCE:
+                pe = next(pe for pe in range(this.n_pes) if this.network and this.network.is_far(pe))
+                this.links.lost[pe] = f"MPI has failed with error {code}"
+                this.on_lost(pe, this.links.lost[pe])
 
     def over(self) -> None:
         """Record that this thread's wait has ended."""

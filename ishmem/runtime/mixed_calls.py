@@ -9,7 +9,7 @@ import dpctl
 
 from ishmem import _core
 from ishmem.common.errors import SymmetryError
-from ishmem.common.layout import LINE, RENDEZVOUS_SLOT, TeamRecord
+from ishmem.common.layout import LINE, TeamRecord
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
@@ -52,8 +52,8 @@ class MixedCalls:
         """Return the members that have begun a call in a kernel that this PE's kernels have not."""
         layout, shape = self._this.heap.layout, self._this.teams[handle]
         begun = self._read(self._this.pe, layout.team(handle) + TeamRecord.at("sequence"))
-        slots = [layout.rendezvous(handle) + half * layout.rendezvous_bytes // 2 for half in (0, 1)]
-        met = {pe: [slot + member * RENDEZVOUS_SLOT for slot in slots] for member, pe in enumerate(shape)}
+        slots = [layout.rendezvous(handle, odd) for odd in (0, 1)]
+        met = {pe: [slot + member * layout.rendezvous_slot for slot in slots] for member, pe in enumerate(shape)}
         met[self._before(handle)].append(layout.device_sync(handle))
         return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
 

@@ -7,13 +7,13 @@ MPI communicators of the job's own.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import hashlib
 import logging
 import mmap
 import os
 import secrets
+import socket
 import sys
 import time
 from collections import Counter
@@ -37,8 +37,10 @@ PIECE = 1 << 30
 RECORD = 64
 """Bytes that each PE contributes to the one allgather of ``init``."""
 
-_TOKEN = 16  # bytes
+_TOKEN, _DIGEST = 16, 16  # bytes
+_THREADS = _TOKEN + _DIGEST  # place in a record of the byte that says whether all threads may call MPI
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
+_DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
 
@@ -99,14 +101,19 @@ def identity(override: str | None) -> str:
 
 
 def record(name: str) -> bytes:
-    """Return what a PE sends in `meet`: a token, of which PE 0's names the job, and a digest of its node's name."""
-    token = secrets.token_bytes(_TOKEN)
-    return token + hashlib.blake2b(name.encode(), digest_size=RECORD - _TOKEN).digest()
+    """Return what a PE sends in `meet`.
+
+    That is a token, of which PE 0's names the job; a digest of its node's name; whether all threads may call MPI; and
+    the host name, for messages.
+    """
+    digest = hashlib.blake2b(name.encode(), digest_size=_DIGEST).digest()
+    known = secrets.token_bytes(_TOKEN) + digest + bytes([_all_threads()])
+    return (known + socket.gethostname().encode())[:RECORD].ljust(RECORD, b"\0")
 
 
 def nodes_of(records: list[bytes]) -> list[int]:
     """Return the node number of each PE, from the records of all; nodes are numbered in the order of first PEs."""
-    digests = [each[_TOKEN:] for each in records]
+    digests = [each[_TOKEN:_THREADS] for each in records]
     order = {digest: number for number, digest in enumerate(dict.fromkeys(digests))}
     return [order[digest] for digest in digests]
 
@@ -115,7 +122,7 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
     Raises:
-        IshmemError: There are several nodes, and MPI was initialised without MPI_THREAD_MULTIPLE.
+        IshmemError: There are several nodes, and a PE has initialised MPI without MPI_THREAD_MULTIPLE; on every PE.
     """
     me = comm.Get_rank()
     records = comm.allgather(record(identity(override)))
@@ -124,7 +131,19 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     node = Node(pes, pes.index(me), nodes[me])
     if max(nodes) == 0:
         return job, node, None
-    return f"{job}-{node.number}", node, Network(comm, node, nodes)
+    if refused := [pe for pe, each in enumerate(records) if not each[_THREADS]]:
+        raise IshmemError(
+            f"MPI was initialised without MPI_THREAD_MULTIPLE on PE {', '.join(map(str, refused))}; several nodes need "
+            "it: leave mpi4py.rc.thread_level at 'multiple', or call MPI.Init_thread(MPI.THREAD_MULTIPLE)"
+        )
+    hosts = {number: each[_THREADS + 1 :].rstrip(b"\0").decode() for number, each in zip(nodes, records)}
+    return f"{job}-{node.number}", node, Network(comm, node, nodes, hosts)
+
+
+def _all_threads() -> bool:
+    """Return whether all threads may call MPI; true where MPI is not used."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is None or not mpi.Is_initialized() or mpi.Query_thread() >= mpi.THREAD_MULTIPLE
 
 
 class Network:
@@ -132,29 +151,20 @@ class Network:
 
     Attributes:
         nodes: The node number of each PE.
+        hosts: The host name of each node.
         width: PEs of the node that has the most.
     """
 
-    def __init__(self, comm: Any, node: Node, nodes: list[int]) -> None:
-        """Duplicate the communicator; collective.
-
-        Raises:
-            IshmemError: MPI was initialised without MPI_THREAD_MULTIPLE.
-        """
+    def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
+        """Duplicate the communicator; collective."""
         from mpi4py import MPI
 
-        self._mpi, self._world, self.nodes = MPI, comm, nodes
+        self._mpi, self._world, self.nodes, self.hosts = MPI, comm, nodes, hosts
         self.width = max(Counter(nodes).values())
         self._node = node
-        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
-            raise IshmemError(
-                "MPI was initialised without MPI_THREAD_MULTIPLE, which several nodes need; import ishmem or mpi4py "
-                "first, and leave mpi4py.rc.thread_level at 'multiple'"
-            )
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
         self._running = False
-        atexit.register(self._at_exit)
 
     def reports(self, text: str) -> list[str]:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
@@ -162,6 +172,15 @@ class Network:
             return []
         gathered: list[str] = self._world.allgather(text)
         return gathered
+
+    def broadcast(self, value: Any) -> Any:
+        """Return what PE 0 passes; collective, for ``init``."""
+        return self._world.bcast(value)
+
+    def where(self, pe: int) -> str:
+        """Name the node of a PE."""
+        node = self.nodes[pe]
+        return f"node {node} ({self.hosts[node]})"
 
     def is_far(self, pe: int) -> bool:
         """Return whether a PE is on another node."""
@@ -214,10 +233,10 @@ class Network:
         if not self._running:
             return
         self._running = False
-        deadline = time.monotonic() + _DRAIN
+        politely = politely and _core.lost_pe() < 0
+        deadline = time.monotonic() + (_DRAIN if politely else _DRAIN_LOST)
         while not _core.drain_engine() and time.monotonic() < deadline:
             time.sleep(0.0002)
-        politely = politely and _core.lost_pe() < 0
         if politely:
             arrived = self._comms[0].Ibarrier()
             while not arrived.Test() and time.monotonic() < deadline:
@@ -228,19 +247,6 @@ class Network:
             for comm in self._comms:
                 with contextlib.suppress(Exception):
                     comm.Free()
-            atexit.unregister(self._at_exit)
-
-    def abort(self, status: int) -> None:
-        """End all processes of the MPI job with a status; does not return."""
-        self._mpi.COMM_WORLD.Abort(status)
-
-    def _at_exit(self) -> None:
-        """Abort the MPI job if this PE exits without `leave`: the other PEs would wait for it in ``MPI_Finalize``."""
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        if not self._mpi.Is_finalized():
-            time.sleep(0.5)  # time for the other PEs to report the loss
-            self.abort(1)
 
 
 @dataclass
@@ -261,8 +267,11 @@ class NodeLinks:
         lost: Lost PEs, by their PE numbers in the job, and how each was lost.
     """
 
-    def __init__(self, links: Any, node: Node, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]):
-        self._links, self._pes = links, node.pes
+    def __init__(
+        self, links: Any, node: Node, where: str, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]
+    ) -> None:
+        """Translate for ``links`` of the PEs of ``node``, which errors call ``where``."""
+        self._links, self._pes, self._where = links, node.pes, where
         self.pe, self.n_pes = links.pe, links.n_pes
         self.lost = _Numbering(node.pes).of(links.lost)
         self._on_lost, self._on_left = on_lost, on_left
@@ -271,8 +280,9 @@ class NodeLinks:
         self.leave, self.awaited = links.leave, links.awaited
 
     def _lose(self, index: int, how: str) -> None:
-        self.lost[self._pes[index]] = how
-        self._on_lost(self._pes[index], how)
+        pe, what = self._pes[index], f"{how}, on {self._where}"
+        self.lost.setdefault(pe, what)
+        self._on_lost(pe, what)
 
     def _leave(self, index: int) -> None:
         self._on_left(self._pes[index])

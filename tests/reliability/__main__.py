@@ -1,12 +1,13 @@
 """Measures ishmem's reliability: ``python tests/reliability COMMAND``; see docs/reliability.md.
 
-Each command is a module of its own and works on jobs that it starts with ishmrun.
+Each command is a module of its own and works on jobs that it starts with ishmrun or mpiexec.
 """
 
 import click
 from calls import calls
 from jobs import jobs
 from kills import kills
+from node_faults import node_faults
 from soak import soak
 from threads import threads
 
@@ -16,7 +17,7 @@ def main() -> None:
     """Kill PEs, run long jobs and many short ones, make bad calls and calls of many threads; report the results."""
 
 
-for command in (kills, soak, jobs, calls, threads):
+for command in (kills, node_faults, soak, jobs, calls, threads):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -31,9 +31,13 @@ class Trial:
 
     def start(self, n: int, program: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
         """Start a program of this folder on ``n`` PEs; its output is one pipe."""
-        env = {"ISHMEM_DEVICE": "sim", **os.environ, MARK: self.mark, "TMPDIR": self.folder, **environment}
+        env = {**self.environment(), **environment}
         command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), str(HERE / program), *map(str, arguments)]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of a marked job."""
+        return {"ISHMEM_DEVICE": "sim", **os.environ, MARK: self.mark, "TMPDIR": self.folder}
 
     def processes(self) -> dict[int, dict[str, str]]:
         """Return the environments of the processes of the jobs, by process."""

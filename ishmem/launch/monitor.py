@@ -1,0 +1,369 @@
+"""The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
+
+The first PE of each node starts one (``ishmem.runtime.monitoring``). It needs neither MPI nor a PE's interpreter lock,
+so it notices every end: of a PE by its process, of a node by its silence. The monitors of the other nodes connect to
+that of node 0 by TCP, so the number of connections grows linearly; it forwards what one of them reports.
+
+The first loss ends the job. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not react:
+a PE in a kernel holds its interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ishmem.common.channel import Channel, Message, lost
+from ishmem.runtime.status_board import describe_end
+
+BEAT = 0.2
+"""Seconds between two signs of life to another node."""
+REACTION = 1.7
+"""Seconds after a loss at which PEs that have not raised ``PeerLost`` are ended."""
+PATIENCE = 4.0
+"""Seconds after a loss at which PEs that have raised ``PeerLost``, but still run, are ended."""
+GRACE = 0.5
+"""Seconds from SIGTERM to SIGKILL."""
+
+_CONNECT = 3.0  # seconds for the connection to node 0
+_STRANGERS = 64  # connections that have not sent a valid first message
+_CREDENTIALS = struct.Struct("iII")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the first PE of the node writes to the monitor's standard input.
+
+    Attributes:
+        node: Number of the node.
+        address: Name of the abstract Unix socket for the PEs of the node.
+        token: Secret that the first message on each connection must contain.
+        silence: Seconds without a message after which a node counts as lost; 0: never.
+        first: The first PE of each node of the job.
+    """
+
+    node: int
+    address: str
+    token: str
+    silence: float
+    first: list[int]
+
+
+@dataclass
+class _Pe:
+    channel: Channel
+    process: int
+    handle: int | None  # descriptor of the process
+    left: bool = False
+    reacts: bool = False  # has raised an error, so it ends by itself
+    ended: bool = False
+
+
+@dataclass
+class _Node:
+    channel: Channel
+    name: str
+    heard: float
+    left: bool = False
+
+
+class Monitor:
+    """The monitor of one node."""
+
+    def __init__(self, config: Config) -> None:
+        """Listen for the PEs of the node and, on node 0, for the other nodes."""
+        self._config = config
+        self._name = socket.gethostname()
+        self._selector = selectors.DefaultSelector()
+        self._pes: dict[int, _Pe] = {}
+        self._nodes: dict[int, _Node] = {}
+        self._strangers: list[Channel] = []
+        self._loss: Message | None = None
+        self._lost_at = self._looked = time.monotonic()
+        self._started = True  # whether the first PE of the node holds our standard input open
+        local = socket.socket(socket.AF_UNIX)
+        local.bind("\0" + config.address)
+        self._listen(local, self._take_pe)
+        self._tcp: socket.socket | None = None
+        if config.node == 0 and len(config.first) > 1:
+            dual = socket.has_dualstack_ipv6()
+            family = socket.AF_INET6 if dual else socket.AF_INET
+            self._tcp = socket.create_server(("", 0), family=family, dualstack_ipv6=dual)
+            self._listen(self._tcp, self._take_node)
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where the monitors of other nodes may reach this one: by name, then by number."""
+        if not self._tcp:
+            return []
+        port = self._tcp.getsockname()[1]
+        return [(host, port) for host in dict.fromkeys([self._name, *_own_addresses()])]
+
+    def connect(self, addresses: list[tuple[str, int]]) -> None:
+        """Connect to the monitor of node 0; print a warning when that is not possible."""
+        deadline, problem = time.monotonic() + _CONNECT, "it has no address"
+        for host, port in addresses:
+            try:
+                found = socket.create_connection((host, port), max(deadline - time.monotonic(), 0.1))
+            except OSError as error:
+                problem = f"{host}:{port}: {error}"
+                continue
+            channel = Channel(found)
+            channel.send(kind="hello", token=self._config.token, node=self._config.node, name=self._name)
+            self._add_node(0, channel, host)
+            return
+        _print(f"{self._name} cannot reach the monitor of node 0 ({problem}): the end of a node may not be noticed")
+
+    def run(self, stdin: int) -> None:
+        """Watch until all PEs of the node have left or ended; ``stdin`` closes with the first PE of the node."""
+        self._selector.register(stdin, selectors.EVENT_READ, self._first_ended)
+        while not self._is_over():
+            for key, _events in self._selector.select(BEAT):
+                key.data(key.fileobj)
+            self._look()
+        for node in self._nodes.values():
+            if not self._loss:
+                node.channel.send(kind="left")
+            node.channel.close()
+
+    def _is_over(self) -> bool:
+        first = self._pes.get(self._config.first[self._config.node])
+        begun = not self._started or bool(first and (first.left or first.ended))
+        pes = all(pe.left or pe.ended for pe in self._pes.values())
+        nodes = self._config.node != 0 or self._loss or all(node.left for node in self._nodes.values())
+        return bool(begun and pes and nodes)
+
+    def _first_ended(self, stdin: int) -> None:
+        self._started = False
+        self._selector.unregister(stdin)
+
+    # ---- connections
+
+    def _listen(self, listener: socket.socket, take: Callable[[Channel], None]) -> None:
+        def accept(_listener: Any) -> None:
+            with contextlib.suppress(OSError):
+                self._strangers.append(Channel(listener.accept()[0]))
+                self._selector.register(self._strangers[-1], selectors.EVENT_READ, take)
+                if len(self._strangers) > _STRANGERS:
+                    self._drop(self._strangers.pop(0))
+
+        listener.listen(128)
+        listener.setblocking(False)
+        self._selector.register(listener, selectors.EVENT_READ, accept)
+
+    def _drop(self, channel: Channel) -> None:
+        self._selector.unregister(channel)
+        channel.close()
+
+    def _hello(self, channel: Channel, key: str) -> tuple[Message, list[Message]] | None:
+        """Return the first message of a connection and those behind it; drop one that is not of this job."""
+        messages = _receive(channel)
+        if messages == [] or channel not in self._strangers:
+            return None
+        self._strangers.remove(channel)
+        first = messages[0] if messages else {}
+        if first.get("token") == self._config.token and isinstance(first.get(key), int):
+            return first, (messages or [])[1:]
+        self._drop(channel)
+        return None
+
+    def _take_pe(self, channel: Channel) -> None:
+        if not (found := self._hello(channel, "pe")):
+            return
+        number = found[0]["pe"]
+        process, user, _group = _CREDENTIALS.unpack(
+            channel.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+        if user != os.geteuid():
+            self._drop(channel)
+            return
+        pe = self._pes[number] = _Pe(channel, process, _open(process))
+        self._selector.modify(channel, selectors.EVENT_READ, lambda _channel: self._hear_pe(number, pe))
+        if pe.handle is not None:
+            self._selector.register(pe.handle, selectors.EVENT_READ, lambda _handle: self._end_pe(number, pe))
+        if self._loss:
+            channel.send(**self._loss)
+        self._obey_pe(number, pe, found[1])
+
+    def _take_node(self, channel: Channel) -> None:
+        if found := self._hello(channel, "node"):
+            self._selector.unregister(channel)
+            self._add_node(found[0]["node"], channel, str(found[0].get("name")), found[1])
+
+    def _add_node(self, number: int, channel: Channel, name: str, messages: Sequence[Message] = ()) -> None:
+        node = self._nodes[number] = _Node(channel, name, time.monotonic())
+        self._selector.register(channel, selectors.EVENT_READ, lambda _channel: self._hear_node(number, node))
+        if self._loss:
+            channel.send(**self._loss)
+        self._obey_node(node, messages)
+
+    # ---- the PEs of this node
+
+    def _hear_pe(self, number: int, pe: _Pe) -> None:
+        messages = _receive(pe.channel)
+        if messages is not None:
+            self._obey_pe(number, pe, messages)
+            return
+        self._drop(pe.channel)
+        if pe.handle is None:  # the kernel has no descriptors of processes: its connection stands for the process
+            self._end_pe(number, pe)
+
+    def _obey_pe(self, number: int, pe: _Pe, messages: list[Message]) -> None:
+        for message in messages:
+            pe.left |= message["kind"] == "left"
+            pe.reacts |= message["kind"] in ("raised", "failed")
+            if message["kind"] == "failed":
+                self._lose(number, str(message["how"]), int(message["status"]), bool(message.get("exit")))
+
+    def _end_pe(self, number: int, pe: _Pe) -> None:
+        """Take note that a PE's process has ended."""
+        code = _exit_code(pe.process)
+        if pe.handle is not None:
+            self._selector.unregister(pe.handle)
+            os.close(pe.handle)
+        pe.ended = True
+        if not pe.left:
+            how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
+            self._lose(number, how, 1 if not code else 128 - code if code < 0 else code)
+
+    # ---- the other nodes
+
+    def _hear_node(self, number: int, node: _Node) -> None:
+        messages = _receive(node.channel)
+        if messages is not None:
+            self._obey_node(node, messages)
+            return
+        self._drop(node.channel)
+        if not node.left:
+            self._lose_node(number, node, "its monitor has ended", 0.0)
+        node.left = True
+
+    def _obey_node(self, node: _Node, messages: Sequence[Message]) -> None:
+        node.heard = time.monotonic()
+        for message in messages:
+            node.left |= message["kind"] == "left"
+            if message["kind"] == "lost":
+                self._spread(message)
+
+    def _lose_node(self, number: int, node: _Node, how: str, age: float) -> None:
+        if not self._loss:
+            where = f"node {number} ({node.name})"
+            _print(f"{where} is lost: {how}; ending the PEs")
+            self._spread(lost(self._config.first[number], f"{where} is lost: {how}", age=age))
+
+    # ---- the end of the job
+
+    def _lose(self, pe: int, how: str, status: int, exits: bool = False) -> None:
+        if self._loss:
+            return
+        where = f", on node {self._config.node} ({self._name})" if len(self._config.first) > 1 else ""
+        if not exits:
+            _print(f"PE {pe}{where} is lost: {how}; ending the other PEs")
+        self._spread(lost(pe, how + where, status, exits))
+
+    def _spread(self, loss: Message) -> None:
+        """Tell the PEs of this node and the other nodes about the first loss."""
+        if self._loss:
+            return
+        self._loss, self._lost_at = loss, time.monotonic() - loss["age"]
+        for channel in [node.channel for node in self._nodes.values()] + [pe.channel for pe in self._pes.values()]:
+            channel.send(**loss)
+
+    def _look(self) -> None:
+        """Send signs of life, look for nodes without any, and end PEs that do not end by themselves."""
+        now = time.monotonic()
+        late, self._looked = now - self._looked > 4 * BEAT, now
+        for number, node in self._nodes.items():
+            if not node.left:
+                node.channel.send(kind="alive")
+            if late:  # this process itself did not run: the others may have sent in the meantime
+                node.heard = now
+            silence = now - node.heard
+            if 0 < self._config.silence < silence and not node.left:
+                self._lose_node(number, node, f"no answer for {silence:.1f} s", silence)
+        if self._loss:
+            for pe in self._pes.values():
+                self._end_late(pe, now - self._lost_at - (PATIENCE if pe.reacts else REACTION))
+
+    def _end_late(self, pe: _Pe, late: float) -> None:
+        if late < 0 or pe.left or pe.ended:
+            return
+        number = signal.SIGTERM if late < GRACE else signal.SIGKILL
+        with contextlib.suppress(OSError):
+            if pe.handle is not None:
+                signal.pidfd_send_signal(pe.handle, number)
+            else:
+                os.kill(pe.process, number)
+
+
+def _receive(channel: Channel) -> list[Message] | None:
+    """Return the messages that have arrived; ``None`` at the end, and for a connection that sends something else."""
+    try:
+        messages = channel.receive()
+        if messages is None or all(isinstance(message.get("kind"), str) for message in messages):
+            return messages
+    except ValueError:
+        pass
+    return None
+
+
+def _open(process: int) -> int | None:
+    """Return a descriptor of a process, which becomes readable at its end; ``None`` on old kernels."""
+    try:
+        return os.pidfd_open(process)
+    except OSError:
+        return None
+
+
+def _exit_code(process: int) -> int | None:
+    """Return the exit status of a process, or minus its signal; ``None`` when its parent has collected it."""
+    with contextlib.suppress(OSError, ValueError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return os.waitstatus_to_exitcode(int(fields[-1])) if fields[0] == "Z" else None
+    return None
+
+
+def _own_addresses() -> list[str]:
+    """Return the IPv4 addresses of this host, the loopback address last."""
+    import fcntl
+
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _index, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                request = struct.pack("256s", name.encode())
+                found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, 0x8915, request)[20:24]))  # SIOCGIFADDR
+    return sorted(found, key=lambda address: address.startswith("127."))
+
+
+def _print(text: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"ishmem: {text}\n".encode(errors="replace"))
+
+
+def main() -> None:
+    """Read the configuration, say where this monitor listens, read where node 0 listens, and watch."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)  # it ends with its PEs
+    monitor = Monitor(Config(**json.loads(sys.stdin.readline())))
+    print(json.dumps(monitor.addresses), flush=True)
+    os.close(1)
+    addresses = sys.stdin.readline()
+    if addresses and json.loads(addresses):
+        monitor.connect([(host, port) for host, port in json.loads(addresses)])
+    monitor.run(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What a job over MPI owes to MPI: a PE that fails ends all processes, and ishmem ends before MPI does."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import exit_status
+
+REPORT = 0.5
+"""Seconds after a failure in which the other PEs may report it, before MPI ends them."""
+
+
+class MpiJob:
+    """The exit of this process from a job of several PEs over MPI.
+
+    A process that exits without `leave` aborts the MPI job: the others would wait for it in ``MPI_Finalize``.
+
+    Attributes:
+        failure: Returns time and exit status of the first failure in the job, or None.
+    """
+
+    def __init__(self) -> None:
+        """Watch for the end of this process."""
+        from mpi4py import MPI
+
+        self._mpi = MPI
+        self._key = MPI.KEYVAL_INVALID
+        self._finish: Callable[[], None] | None = None
+        self.failure: Callable[[], tuple[float, int] | None] = lambda: None
+        exit_status.watch()
+        atexit.register(self._at_exit)
+
+    def before_finalize(self, finish: Callable[[], None]) -> None:
+        """Call a function when the program calls ``MPI_Finalize`` before this PE leaves."""
+        self._finish = finish
+        self._key = self._mpi.Comm.Create_keyval(delete_fn=self._mpi_ends)
+        self._mpi.COMM_SELF.Set_attr(self._key, None)  # MPI_Finalize deletes it first of all
+
+    def leave(self) -> None:
+        """Leave the job: the end of this process is no failure any more."""
+        self._finish = None
+        atexit.unregister(self._at_exit)
+        if self._key != self._mpi.KEYVAL_INVALID and not self._mpi.Is_finalized():
+            key = self._key
+            self._mpi.COMM_SELF.Delete_attr(key)
+            self._mpi.Comm.Free_keyval(key)
+
+    def abort(self, status: int) -> None:
+        """End all processes of the MPI job with a status; does not return unless MPI is finalised."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        if not self._mpi.Is_finalized():
+            self._mpi.COMM_WORLD.Abort(status)
+
+    def _mpi_ends(self, _comm: Any, _key: int, _value: Any) -> None:
+        self._key = self._mpi.KEYVAL_INVALID  # MPI is deleting the attribute: `leave` must not
+        if self._finish:
+            self._finish()
+
+    def _at_exit(self) -> None:
+        since, status = self.failure() or (time.monotonic(), exit_status.of_program() or 1)
+        time.sleep(max(since + REPORT - time.monotonic(), 0.0))
+        self.abort(status)
+
+
+def check(comm: Any) -> None:
+    """Check that MPI can be used, if ``comm`` is a communicator of mpi4py.
+
+    Raises:
+        IshmemError: MPI is not initialised, or has been finalised.
+    """
+    module = _mpi_of(comm)
+    if module and (not module.Is_initialized() or module.Is_finalized()):
+        ended = module.Is_finalized()
+        how = "finalised: call it before MPI.Finalize()" if ended else "not initialised: call MPI.Init_thread() first"
+        raise IshmemError(f"ishmem.init() needs MPI, which is {how}")
+
+
+def of(comm: Any) -> MpiJob | None:
+    """Return the exit handling for a job over a communicator; None for one PE, and where it is not mpi4py's."""
+    return MpiJob() if _mpi_of(comm) and comm.Get_size() > 1 else None
+
+
+def _mpi_of(comm: Any) -> Any:
+    module = sys.modules.get("mpi4py.MPI")
+    return module if module is not None and isinstance(comm, module.Comm) else None

@@ -1,0 +1,228 @@
+"""Ends PEs and nodes of jobs on several emulated nodes at random moments, and checks how the other PEs end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from trials import HERE, Trial, new_trial, progress
+
+sys.path.insert(0, str(HERE.parent))
+
+import nodes
+
+HOW = ("raise", "exit", "kill", "kill node", "cut node")
+"""A PE raises, calls ``sys.exit(7)`` or receives SIGKILL; a whole node is killed or loses its network."""
+STATUS = {"raise": 1, "exit": 7}
+"""Exit status of the job; after a kill it is for the launcher to choose, but not 0."""
+NOTICE = 2.0
+"""Seconds within which every PE has ended or raised ``PeerLost``."""
+PROGRAM = "node_faults_pe.py"
+
+
+@dataclass
+class Outcome:
+    """The outcome of one fault.
+
+    Attributes:
+        how: One of `HOW`.
+        wrong: Deviations from the expected outcome.
+        delays: Seconds from the fault, for each of the other PEs, to its error or its end.
+        told: Number of PEs that have raised `PeerLost`; the others were ended by MPI's launcher or by their monitor.
+        seconds: From the fault to the end of the last PE.
+        output: What the job has printed.
+    """
+
+    how: str
+    wrong: list[str] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    told: int = 0
+    seconds: float = 0.0
+    output: str = ""
+
+
+def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> Outcome | None:
+    """Start a job and end one of its PEs or nodes; return None if the job ended first."""
+    folder = Path(trial.folder, "pes")
+    folder.mkdir()
+    outcome, n, seconds = Outcome(how), sum(sizes), draw.uniform(0.5, 3)
+    faults = folder / "faults"
+    os.mkfifo(faults)
+    job = _start(trial, sizes, faults, [str(folder), str(seconds), str(draw.randrange(1 << 30)), how])
+    try:
+        victim = _wait_for_moment(job, folder, n, seconds, draw)
+        at = time.monotonic()
+        _break(trial, faults, how, victim, sizes)
+        ends = _await_ends(trial, n, at)
+        output = _finish(job, outcome)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            job.kill()
+        reports = {pe: _reports(folder, pe) for pe in range(n)}
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    if job.returncode == 0 or "done" in reports[victim]:
+        return None
+    outcome.output = output
+    _judge(outcome, reports, ends, at, _lost_pes(how, victim, sizes))
+    if job.returncode != STATUS.get(how, job.returncode):
+        outcome.wrong.append(f"the status is {job.returncode}, not {STATUS[how]}")
+    outcome.wrong += [f"left behind: {what}" for what in trial.left(6.0)]
+    if outcome.wrong:
+        outcome.wrong.append(f"{how}, PE {victim}; status {job.returncode}; PEs: {reports}; output:\n{output}")
+    return outcome
+
+
+def _start(trial: Trial, sizes: list[int], faults: Path, arguments: list[str]) -> subprocess.Popen[str]:
+    program = [sys.executable, str(HERE / PROGRAM), *arguments]
+    return subprocess.Popen(
+        nodes.launcher(sizes, program, faults), env=trial.environment(), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def _wait_for_moment(job: subprocess.Popen[str], folder: Path, n: int, seconds: float, draw: random.Random) -> int:
+    """Wait until all PEs have come out of ``init``, and a random time; return the PE that is to fail."""
+    while not all("ready" in _reports(folder, pe) for pe in range(n)) and job.poll() is None:
+        time.sleep(0.02)
+    time.sleep(draw.uniform(0, seconds))
+    return draw.randrange(n)
+
+
+def _break(trial: Trial, faults: Path, how: str, victim: int, sizes: list[int]) -> None:
+    kind, _, node = how.partition(" ")
+    if node:
+        with contextlib.suppress(OSError):
+            descriptor = os.open(faults, os.O_WRONLY | os.O_NONBLOCK)
+            os.write(descriptor, f"{kind} {_node_of(victim, sizes)}\n".encode())
+            os.close(descriptor)
+        return
+    number = signal.SIGKILL if how == "kill" else signal.SIGUSR1
+    if pid := _processes(trial).get(victim):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _node_of(pe: int, sizes: list[int]) -> int:
+    return next(node for node in range(len(sizes)) if pe < sum(sizes[: node + 1]))
+
+
+def _lost_pes(how: str, victim: int, sizes: list[int]) -> list[set[int]]:
+    """Return the sets of PEs that errors may name: of the victim, or of either side of a network that is cut."""
+    if "node" not in how:
+        return [{victim}]
+    node = _node_of(victim, sizes)
+    one = set(range(sum(sizes[:node]), sum(sizes[: node + 1])))
+    return [one, set(range(sum(sizes))) - one] if how.startswith("cut") else [one]
+
+
+def _processes(trial: Trial) -> dict[int, int]:
+    """Return the process of each PE that runs."""
+    found = {}
+    for pid, environment in trial.processes().items():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+            if any(word.endswith(PROGRAM) for word in words[1:2]) and "PMI_RANK" in environment:
+                found[int(environment["PMI_RANK"])] = pid
+    return found
+
+
+def _await_ends(trial: Trial, n: int, since: float) -> dict[int, float]:
+    """Wait for the ends of all PEs; return the time of each."""
+    ends: dict[int, float] = {}
+    while len(ends) < n and time.monotonic() < since + 60:
+        running = _processes(trial)
+        ends.update({pe: time.monotonic() for pe in range(n) if pe not in running and pe not in ends})
+        time.sleep(0.02)
+    return ends
+
+
+def _finish(job: subprocess.Popen[str], outcome: Outcome) -> str:
+    """Return the output of a job whose PEs have ended; MPI's launcher may wait for a node that it does not reach."""
+    try:
+        return job.communicate(timeout=10)[0]
+    except subprocess.TimeoutExpired:
+        if outcome.how != "cut node":
+            outcome.wrong.append("the launcher did not end")
+        job.terminate()
+        return job.communicate()[0]
+
+
+def _reports(folder: Path, pe: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with contextlib.suppress(OSError):
+        for line in (folder / f"{pe}.pe").read_text().splitlines():
+            found.update(json.loads(line))
+    return found
+
+
+def _judge(
+    outcome: Outcome, reports: dict[int, dict[str, Any]], ends: dict[int, float], at: float, lost: list[set[int]]
+) -> None:
+    outcome.seconds = max(ends.values(), default=at) - at
+    for pe in set(reports) - lost[0] if len(lost) == 1 else set(reports):
+        report = reports[pe]
+        if pe not in ends:
+            outcome.wrong.append(f"PE {pe} did not end")
+        elif "lost" in report:
+            outcome.told += 1
+            outcome.delays.append(report["at"] - at)
+            if not any(report["lost"] in pes for pes in lost) or "node" not in report["words"]:
+                outcome.wrong.append(f"PE {pe} was told: {report['words']}")
+        else:
+            outcome.delays.append(ends[pe] - at)
+
+
+def show(outcomes: list[Outcome], early: int) -> None:
+    """Print the table."""
+    table = Table("fault", "jobs", "as expected", "PeerLost", "to error or end: median", "longest")
+    for how in HOW:
+        these = [outcome for outcome in outcomes if outcome.how == how]
+        delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
+        right = sum(not outcome.wrong for outcome in these)
+        told = f"{sum(outcome.told for outcome in these)} of {sum(len(outcome.delays) for outcome in these)} PEs"
+        times = f"{statistics.median(delays):.2f} s", f"{max(delays):.2f} s"
+        table.add_row(how, str(len(these)), str(right), told, *times)
+    Console().print(table)
+    late = sum(delay > NOTICE for outcome in outcomes for delay in outcome.delays)
+    print(f"{late} PEs took more than {NOTICE:g} s; {early} jobs ended before the fault")
+
+
+@click.command("nodes")
+@click.option("--count", default=50, show_default=True, help="Faults.")
+@click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
+@click.option("--sizes", default="2+2", show_default=True, help="PEs on each node.")
+@click.option("--how", type=click.Choice(HOW), help="Only this fault.")
+@click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
+def node_faults(count: int, minutes: float, sizes: str, how: str | None, seed: int | None) -> None:
+    """End PEs and nodes of jobs over MPI at random moments: raise, exit, kill a PE, kill or cut off a node."""
+    seed = random.randrange(1 << 30) if seed is None else seed
+    draw, outcomes, early = random.Random(seed), [], 0
+    end = time.monotonic() + 60 * minutes
+    with new_trial() as trial, progress() as bar:
+        task = bar.add_task("faults", total=count, remark=f"seed {seed}")
+        while len(outcomes) < count and time.monotonic() < end:
+            kind = how or HOW[len(outcomes) % len(HOW)]
+            outcome = one_fault(trial, [int(size) for size in sizes.split("+")], kind, draw)
+            if outcome is None:
+                early += 1
+                continue
+            outcomes.append(outcome)
+            bar.advance(task)
+            bar.console.print("\n".join(outcome.wrong), markup=False, highlight=False)
+    show(outcomes, early)
+    sys.exit(any(outcome.wrong for outcome in outcomes))

@@ -1,0 +1,196 @@
+"""Ends of jobs over MPI: PEs and nodes that fail, MPI that ends first, and MPI in an unsuitable state.
+
+``python tests/reliability nodes`` repeats the faults at random moments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import node_faults
+import nodes
+import pytest
+import trials
+from pes import run_command
+
+
+@pytest.mark.parametrize("how", node_faults.HOW)
+def test_fault(trial: trials.Trial, how: str) -> None:
+    """Every other PE ends or raises ``PeerLost`` with PE and node; the status is kept; nothing is left behind."""
+    if "node" in how and not nodes.has_namespaces():
+        pytest.skip("needs namespaces")
+    draw, outcome = random.Random(how), None
+    while outcome is None:  # the job may end before the fault
+        outcome = node_faults.one_fault(trial, [2, 2], how, draw)
+    assert not outcome.wrong, "\n".join(outcome.wrong)
+
+
+def run_on(tmp_path: Path, text: str, sizes: list[int], **env: str) -> tuple[int, str]:
+    """Run a program on emulated nodes; return its status and its output."""
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(text))
+    done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), env=env, timeout=90)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("then", ["ishmem.finalize()", "pass"])
+def test_mpi_finalize_first(tmp_path: Path, then: str) -> None:
+    """MPI_Finalize finalises ishmem, whether or not the program calls ``ishmem.finalize`` afterwards."""
+    text = """
+        from mpi4py import MPI
+        import ishmem
+        ishmem.init("8M")
+        me, n = ishmem.my_pe(), ishmem.n_pes()
+        a = ishmem.zeros(1, dtype="i8")
+        ishmem.p(a, 5, (me + 1) % n)
+        MPI.Finalize()
+        assert int(a[0]) == 5
+        try:
+            ishmem.my_pe()
+        except ishmem.StateError as error:
+            assert "MPI_Finalize" in str(error)
+        THEN
+        open(f"{__file__}.{me}", "w").close()
+        """
+    status, output = run_on(tmp_path, text.replace("THEN", then), [1, 2], ISHMEM_LEAKS="ignore")
+    assert status == 0, output
+    assert len(list(tmp_path.glob("program.py.*"))) == 3, output
+
+
+def test_thread_level(tmp_path: Path) -> None:
+    """A job on several nodes with MPI that only one thread may call is an error on every PE."""
+    text = """
+        import mpi4py
+        mpi4py.rc.thread_level = "serialized"
+        from mpi4py import MPI
+        import ishmem
+        try:
+            ishmem.init("8M")
+        except ishmem.IshmemError as error:
+            assert "MPI_THREAD_MULTIPLE" in str(error), error
+            open(f"{__file__}.{MPI.COMM_WORLD.rank}", "w").close()
+        """
+    status, output = run_on(tmp_path, text, [1, 1])
+    assert status == 0, output
+    assert len(list(tmp_path.glob("program.py.*"))) == 2, output
+
+
+@pytest.mark.parametrize(("before", "words"), [("", "not initialised"), ("MPI.Init(); MPI.Finalize()", "finalised")])
+def test_mpi_state(before: str, words: str) -> None:
+    program = f"""
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+{before}
+import ishmem
+ishmem.init("8M", comm=MPI.COMM_WORLD)
+"""
+    done = run_command([sys.executable, "-c", program])
+    assert done.returncode == 1
+    assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {words}", done.stderr), done.stderr
+
+
+def test_irregular_placement(tmp_path: Path) -> None:
+    """PEs of a node without a common stride form no team: using it is an error."""
+    text = """
+        import os
+        os.environ["ISHMEM_NODE"] = "abaa"[int(os.environ["PMI_RANK"])]
+        import ishmem
+        with ishmem.init("8M"):
+            me = ishmem.my_pe()
+            for team in (ishmem.TEAM_NODE, ishmem.TEAM_SHARED):
+                try:
+                    assert team.n_pes() == 1 and me == 1
+                except ishmem.StateError as error:
+                    assert "0, 2, 3, have no common stride" in str(error) and me != 1
+            half = ishmem.TEAM_WORLD.split_strided(0, 2, 2)
+            assert half.handle not in (0, 1, 2) if half else me % 2
+            ishmem.barrier_all()
+        open(f"{__file__}.{me}", "w").close()
+        """
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(text))
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    done = run_command([mpiexec, "-n", "4", sys.executable, str(path)], env=nodes.MPICH, timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("program.py.*"))) == 4
+
+
+# ---- the monitor by itself
+
+
+@contextmanager
+def monitors(silence: float) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start the monitors of two nodes, both on this machine."""
+    started = []
+    try:
+        for node in range(2):
+            command = [sys.executable, "-m", "ishmem.launch.monitor"]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            started.append(process)
+            config = {"node": node, "address": address(node), "token": "t", "silence": silence, "first": [0, 2]}
+            process.stdin.write(json.dumps(config) + "\n")
+            process.stdin.flush()
+        listening = [json.loads(process.stdout.readline()) for process in started]
+        for node, process in enumerate(started):
+            process.stdin.write(json.dumps(listening[0] if node else []) + "\n")
+            process.stdin.flush()
+        yield started
+    finally:
+        for process in started:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.communicate()
+
+
+def address(node: int) -> str:
+    return f"ishmem-test-{os.getpid()}-{node}"
+
+
+PE = """
+import json, socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect("\\0" + sys.argv[1])
+connection.send(json.dumps({"kind": "hello", "token": "t", "pe": int(sys.argv[2])}).encode() + b"\\n")
+print("connected", flush=True)
+for line in connection.makefile():
+    print(line, end="", flush=True)
+"""
+
+
+def start_pe(pe: int) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", PE, address(pe // 2), str(pe)], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("how", ["kill", "silent"])
+def test_monitors(how: str) -> None:
+    """PEs hear of the first loss, of a PE or of a node, and end if they do not react."""
+    with monitors(silence=0.5 if how == "silent" else 0.0) as started:
+        pes = [start_pe(pe) for pe in range(3)]
+        try:
+            assert [pe.stdout.readline() for pe in pes] == ["connected\n"] * 3
+            if how == "kill":
+                pes[2].kill()
+            else:
+                started[1].send_signal(signal.SIGSTOP)
+            message = json.loads(pes[0].stdout.readline())
+            assert message["pe"] == 2
+            assert ("was ended by SIGKILL, on node 1" if how == "kill" else "node 1 (") in message["how"]
+            assert message["status"] == (128 + signal.SIGKILL if how == "kill" else 1)
+            assert pes[0].wait(20) == -signal.SIGTERM
+        finally:
+            for pe in pes:
+                pe.kill()
+                pe.communicate()

@@ -1,0 +1,169 @@
+"""Large jobs: what a PE's internal memory needs, and the model of ``ishmem bench scale``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from test_network import program
+
+from ishmem.benchmarks import figures, scale, scale_command
+from ishmem.common import layout
+from ishmem.common.layout import FEW_MEMBERS, TWIN, Layout
+
+MESSAGES_OUT, MESSAGES_IN, BYTES_OUT, BYTES_IN, STORES, NEAR = range(6)
+
+
+@pytest.mark.parametrize("width", [1, 4, 12, 104])
+def test_internal_memory_of_a_large_job(width: int) -> None:
+    assert Layout(10_000, width).size < 16 << 20
+    assert Layout(1_000, width).size < 16 << 20
+
+
+@pytest.mark.parametrize(
+    ("n_pes", "width"), [(4, 4), (4, 2), (64, 12), (65, 12), (300, 300), (1_000, 12), (10_000, 12)]
+)
+def test_slots_do_not_overlap(n_pes: int, width: int) -> None:
+    job = Layout(n_pes, width)
+    starts = [job.rendezvous(handle, odd) for handle in range(TWIN) for odd in (0, 1)]
+    assert starts[0] == job.device_sync(layout.MAX_TEAMS)
+    for handle in range(TWIN):
+        members = n_pes if handle < job.wide else FEW_MEMBERS
+        for place in (2 * handle, 2 * handle + 1):
+            assert [*starts, job.barriers_begun][place + 1] - starts[place] == members * job.rendezvous_slot
+    assert job.wide == TWIN or n_pes > layout.FULL_SLOTS
+
+
+def test_handles_of_large_teams() -> None:
+    job = Layout(10_000, 12)
+    everything = (1 << TWIN) - 1
+    assert job.handles_for(10_000, everything) == (1 << job.wide) - 1
+    assert job.handles_for(FEW_MEMBERS, everything) == everything & ~((1 << job.wide) - 1)
+    assert job.handles_for(2, 0b1000) == 0b1000  # none of the others is free
+    assert job.handles_for(FEW_MEMBERS + 1, 1 << job.wide) == 0
+    assert Layout(300, 300).handles_for(300, everything) == everything
+
+
+@pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (13, 5), (96, 12), (7, 7), (6, 1)])
+def test_barrier(n_pes: int, width: int) -> None:
+    """Only the first PE of each node sends over the network, one message in each round."""
+    on = scale.nodes_of(n_pes, width)
+    whole = scale.rehearse(on, scale.BARRIER).sum(axis=0)
+    rounds = math.ceil(math.log2(max(on) + 1))
+    for pe in range(n_pes):
+        assert whole[pe, MESSAGES_OUT] == whole[pe, MESSAGES_IN] == (rounds if pe % width == 0 else 0)
+
+
+@pytest.mark.parametrize("routine", [name for name in scale.ROUTINES if name != scale.BARRIER])
+@pytest.mark.parametrize("size", [8, 64 << 10])
+def test_all_that_is_sent_arrives(routine: str, size: int) -> None:
+    on = scale.nodes_of(26, 12)
+    counts = scale.rehearse(on, routine, size)
+    for phase in counts:
+        assert phase[:, MESSAGES_OUT].sum() == phase[:, MESSAGES_IN].sum()
+        assert phase[:, BYTES_OUT].sum() == phase[:, BYTES_IN].sum()
+    assert counts[..., BYTES_OUT].sum() > 0
+    assert (counts >= 0).all()
+
+
+def test_each_byte_reaches_a_node_once() -> None:
+    size, on = 1 << 20, scale.nodes_of(36, 12)
+    whole = scale.rehearse(on, "broadcast", size).sum(axis=0)
+    arrived = np.bincount(on, whole[:, BYTES_IN])[1:]
+    assert (arrived >= size).all()
+    assert (arrived < 1.1 * size).all()
+
+
+def test_times() -> None:
+    on, links = scale.nodes_of(24, 12), scale.Links()
+    slow = scale.with_costs(links, {"far_latency": 1e-3})
+    counts = scale.rehearse(on, scale.BARRIER)
+    assert scale.seconds_of(counts, on, slow) > scale.seconds_of(counts, on, links) + 0.9e-3
+    assert scale.predict_init(on, links).seconds > (12 - 1) * links.open
+    with pytest.raises(ValueError, match=r"no such cost: far; allowed are near_bandwidth, "):
+        scale.with_costs(links, {"far": 1})
+    assert scale.sizes_of_jobs(12)[0] == 16
+    assert scale.sizes_of_jobs(12)[-1] == 10_000
+
+
+def called(*words: str) -> str:
+    result = CliRunner().invoke(scale_command.scale, words)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_command(tmp_path: Path) -> None:
+    picture, page = tmp_path / "scale.png", tmp_path / "page.md"
+    marks = [text.replace("figures", scale_command.MARKER) for text in (figures.BEGIN, figures.END)]
+    page.write_text("\n".join(marks))
+    said = called("--pes", "16,48,96", "--size", "8,64K", "-o", str(picture), "--page", str(page))
+    assert "| `broadcast` | 64K |" in said
+    assert "16 PEs | 48 PEs | 96 PEs" in said
+    assert said.strip() in page.read_text()
+    assert picture.stat().st_size > 1000
+    assert "Usage" in CliRunner().invoke(scale_command.scale, ["--link", "far=1"]).output
+
+
+def test_check(tmp_path: Path) -> None:
+    rows = [{"routine": scale.BARRIER, "size": 0, "seconds": 1e-5}, {"routine": "fcollect", "size": 8, "seconds": 1e-5}]
+    run = tmp_path / "run.json"
+    run.write_text(json.dumps({"nodes": [0, 0, 1, 1], "costs": {"message": 1e-6}, "rows": rows}))
+    said = called("--measured", str(run))
+    assert "4 PEs on 2 nodes" in said
+    assert "| `fcollect` | 8 |" in said
+
+
+def test_the_page_has_the_figures_and_the_picture() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    page = (docs / "scale.md").read_text()
+    assert "(scale.png)" in page
+    assert (docs / "scale.png").exists()
+    assert "| `sum_reduce` | 1M |" in page
+
+
+LARGE = """
+import ishmem
+from ishmem.common import layout
+layout.FULL_SLOTS, layout.WIDE_BYTES = 2, 4 * 2 * layout.LINE * 4  # as if this job were large
+import numpy as np
+import dpnp
+import numba_dpex as dpex
+from numba_dpex import kernel_api as kapi
+
+@dpex.kernel
+def talk(item: kapi.Item, big, other, small, source, counts, team):
+    ishmem.fcollect(big, source, team)
+    ishmem.sum_reduce(small, source, team)
+    ishmem.barrier_all()
+    ishmem.alltoallv(other, big, counts, counts, None, None, team)
+
+with ishmem.init("64M"):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    teams = [ishmem.TEAM_WORLD, *(ishmem.TEAM_WORLD.split_strided(0, 1, n) for _ in range(2))]
+    assert [team.handle for team in teams] == [0, 4, 5], teams
+    for team in teams:
+        for count in (3, 40):
+            source = ishmem.full(count, me + 1, dtype="i8")
+            big, other = ishmem.zeros(n * count, dtype="i8"), ishmem.zeros(n * count, dtype="i8")
+            small = ishmem.zeros(count, dtype="i8")
+            counts = dpnp.full(n, count, dtype="i8")
+            ishmem.barrier_all()
+            dpex.call_kernel(talk, kapi.Range(1), big, other, small, source, counts, team.handle)
+            ishmem.barrier_all()
+            assert (small.asnumpy() == n * (n + 1) // 2).all(), small
+            assert (big.asnumpy() == np.repeat(np.arange(1, n + 1), count)).all(), big
+            assert (other.asnumpy() == me + 1).all(), other
+    ishmem.free_all()
+print("right")
+"""
+
+
+def test_kernels_of_a_large_job(tmp_path: Path) -> None:
+    """Collectives in kernels with short slots, in teams of the first handles and of others."""
+    status, output = program(tmp_path, LARGE, [2, 2], timeout=300)
+    assert status == 0, output
+    assert output.count("right") == 4
