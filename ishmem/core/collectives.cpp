@@ -134,12 +134,12 @@ struct Signature {
     uint64_t count;
 
     uint64_t pack() const {
-        return routine | uint64_t(type) << 5 | uint64_t(algorithm) << 10 | static_cast<uint64_t>(root + 1) << 13 | count << 25;
+        return routine | uint64_t(type) << 5 | uint64_t(algorithm) << 10 | static_cast<uint64_t>(root + 1) << 13 | count << 30;
     }
 
     static Signature unpack(uint64_t packed) {
         return {static_cast<unsigned>(packed & 31), static_cast<unsigned>(packed >> 5 & 31),
-                static_cast<unsigned>(packed >> 10 & 7), static_cast<int>(packed >> 13 & 4095) - 1, packed >> 25};
+                static_cast<unsigned>(packed >> 10 & 7), static_cast<int>(packed >> 13 & 0x1ffff) - 1, packed >> 30};
     }
 };
 
