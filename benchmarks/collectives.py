@@ -150,25 +150,37 @@ class Arrays:
         self.names = {"elements": elements // routine.step, "counts": [elements] * n, "pe": w.pe}
 
 
+def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
+    """Return the plan of a host collective with blocks of ``size`` bytes."""
+    import ishmem
+
+    routine = COLLECTIVES[name]
+    arrays = Arrays(routine, w, size)
+    source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+    names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
+    statement = f"ishmem.{name}(dest, source{routine.arguments})"
+    return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+
+
+def plan_of_mpi4py(w: Mpi, name: str, size: int) -> Plan:
+    """Return the plan of the same collective of mpi4py, on numpy arrays."""
+    routine = COLLECTIVES[name]
+    arrays = Arrays(routine, w, size)
+    source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
+    names = {"comm": w.comm, "MPI": w.MPI, "dest": dest, "source": source, **arrays.names}
+    names["apart"] = _apart(w, arrays, dest) if routine.step > 1 else None
+    check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
+    return Plan(routine.mpi, names, check, size)
+
+
 def _host(name: str, routine: Collective) -> None:
     @case(name, "host", size=SIZES, pes=(2, 4))
     def of_ishmem(w: Ishmem, size: int) -> Plan:
-        import ishmem
-
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-        statement = f"ishmem.{name}(dest, source{routine.arguments})"
-        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+        return plan_of_ishmem(w, name, size)
 
     @of_ishmem.peer("mpi4py")
     def _(w: Mpi, size: int) -> Plan:
-        arrays = Arrays(routine, w, size)
-        source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
-        names = {"comm": w.comm, "MPI": w.MPI, "dest": dest, "source": source, **arrays.names}
-        names["apart"] = _apart(w, arrays, dest) if routine.step > 1 else None
-        check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
-        return Plan(routine.mpi, names, check, size)
+        return plan_of_mpi4py(w, name, size)
 
     if name in ("broadcast", "fcollect", "collect", "alltoall") or name.endswith("_reduce"):
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
+from ishmem.benchmarks.collectives import plan_of_ishmem, plan_of_mpi4py
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 PREFIX = "nodes_"
@@ -134,24 +134,13 @@ def put_in_kernel(w: Ishmem) -> Plan:
 
 
 def _register_collective(name: str) -> None:
-    routine = COLLECTIVES[name]
-
     @case(PREFIX + name, "host", size=SIZES, pes=(4,))
     def body(w: Ishmem, size: int) -> Plan:
-        import ishmem
-
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-        statement = f"ishmem.{name}(dest, source{routine.arguments})"
-        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+        return plan_of_ishmem(w, name, size)
 
     @body.peer("mpi4py")
     def _(w: Mpi, size: int) -> Plan:
-        arrays = Arrays(routine, w, size)
-        source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
-        names = {"comm": w.comm, "MPI": w.MPI, "dest": dest, "source": source, **arrays.names}
-        return Plan(routine.mpi, names, lambda done: w.expect(dest, arrays.wanted), size)
+        return plan_of_mpi4py(w, name, size)
 
 
 for _name in ("sum_reduce", "alltoall", "fcollect"):
