@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -190,6 +191,26 @@ def test_monitors(how: str) -> None:
             assert ("was ended by SIGKILL, on node 1" if how == "kill" else "node 1 (") in message["how"]
             assert message["status"] == (128 + signal.SIGKILL if how == "kill" else 1)
             assert pes[0].wait(20) == -signal.SIGTERM
+        finally:
+            for pe in pes:
+                pe.kill()
+                pe.communicate()
+
+
+def switches(process: int) -> int:
+    """Return how often a process has waited."""
+    return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", Path(f"/proc/{process}/status").read_text(), re.M)[1])
+
+
+def test_monitors_sleep_between_signs_of_life() -> None:
+    with monitors(silence=0.0) as started:
+        pes = [start_pe(pe) for pe in (0, 2)]
+        try:
+            assert [pe.stdout.readline() for pe in pes] == ["connected\n"] * 2
+            time.sleep(0.5)  # the monitors have connected
+            before = [switches(process.pid) for process in started]
+            time.sleep(2)
+            assert max(switches(process.pid) - each for process, each in zip(started, before)) < 60
         finally:
             for pe in pes:
                 pe.kill()

@@ -90,7 +90,7 @@ class Monitor:
         self._nodes: dict[int, _Node] = {}
         self._strangers: list[Channel] = []
         self._loss: Message | None = None
-        self._lost_at = self._looked = time.monotonic()
+        self._lost_at = self._looked = self._next_beat = time.monotonic()
         self._started = True  # whether the first PE of the node holds our standard input open
         local = socket.socket(socket.AF_UNIX)
         local.bind("\0" + config.address)
@@ -129,7 +129,7 @@ class Monitor:
         """Watch until all PEs of the node have left or ended; ``stdin`` closes with the first PE of the node."""
         self._selector.register(stdin, selectors.EVENT_READ, self._first_ended)
         while not self._is_over():
-            for key, _events in self._selector.select(BEAT):
+            for key, _events in self._selector.select(max(self._next_beat - time.monotonic(), 0)):
                 key.data(key.fileobj)
             self._look()
         for node in self._nodes.values():
@@ -284,8 +284,12 @@ class Monitor:
         """Send signs of life, look for nodes without any, and end PEs that do not end by themselves."""
         now = time.monotonic()
         late, self._looked = now - self._looked > 4 * BEAT, now
+        # A message of another node wakes this one, so an answer to each would keep both busy.
+        due = now >= self._next_beat
+        if due:
+            self._next_beat = now + BEAT
         for number, node in self._nodes.items():
-            if not node.left:
+            if due and not node.left:
                 node.channel.send(kind="alive")
             if late:  # this process itself did not run: the others may have sent in the meantime
                 node.heard = now
