@@ -136,15 +136,15 @@ def test_collectives_in_kernels_run(pes: Pool) -> None:
 
 @pytest.mark.pes(2)
 def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
-    # sync_all leaves nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
-    unseen = (("sync_all/host", {}), ("and_reduce/host", {"size": 8}))
+    # Barriers leave nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
+    unseen = (("sync_all/host", {}), ("nodes_barrier/host", {}), ("and_reduce/host", {"size": 8}))
     cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]
     noticed = pes.run(check_faults, cases)
     assert [each for each, *flags in zip(cases, *noticed) if not any(flags)] == []
 
 
 def test_collectives_are_measured_when_they_are_named() -> None:
-    named = {one.name for one in suite.select(suite.ON_REQUEST, ("host",))}
+    named = {one.name for one in suite.select(("collectives",), ("host",))}
     assert named == {*COLLECTIVES, "sync_all"}
     assert named.isdisjoint(one.name for one in suite.select((), ()))
     assert {one.name for one in suite.select(("collectives", "put"), ("host",))} == {*named, "put"}
@@ -258,7 +258,8 @@ def test_bad_options(words: list[str], said: str) -> None:
 
 def test_list() -> None:
     listed = {tuple(line.split()[:2]) for line in called("--list").output.splitlines()}
-    listed |= {tuple(line.split()[:2]) for line in called("--op", "collectives", "--list").output.splitlines()}
+    for module in suite.ON_REQUEST:
+        listed |= {tuple(line.split()[:2]) for line in called("--op", module, "--list").output.splitlines()}
     assert listed == {(one.name, one.side) for one in CASES.values() if not one.name.startswith("tune ")}
 
 
