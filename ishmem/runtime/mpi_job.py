@@ -32,6 +32,7 @@ class MpiJob:
         self._mpi = MPI
         self._key = MPI.KEYVAL_INVALID
         self._finish: Callable[[], None] | None = None
+        self._finalize_mpi = MPI.Finalize
         self.failure: Callable[[], tuple[float, int] | None] = lambda: None
         exit_status.watch()
         atexit.register(self._at_exit)
@@ -39,12 +40,21 @@ class MpiJob:
     def before_finalize(self, finish: Callable[[], None]) -> None:
         """Call a function when the program calls ``MPI_Finalize`` before this PE leaves."""
         self._finish = finish
+        # With a thread of the engine in MPI, calls inside MPI_Finalize can leave MPICH's lock taken. So ishmem ends
+        # before MPI_Finalize begins; the attribute serves code that reaches MPI_Finalize in another way.
+        self._mpi.Finalize = self._finalize
         self._key = self._mpi.Comm.Create_keyval(delete_fn=self._mpi_ends)
         self._mpi.COMM_SELF.Set_attr(self._key, None)  # MPI_Finalize deletes it first of all
+
+    def _finalize(self) -> None:
+        if self._finish:
+            self._finish()
+        self._finalize_mpi()
 
     def leave(self) -> None:
         """Leave the job: the end of this process is no failure any more."""
         self._finish = None
+        self._mpi.Finalize = self._finalize_mpi
         atexit.unregister(self._at_exit)
         if self._key != self._mpi.KEYVAL_INVALID and not self._mpi.Is_finalized():
             key = self._key
