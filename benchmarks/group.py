@@ -18,6 +18,7 @@ from typing import Any
 
 from ishmem.benchmarks.worker import Worker, answer
 from ishmem.benchmarks.worlds import Local
+from ishmem.launch import hosts as launch_hosts, mpiexec
 
 Answer = tuple[str, Any]
 
@@ -58,17 +59,16 @@ def _command(library: str, n: int, hosts: str) -> list[str]:
     _package, launcher, options = LAUNCHERS[library]
     worker = [sys.executable, "-m", "ishmem.benchmarks.worker", library]
     if hosts:
-        return [*_on_hosts(n, hosts.split(",")), *worker]
+        return _on_hosts(n, hosts, worker)
     if launcher is None:
         return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *worker[1:]]
     return [_which(launcher) or launcher, "-n", str(n), *options, *worker]
 
 
-def _on_hosts(n: int, hosts: list[str]) -> list[str]:
-    """Return the start of a command that runs ``n`` processes on hosts, as many on each."""
-    sizes = [(n + i) // len(hosts) for i in range(len(hosts))]
-    places = ",".join(f"{host}:{size}" for host, size in zip(hosts, sizes) if size)
-    return [_which("mpiexec") or "mpiexec", "-hosts", places, "-n", str(n)]
+def _on_hosts(n: int, hosts: str, program: list[str]) -> list[str]:
+    """Return the command that runs ``n`` processes on hosts, as many on each, by the mpiexec of ``ishmrun --hosts``."""
+    places = launch_hosts.places(n, None, launch_hosts.parse_hosts(hosts))
+    return mpiexec.command(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, program)
 
 
 class Group:

@@ -61,7 +61,8 @@ def save(figure: Figure, path: Path) -> None:
     Image.open(whole).convert("RGB").quantize(48).save(path, optimize=True)
 
 
-def _figure(panels: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+def panel_grid(panels: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+    """Return a figure with this number of panels, and their axes; ``height`` is that of a panel in inches."""
     from matplotlib.figure import Figure
 
     columns = min(panels, _COLUMNS)
@@ -92,7 +93,7 @@ def _against_size(rows: Sequence[Row], value: Callable[[Row], float], bandwidth:
     panels = _panels([row for row in rows if row.nbytes or not bandwidth], bandwidth)
     if not panels:
         raise NothingToPlot("no operation was measured at three sizes or more")
-    figure, axes = _figure(len(panels))
+    figure, axes = panel_grid(len(panels))
     for axis, ((op, side, pes, rest), panel) in zip(axes, panels.items()):
         for name, line in panel.items():
             line.sort(key=lambda row: row.axes["size"])
@@ -153,7 +154,7 @@ def _pairs(rows: Sequence[Row]) -> Figure:
     if not found:
         raise NothingToPlot("the operation pairs was not measured")
     maps = sorted({(row.pes, row.axes["size"]) for row in found})
-    figure, axes = _figure(len(maps), 3.0)
+    figure, axes = panel_grid(len(maps), 3.0)
     for axis, (pes, size) in zip(axes, maps):
         small = size < 4096
         grid = [[float("nan")] * pes for _ in range(pes)]
@@ -184,7 +185,7 @@ def _peers(rows: Sequence[Row]) -> Figure:
             panels += [(contender, bars[:_MOST_BARS])] if bars else []
     if not panels:
         raise NothingToPlot("neither peers nor the machine's limit were measured")
-    figure, axes = _figure(len(panels), 0.6 + 0.2 * max(len(bars) for _name, bars in panels))
+    figure, axes = panel_grid(len(panels), 0.6 + 0.2 * max(len(bars) for _name, bars in panels))
     for axis, (contender, bars) in zip(axes, panels):
         names, ratios = [name for name, _ratio in bars], [ratio for _name, ratio in bars]
         axis.barh(names, [min(ratio, 4.0) for ratio in ratios], color=COLORS[contender], height=0.7)

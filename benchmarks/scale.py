@@ -101,9 +101,7 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
         RuntimeError: This process is a PE of a job.
     """
     layout, pes = layout_of(nodes), len(nodes)
-    _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun)
-    masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
-    _core.configure_collectives(layout.ring(0), layout.ring_bytes, layout.slot_bytes, masks)
+    heap.configure_layout(layout)
     algorithms.install(algorithms.defaults(_NEVER))
     block = -(-(size * pes + 1) // 4096) * 4096
     source, dest, end = layout.size, layout.size + block, layout.size + 2 * block

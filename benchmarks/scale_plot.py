@@ -33,7 +33,7 @@ def draw(points: Sequence[Point], width: int) -> Figure:
         together = point.routine in _TOGETHER
         title = " and ".join(_TOGETHER) if together else point.routine
         panels[title][point.routine if together else short_size(point.size)].append(point)
-    figure, axes = plot._figure(len(panels) + 1)
+    figure, axes = plot.panel_grid(len(panels) + 1)
     for axis, (title, lines) in zip(axes, panels.items()):
         for color, (name, line) in zip(_COLORS, lines.items()):
             counts = [point.pes for point in line]

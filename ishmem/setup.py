@@ -19,12 +19,14 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, monitoring, mpi_job, network
+from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
 if TYPE_CHECKING:
     import dpctl
+
+    from ishmem.runtime import monitoring
 
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
@@ -220,6 +222,8 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     try:
         monitor = None
         if member.mpi:
+            from ishmem.runtime import monitoring  # jobs without MPI need no subprocess and no JSON
+
             monitor = monitoring.start(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         from ishmem.runtime.heap import SymmetricHeap
@@ -280,6 +284,8 @@ def _watch(
     this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: monitoring.MonitorProcess | None
 ) -> None:
     """Connect to the monitor of the node, and the monitors of the nodes to each other; collective."""
+    from ishmem.runtime import monitoring
+
     listening = _together(this, lambda: monitor.addresses() if monitor else [])
     hub = member.network.broadcast(listening) if member.network else []
     if monitor:

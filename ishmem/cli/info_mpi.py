@@ -24,9 +24,8 @@ class Nodes:
         """Find which processes share a node; ``override`` is the setting ``ISHMEM_NODE``."""
         self._comm = network.world()
         mine = network.identity(override)
-        self._identities = self._comm.allgather(mine)
         self.pe = self._comm.Get_rank()
-        self.pes = [pe for pe, identity in enumerate(self._identities) if identity == mine]
+        self.pes = [pe for pe, identity in enumerate(self._comm.allgather(mine)) if identity == mine]
 
     def merge(self, facts: dict[str, Any]) -> dict[str, Any] | None:
         """Return the facts of PE 0 with the nodes and the routes of all PEs; None on the other PEs."""

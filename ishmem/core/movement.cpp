@@ -11,8 +11,6 @@
 namespace ishmem {
 namespace {
 
-void copy(char *to, const char *from, size_t bytes) { copy_near(to, from, bytes); }
-
 constexpr size_t PIECE = 64 << 10;   // bytes per copy of a block that may be copied backwards
 constexpr size_t STREAM = 32 << 20;  // destinations of this many bytes do not stay in a cache until they are read
 
@@ -31,7 +29,7 @@ void stream(char *to, const char *from, size_t bytes) {
 }
 
 void move(char *to, const char *from, size_t bytes, bool past_caches) {
-    past_caches && to != from && !rehearsal ? stream(to, from, bytes) : copy(to, from, bytes);
+    past_caches && to != from && !rehearsal ? stream(to, from, bytes) : copy_near(to, from, bytes);
 }
 
 // Copies a block in pieces, forwards from its start or backwards from its end.
@@ -83,7 +81,7 @@ void alltoallv_mapped(const Call &call) {
     const size_t n = static_cast<size_t>(call.size()), me = static_cast<size_t>(call.me());
     for (size_t j = 0; j < n; ++j) {
         const auto *theirs = reinterpret_cast<const uint64_t *>(call.slot(static_cast<int>(j)));
-        copy(call.dest_of(call.me()) + call.dest_places[j] * call.item,
+        copy_near(call.dest_of(call.me()) + call.dest_places[j] * call.item,
              call.source_of(static_cast<int>(j)) + theirs[2 * n + me] * call.item, call.dest_counts[j] * call.item);
     }
 }
@@ -95,24 +93,24 @@ void move_in_slot(const Call &call) {
     char *mine = call.dest_of(me);
     switch (call.routine) {
         case Broadcast:
-            copy(mine, me == call.root ? call.source_of(me) : call.data(call.root), call.bytes);
+            copy_near(mine, me == call.root ? call.source_of(me) : call.data(call.root), call.bytes);
             break;
         case Scatter:
-            copy(mine, (me == call.root ? call.source_of(me) : call.data(call.root)) + block(call, me), call.bytes);
+            copy_near(mine, (me == call.root ? call.source_of(me) : call.data(call.root)) + block(call, me), call.bytes);
             break;
         case Gather:
             if (me != call.root) break;
             [[fallthrough]];
         case Fcollect:
-            for (int j = 0; j < size; ++j) copy(mine + block(call, j), j == me ? call.source_of(j) : call.data(j), call.bytes);
+            for (int j = 0; j < size; ++j) copy_near(mine + block(call, j), j == me ? call.source_of(j) : call.data(j), call.bytes);
             break;
         case Collect:
             for (int j = 0; j < size; ++j)
-                copy(mine + call.dest_places[static_cast<size_t>(j)] * call.item, call.slot(j), call.header(j)->extra * call.item);
+                copy_near(mine + call.dest_places[static_cast<size_t>(j)] * call.item, call.slot(j), call.header(j)->extra * call.item);
             break;
         default:  // Alltoall
             for (int j = 0; j < size; ++j)
-                copy(mine + block(call, j), (j == me ? call.source_of(j) : call.data(j)) + block(call, me), call.bytes);
+                copy_near(mine + block(call, j), (j == me ? call.source_of(j) : call.data(j)) + block(call, me), call.bytes);
     }
 }
 
@@ -124,12 +122,12 @@ void move_mapped(const Call &call) {
         case Broadcast: return broadcast_mapped(call);
         case Alltoalls: return alltoalls_mapped(call);
         case Alltoallv: return alltoallv_mapped(call);
-        case Scatter: return copy(dest, call.source_of(call.root) + block(call, me), call.bytes);
-        case Gather: return copy(call.dest_of(call.root) + block(call, me), call.source_of(me), call.bytes);
+        case Scatter: return copy_near(dest, call.source_of(call.root) + block(call, me), call.bytes);
+        case Gather: return copy_near(call.dest_of(call.root) + block(call, me), call.source_of(me), call.bytes);
         case Gatherv:
-            return copy(call.dest_of(call.root) + call.dest_places[mine] * call.item, call.source_of(me), call.dest_counts[mine] * call.item);
+            return copy_near(call.dest_of(call.root) + call.dest_places[mine] * call.item, call.source_of(me), call.dest_counts[mine] * call.item);
         case Scatterv:
-            return copy(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
+            return copy_near(dest, call.source_of(call.root) + call.source_places[mine] * call.item, call.source_counts[mine] * call.item);
         default: break;
     }
     // Every second call copies backwards: with reused arrays the part that the previous call copied last is still
@@ -140,7 +138,7 @@ void move_mapped(const Call &call) {
         if (call.routine == Fcollect) copy_pieces(dest + block(call, j), call.source_of(j), call.bytes, backwards, past_caches);
         else if (call.routine == Alltoall)
             copy_pieces(dest + block(call, j), call.source_of(j) + block(call, me), call.bytes, backwards, past_caches);
-        else copy(dest + call.dest_places[static_cast<size_t>(j)] * call.item, call.source_of(j), call.header(j)->extra * call.item);
+        else copy_near(dest + call.dest_places[static_cast<size_t>(j)] * call.item, call.source_of(j), call.header(j)->extra * call.item);
     }
 }
 
@@ -158,7 +156,7 @@ Outcome broadcast_tree(const Call &call) {
     } else {
         from = call.routine == Broadcast ? call.source_of(call.me()) : call.dest_of(call.me());
     }
-    copy(call.dest_of(call.me()), from, call.bytes);
+    copy_near(call.dest_of(call.me()), from, call.bytes);
     raise(call, Filled);
     return Satisfied;
 }

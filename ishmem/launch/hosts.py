@@ -30,6 +30,7 @@ from ishmem.runtime.status_board import describe_end
 _HOST = r"([^\s:,=]+)(?::(\d+))?"
 _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
 
+
 def places(n: int | None, ppn: int | None, hosts: Sequence[tuple[str, int | None]]) -> list[Place]:
     """Distribute PEs over hosts, in order: as many as each host has slots, or ``ppn``, else equal shares.
 

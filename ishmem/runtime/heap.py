@@ -218,10 +218,8 @@ class SymmetricHeap:
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         _core.watch_violations(settings.check)
-        masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
-        _core.configure_collectives(self.layout.ring(0), self.layout.ring_bytes, self.layout.slot_bytes, masks)
+        configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
-        _core.configure_sync(self.layout.host_sync(0), self.layout.sync_bytes, self.layout.barriers_begun)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
 
     def _write_tables(self) -> None:
@@ -324,6 +322,13 @@ class SymmetricHeap:
                 host_map.close()
         self._mappings.clear()
         self._maps.clear()
+
+
+def configure_layout(layout: Layout) -> None:
+    """Tell the host core where the internal parts of a heap are."""
+    _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun)
+    masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
+    _core.configure_collectives(layout.ring(0), layout.ring_bytes, layout.slot_bytes, masks)
 
 
 def distances(base: int, bases: Sequence[int]) -> bytes:

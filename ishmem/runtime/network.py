@@ -26,7 +26,6 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
 from ishmem.environment.launcher import launched
-from ishmem.environment.mpi_library import transport_default
 from ishmem.ipc import wire
 
 log = logging.getLogger("ishmem")
@@ -64,7 +63,8 @@ def world() -> Any:
     Raises:
         IshmemError: mpi4py is not installed, or finds no MPI library.
     """
-    os.environ.update({name: value for name, value in transport_default().items() if name not in os.environ})
+    for name, value in mpi_library.transport_default().items():
+        os.environ.setdefault(name, value)
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:

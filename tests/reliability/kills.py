@@ -19,7 +19,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from trials import Trial, new_trial, progress
+from trials import Trial, repeat
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 NOTICE, END = 2.0, 10.0
@@ -161,20 +161,13 @@ def show(outcomes: list[Outcome], early: int, n: int) -> None:
 @click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
 def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
     """Kill PEs at random moments: in init, in any operation, in kernels, in finalize."""
-    seed = random.randrange(1 << 30) if seed is None else seed
-    draw, outcomes, early = random.Random(seed), [], 0
-    end = time.monotonic() + 60 * minutes
-    with new_trial() as trial, progress() as bar:
-        task = bar.add_task("kills", total=count, remark=f"seed {seed}")
-        while len(outcomes) < count and time.monotonic() < end:
-            outcome = kill_one(trial, pes, draw)
-            if outcome is None:
-                early += 1
-                continue
-            outcomes.append(outcome)
-            bar.advance(task)
-            for line in outcome.wrong:
-                bar.console.print(line, markup=False, highlight=False)
-            bar.update(task, remark=f"last one: {outcome.where[:60]}")
+    outcomes, early = repeat(
+        "kills",
+        lambda trial, draw, _outcomes: kill_one(trial, pes, draw),
+        count,
+        minutes,
+        seed,
+        lambda outcome: f"last one: {outcome.where[:60]}",
+    )
     show(outcomes, early, pes)
     sys.exit(any(outcome.wrong for outcome in outcomes))

@@ -18,7 +18,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.table import Table
-from trials import HERE, Trial, new_trial, progress
+from trials import HERE, Trial, repeat
 
 sys.path.insert(0, str(HERE.parent))
 
@@ -210,19 +210,11 @@ def show(outcomes: list[Outcome], early: int) -> None:
 @click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
 def node_faults(count: int, minutes: float, sizes: str, how: str | None, seed: int | None) -> None:
     """End PEs and nodes of jobs over MPI at random moments: raise, exit, kill a PE, kill or cut off a node."""
-    seed = random.randrange(1 << 30) if seed is None else seed
-    draw, outcomes, early = random.Random(seed), [], 0
-    end = time.monotonic() + 60 * minutes
-    with new_trial() as trial, progress() as bar:
-        task = bar.add_task("faults", total=count, remark=f"seed {seed}")
-        while len(outcomes) < count and time.monotonic() < end:
-            kind = how or HOW[len(outcomes) % len(HOW)]
-            outcome = one_fault(trial, [int(size) for size in sizes.split("+")], kind, draw)
-            if outcome is None:
-                early += 1
-                continue
-            outcomes.append(outcome)
-            bar.advance(task)
-            bar.console.print("\n".join(outcome.wrong), markup=False, highlight=False)
+    numbers = [int(size) for size in sizes.split("+")]
+
+    def fault(trial: Trial, draw: random.Random, outcomes: list[Outcome]) -> Outcome | None:
+        return one_fault(trial, numbers, how or HOW[len(outcomes) % len(HOW)], draw)
+
+    outcomes, early = repeat("faults", fault, count, minutes, seed)
     show(outcomes, early)
     sys.exit(any(outcome.wrong for outcome in outcomes))

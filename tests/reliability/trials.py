@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 HERE = Path(__file__).parent
 MARK = "RELIABILITY_MARK"
+Outcome = TypeVar("Outcome")
 SOCKETS = "@ishmem-"
 
 
@@ -104,3 +106,40 @@ def _ownerless_sockets() -> list[str]:
             with contextlib.suppress(OSError):
                 held.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return [words[7] for words in lines if f"socket:[{words[6]}]" not in held and words[6] != "0"]
+
+
+def repeat(
+    what: str,
+    one: Callable[[Trial, random.Random, list[Outcome]], Outcome | None],
+    count: int,
+    minutes: float,
+    seed: int | None,
+    remark: Callable[[Outcome], str] | None = None,
+) -> tuple[list[Outcome], int]:
+    """Run random faults with a progress bar; return their outcomes, and how many jobs ended before the fault.
+
+    Args:
+        what: What the faults are called.
+        one: Runs a fault, given the outcomes so far; returns the outcome, or None if the job ended before.
+        count: Number of faults.
+        minutes: No further fault begins after so long.
+        seed: For the same moments again.
+        remark: Returns what the bar says about the last outcome.
+    """
+    seed = random.randrange(1 << 30) if seed is None else seed
+    draw, outcomes, early = random.Random(seed), [], 0
+    end = time.monotonic() + 60 * minutes
+    with new_trial() as trial, progress() as bar:
+        task = bar.add_task(what, total=count, remark=f"seed {seed}")
+        while len(outcomes) < count and time.monotonic() < end:
+            outcome = one(trial, draw, outcomes)
+            if outcome is None:
+                early += 1
+                continue
+            outcomes.append(outcome)
+            bar.advance(task)
+            for line in outcome.wrong:
+                bar.console.print(line, markup=False, highlight=False)
+            if remark:
+                bar.update(task, remark=remark(outcome))
+    return outcomes, early
