@@ -499,6 +499,7 @@ def _submit_collective(name: str, team: int, worker: QueueWorker, events: Events
     def submit(before: Events) -> dpctl.SyclEvent:
         with worker.together():
             ready = worker.nothing(before, collective=True)
-            return worker.nothing([launch(name, team, workers.anchor, ready)], collective=True)
+            done = workers.barriers.submit(lambda anchor: launch(name, team, anchor, ready))
+            return worker.nothing([done], collective=True)
 
     return workers.in_turn(team, events, submit)

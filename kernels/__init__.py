@@ -14,6 +14,7 @@ from . import (
     build_errors,
     cache,
     collectives,
+    failed_launches,
     locks,
     order,
     query,
@@ -28,8 +29,9 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "amo", "binding", "build_errors", "cache", "collectives", "locks", "order", "query", "reductions", "rma", "signals",
-    "strided", "teams", "vcollectives", "wait", "wait_sets",
+    "amo", "binding", "build_errors", "cache", "collectives", "failed_launches", "locks", "order", "query",
+    "reductions", "rma", "signals", "strided", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 build_errors.install()
+failed_launches.install()

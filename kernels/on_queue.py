@@ -26,6 +26,12 @@ def _kernel(name: str) -> Any:
     return dpex.kernel(sync_team if name == "team_sync" else sync)
 
 
-def launch(name: str, team: int, anchor: dpctl.tensor.usm_ndarray, after: dpctl.SyclEvent) -> dpctl.SyclEvent:
-    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``."""
-    return dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)[1]
+def launch(
+    name: str, team: int, anchor: dpctl.tensor.usm_ndarray, after: dpctl.SyclEvent
+) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
+    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``.
+
+    Returns:
+        The event of the release of the arguments on the host, and that of the kernel.
+    """
+    return dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)

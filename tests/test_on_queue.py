@@ -442,6 +442,27 @@ def test_collectives(pes: Pool) -> None:
     pes.run(check_collectives)
 
 
+def check_many_barriers() -> None:
+    """A call returns although the PEs whose barriers the earlier ones wait for have not called yet."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    called = ishmem.zeros(1, dtype="i8")
+    ishmem.barrier_all()
+    for turn in range(1, 9):
+        if me:
+            ishmem.wait_until(called, ishmem.CMP_GE, turn)
+        for _ in range(20):
+            done = ishmem.barrier_all_on_queue()
+        for pe in range(1, n) if me == 0 else ():
+            ishmem.p(called, turn, pe)
+    done.wait()
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_many_barriers(pes: Pool) -> None:
+    pes.run(check_many_barriers)
+
+
 # ---- errors
 
 

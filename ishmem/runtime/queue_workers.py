@@ -34,6 +34,7 @@ log = logging.getLogger("ishmem")
 Events = list[dpctl.SyclEvent]
 _COMPLETE = dpctl.event_status_type.complete
 _POOL = 64  # events created per pool
+_BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
@@ -227,6 +228,35 @@ class QueueWorker:
             self._thread.join(20 * SLICE)
 
 
+class BarrierQueues:
+    """Queues for kernels that wait for other PEs; each has one kernel at a time.
+
+    numba-dpex lets a thread of SYCL wait for the event of each asynchronous launch. Until the event completes, that wait
+    can block all submissions to the event's queue, since SYCL's Level Zero backend locks the queue to clean up its events.
+    """
+
+    def __init__(self, heap: SymmetricHeap) -> None:
+        self._heap = heap
+        self._busy: deque[tuple[dpctl.tensor.usm_ndarray, Events]] = deque()
+
+    def submit(self, launch: Callable[[dpctl.tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
+        """Call ``launch`` with an array on an idle queue; return the kernel's event, the last that ``launch`` returns.
+
+        The caller makes the calls one after another.
+        """
+        array = self._idle()
+        events = list(launch(array))
+        self._busy.append((array, events))
+        return events[-1]
+
+    def _idle(self) -> dpctl.tensor.usm_ndarray:
+        most = len(self._busy) == _BARRIER_QUEUES  # a further kernel may block the caller
+        if most or (self._busy and all(event.execution_status == _COMPLETE for event in self._busy[0][1])):
+            return self._busy.popleft()[0]
+        heap = self._heap.queue
+        return dpctl.tensor.empty(1, dtype="int64", sycl_queue=dpctl.SyclQueue(heap.sycl_context, heap.sycl_device))
+
+
 class QueueWorkers:
     """The workers of a job; methods may be called from any thread."""
 
@@ -237,17 +267,7 @@ class QueueWorkers:
         self._lock = threading.Lock()
         self._turns: dict[int, dpctl.SyclEvent] = {}
         self._order = threading.Lock()
-        self._anchor: dpctl.tensor.usm_ndarray | None = None
-
-    @property
-    def anchor(self) -> dpctl.tensor.usm_ndarray:
-        """An array on a queue of its own for barrier kernels, which would block the kernels of any other queue."""
-        with self._lock:
-            if self._anchor is None:
-                heap = self._heap.queue
-                queue = dpctl.SyclQueue(heap.sycl_context, heap.sycl_device)
-                self._anchor = dpctl.tensor.empty(1, dtype="int64", sycl_queue=queue)
-            return self._anchor
+        self.barriers = BarrierQueues(heap)
 
     @property
     def used(self) -> bool:
@@ -292,11 +312,13 @@ class QueueWorkers:
         """End all workers; return whether everything has completed."""
         for worker in self._workers.values():
             worker.close()
-            if not worker.drained:  # destroying its queue would wait for commands that never start
+            if not worker.drained:  # destroying its queue would wait for commands that never start, as below
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(worker))
         drained = all(worker.drained for worker in self._workers.values())
         if drained:
             self._host_events.close()
+        else:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.barriers))
         self._workers.clear()
         return drained
 

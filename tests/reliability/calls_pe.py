@@ -18,6 +18,7 @@ import inspect
 import json
 import logging
 import mmap
+import operator
 import os
 import random
 import sys
@@ -320,15 +321,19 @@ def _routines() -> dict[str, Callable[..., Any]]:
         routine = getattr(ishmem, name)
         if inspect.isfunction(routine) and name not in NEVER:
             found[name] = routine
-    found["global_exit"] = lambda status: ishmem.global_exit(status if not 0 <= _number(status) <= 255 else -1)
+    found["global_exit"] = lambda status: ishmem.global_exit(-1 if _is_exit_status(status) else status)
     for name, method in inspect.getmembers(ishmem.Ctx, inspect.isfunction):
         if not name.startswith("_") and name not in ("close", "destroy"):
             found[f"ctx.{name}"] = _method(name, method)
     return found
 
 
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else getattr(value, "item", lambda: -1)() if np.isscalar(value) else -1
+def _is_exit_status(value: Any) -> bool:
+    """Return whether ``global_exit`` would accept the value, and end the job."""
+    try:
+        return 0 <= operator.index(value) <= 255
+    except TypeError:
+        return False
 
 
 def _method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
