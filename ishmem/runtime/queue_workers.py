@@ -231,8 +231,9 @@ class QueueWorker:
 class BarrierQueues:
     """Queues for kernels that wait for other PEs; each has one kernel at a time.
 
-    numba-dpex lets a thread of SYCL wait for the event of each asynchronous launch. Until the event completes, that wait
-    can block all submissions to the event's queue, since SYCL's Level Zero backend locks the queue to clean up its events.
+    numba-dpex lets a thread of SYCL wait for the event of each asynchronous launch. Until the event completes, that
+    wait can block all submissions to the event's queue: SYCL's Level Zero backend locks the queue while it cleans up
+    the queue's events, and for each event it waits until no thread waits for it.
     """
 
     def __init__(self, heap: SymmetricHeap) -> None:
