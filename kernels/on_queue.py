@@ -34,4 +34,5 @@ def launch(
     Returns:
         The event of the release of the arguments on the host, and that of the kernel.
     """
-    return dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)
+    released, done = dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)
+    return released, done
