@@ -17,7 +17,9 @@ STUB = ROOT / "ishmem" / "__init__.pyi"
 FOLDERS = {"ishmem": "ishmem", "kernels": "ishmem.kernels", "ipc": "ishmem.ipc", "benchmarks": "ishmem.benchmarks"}
 """The folders of the checkout, and the packages that they are installed as."""
 
-SUB_PACKAGES = ("common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "benchmarks")
+SUB_PACKAGES = (
+    "common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "testing", "benchmarks",
+)  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
 MAY_IMPORT = {
@@ -30,6 +32,7 @@ MAY_IMPORT = {
     "kernels": {"common", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "environment"},
     "cli": {*SUB_PACKAGES, CHAPTERS},
+    "testing": {"runtime"},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 ALSO_ALLOWED = {
