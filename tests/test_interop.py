@@ -303,8 +303,8 @@ def check_results() -> None:
     assert (b.asnumpy() == 2 * values(0).reshape(2, 3) + 1).all()
     index = dpnp.array([0, 1])
     private = [
-        a + 1, dpnp.sqrt(a), a.copy(), a.astype("f4"), a.flatten(), a.take(index), a[index], dpnp.concatenate([a, a]),
-        dpnp.zeros_like(a), dpnp.array(a),
+        a + 1, dpnp.sqrt(a), a.copy(), a.astype("f4"), a.flatten(), a.ravel().take(index), a[index],
+        dpnp.concatenate([a, a]), dpnp.zeros_like(a), dpnp.array(a),
     ]  # fmt: skip
     assert [ishmem.is_symmetric(x) for x in private] == [False] * 10
     refused(ishmem.SymmetryError, "is not on the symmetric heap", ishmem.put, a + 1, a, 0)

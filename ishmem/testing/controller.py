@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ishmem.testing import plugin, reports
+from ishmem.testing import options, reports
 from ishmem.testing.job import Job, JobSpec
 
 
@@ -57,7 +57,7 @@ class Controller:
         job = self._start(n, [item], False) if own else self._jobs.get(n) or self._start(n, self._shared[n], True)
         if not own:
             self._jobs[n] = job
-        limit = float(mark.kwargs.get("timeout") or plugin.timeout_of(self._config))
+        limit = float(mark.kwargs.get("timeout") or options.timeout_of(self._config))
         answers = job.run(item.nodeid, None if own else self._after(item, nextitem, n), limit)
         if not answers.good:
             self._jobs.pop(n, None)
@@ -77,7 +77,7 @@ class Controller:
         spec = JobSpec(
             n=n,
             init=init,
-            device=plugin.device_of(self._config),
+            device=options.device_of(self._config),
             arguments=[str(argument) for argument in self._config.invocation_params.args],
             directory=self._config.invocation_params.dir,
             files=list(dict.fromkeys(str(item.path) for item in items)),
@@ -100,7 +100,7 @@ def _npes(item: pytest.Item, mark: pytest.Mark) -> int:
     callspec = getattr(item, "callspec", None)
     if callspec is not None and "ishmem_npes" in callspec.params:
         return int(callspec.params["ishmem_npes"])
-    numbers = plugin.npes_of(mark)  # methods of unittest.TestCase have no parameters
+    numbers = options.npes_of(mark)  # methods of unittest.TestCase have no parameters
     if len(numbers) > 1:
         pytest.fail(f"{item.nodeid}: npes={numbers}; this kind of test takes one number of PEs", pytrace=False)
     return numbers[0]

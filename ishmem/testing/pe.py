@@ -15,7 +15,7 @@ import pytest
 import ishmem
 from ishmem.runtime import job
 from ishmem.testing.job import ADDRESS, TELL, JobSpec
-from ishmem.testing.plugin import ON_PE
+from ishmem.testing.options import ON_PE
 
 _OFF = {
     "dist": "no", "numprocesses": None, "maxprocesses": None, "looponfail": False, "usepdb": False, "trace": False,

@@ -35,7 +35,6 @@ NOT_IN_SOURCE = (".venv/", "build/", "dist/", ".git/")
 
 EXAMPLES: dict[str, list[str]] = {
     "denoise.py": ["--iterations", "20"],
-    "fft2d.py": ["--size", "32", "--repeats", "1"],
     "halo2d.py": [],
     "histogram.py": [],
     "producer_consumer.py": ["21"],
@@ -144,6 +143,7 @@ def use(folder: Path, wheel: Path) -> None:
         sys.exit(f"{wheel.name} is installed as version {version} in {file}")
     run(["ishmem", "info"], folder)
     run(["ishmem", "doctor"], folder)
+    run(["ishmem", "demo"], folder)
     for name, arguments in EXAMPLES.items():
         run(["ishmrun", "-n", "2", f"examples/{name}", *arguments], folder)
     run([python, "-m", "pytest", "-q", "test_plugin.py"], folder)
