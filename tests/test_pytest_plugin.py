@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+
+from ishmem.testing import reports
 
 pytest_plugins = ["pytester"]
 
@@ -125,11 +128,6 @@ FAILING = """
         pass
 
 
-    @pytest.mark.xfail(reason="known")
-    def test_expected():
-        assert ishmem.my_pe() == 0
-
-
     def test_after_all_that():
         ishmem.barrier_all()
 """
@@ -138,7 +136,7 @@ FAILING = """
 def test_tests_that_fail(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, failed=3, errors=1, xfailed=1)
+    done.assert_outcomes(passed=1, failed=3, errors=1)
     text = done.stdout.str()
     done.stdout.fnmatch_lines(["--- PE 1 of 2", "*assert seen == [[]10, 20 + me]", "*At index 1 diff: 20 != 21"])
     assert "PE 0 has not finished 3 s after the failure" in text  # it was in the barrier
@@ -147,6 +145,27 @@ def test_tests_that_fail(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(["PE 0 has not finished after 3 s; it was here:", "*in test_hangs"])
     done.stdout.fnmatch_lines(["--- PE 0, 1 of 2", "*LookupError: no such thing"])
     done.stdout.fnmatch_lines(["FAILED*::test_fails_on_one[[]2pes] - PE 1: *"])
+
+
+def report_of(outcome: str, **more: Any) -> pytest.TestReport:
+    longrepr = "words" if outcome == "failed" else None
+    return pytest.TestReport("test_it", ("test_it.py", 1, "test_it"), {}, outcome, longrepr, "call", **more)
+
+
+@pytest.mark.parametrize(
+    ("by_pe", "outcome"),
+    [
+        ([report_of("passed"), report_of("skipped")], "passed"),
+        ([report_of("skipped"), report_of("skipped")], "skipped"),
+        ([report_of("skipped"), report_of("failed")], "failed"),
+        ([report_of("passed", wasxfail="known"), report_of("skipped", wasxfail="known")], "skipped"),
+        ([report_of("skipped", wasxfail="known"), report_of("failed")], "failed"),
+    ],
+)
+def test_one_outcome_of_all_pes(by_pe: list[pytest.TestReport], outcome: str) -> None:
+    merged = reports.merged(dict(enumerate(by_pe)), len(by_pe))
+    assert merged.outcome == outcome
+    assert hasattr(merged, "wasxfail") == (outcome == "skipped" and hasattr(by_pe[0], "wasxfail"))
 
 
 @pytest.mark.parametrize(

@@ -26,19 +26,19 @@ def merge(item: pytest.Item, answers: Answers) -> list[pytest.TestReport]:
         for data in found:
             report = read(config=item.config, data=data)
             of_phase[report.when][pe] = report
-    merged = {phase: _merged(found, answers.n) for phase, found in of_phase.items() if found}
+    of_all = {phase: merged(found, answers.n) for phase, found in of_phase.items() if found}
     if answers.problems:
         phase = _unfinished(of_phase, answers)
-        merged[phase] = _with_problems(item, phase, of_phase[phase], answers)
-    return complete(item, merged)
+        of_all[phase] = _with_problems(item, phase, of_phase[phase], answers)
+    return complete(item, of_all)
 
 
-def complete(item: pytest.Item, merged: dict[str, pytest.TestReport]) -> list[pytest.TestReport]:
+def complete(item: pytest.Item, found: dict[str, pytest.TestReport]) -> list[pytest.TestReport]:
     """Return the reports of all phases; those that are missing have passed."""
     return [
-        merged.get(phase) or _report(item, phase, "passed", None)
+        found.get(phase) or _report(item, phase, "passed", None)
         for phase in _PHASES
-        if phase != "call" or phase in merged
+        if phase != "call" or phase in found
     ]
 
 
@@ -46,7 +46,7 @@ def _report(item: pytest.Item, phase: Phase, outcome: Literal["passed", "failed"
     return pytest.TestReport(item.nodeid, item.location, dict.fromkeys(item.keywords, 1), outcome, longrepr, phase)
 
 
-def _merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
+def merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     """Return one report of a phase: failed if a PE has failed, skipped if all were skipped."""
     xfailed = {pe: report for pe, report in found.items() if report.skipped and hasattr(report, "wasxfail")}
     strict = {pe: each for pe, each in found.items() if each.failed and str(each.longrepr).startswith(_STRICT)}
@@ -54,12 +54,12 @@ def _merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
     skipped = {pe: report for pe, report in found.items() if report.skipped and pe not in xfailed}
     passed = {pe: report for pe, report in found.items() if report.passed}
     chosen = failed or xfailed or strict or passed or skipped
-    merged = copy.copy(next(iter(chosen.values())))
+    result = copy.copy(next(iter(chosen.values())))
     if failed:
-        merged.longrepr = _failure(((pe, each.longrepr) for pe, each in failed.items()), n, merged)
-    merged.sections = _sections(found, n)
-    merged.duration = max(report.duration for report in found.values())
-    return merged
+        result.longrepr = _failure(((pe, each.longrepr) for pe, each in failed.items()), n, result)
+    result.sections = _sections(found, n)
+    result.duration = max(report.duration for report in found.values())
+    return result
 
 
 def _sections(found: dict[int, pytest.TestReport], n: int) -> list[tuple[str, str]]:
