@@ -36,12 +36,12 @@ def check_numbers(team, members: list[int]) -> None:
         assert team.translate_pe(0, WORLD) == WORLD.translate_pe(0, team) == -1
         return
     assert (team.my_pe(), team.n_pes()) == (members.index(me), len(members))
-    assert (ishmem.team_my_pe(team.handle), ishmem.team_n_pes(team)) == (members.index(me), len(members))
+    assert (ishmem.team_my_pe(team), ishmem.team_n_pes(team)) == (members.index(me), len(members))
     for number in range(-1, len(members) + 1):
         inside = 0 <= number < len(members)
         assert team.translate_pe(number, WORLD) == (members[number] if inside else -1)
     for pe in range(ishmem.n_pes()):
-        assert ishmem.team_translate_pe(WORLD, pe, team.handle) == (members.index(pe) if pe in members else -1)
+        assert ishmem.team_translate_pe(WORLD, pe, team) == (members.index(pe) if pe in members else -1)
 
 
 def check_strided() -> None:
@@ -104,7 +104,6 @@ def check_predefined() -> None:
         assert repr(team) == f"ishmem.TEAM_{name}"
         with pytest.raises(ValueError, match=f"TEAM_{name} lives from init to finalize"):
             team.destroy()
-        assert ishmem.teams.find(team.handle) is team
     assert ishmem.TEAM_SHARED != WORLD
     assert not INVALID
     INVALID.destroy()
