@@ -46,7 +46,7 @@ def note_call(_context, word0, word1, word2, word3, word4, word5):
 
 
 @register_rewrite("before-inference")
-class CallSites(Rewrite):
+class CallSites(Rewrite):  # type: ignore[misc]
     """Inserts `note_call` after calls of ishmem in the program's device code."""
 
     def __init__(self, state: Any) -> None:

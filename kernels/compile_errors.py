@@ -21,6 +21,7 @@ from typing import Any
 from numba.core.errors import NumbaError, TypingError
 from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
+from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
 from ishmem.common.callsite import CallSite
 from ishmem.common.errors import IshmemError
@@ -76,7 +77,7 @@ def _cause(text: str) -> str:
     return "\n".join(words[:_LINES]) or text.strip()
 
 
-_pending: list[KernelCompileError] = []  # what the failing compilation of the innermost kernel has said
+_pending: list[KernelCompileError] = []  # of the kernel whose compilation has failed
 
 _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
 
@@ -90,7 +91,7 @@ def _explaining(self: Any, args: Any, return_type: Any) -> Any:
         code = self.py_func.__code__
         text = str(error)
         log.debug("%s", text)
-        if not isinstance(error, KernelCompileError):
+        if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             _pending.append(explain(self.py_func.__name__, code.co_filename, code.co_firstlineno, text))
         raise
 
@@ -104,7 +105,7 @@ def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
         self._compiler._failed_cache.clear()
         if not _pending:
             raise
-        error = _pending[0]
+        error = _pending[-1]
         error.board = job.current().board if job.running() else None
     raise error
 
@@ -137,6 +138,6 @@ def _is_first(board: StatusBoard, text: str) -> bool:
     digest = int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "little")
     with open(board.path, "r+b") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
-        first = board.head.printed != digest
+        first = bool(board.head.printed != digest)
         board.head.printed = digest
     return first

@@ -22,7 +22,7 @@ _ADVICE = {
 
 def register() -> None:
     """Register the refusal of all public functions that have no device form."""
-    for name in ishmem.__all__:
+    for name in vars(ishmem)["__all__"]:
         function = getattr(ishmem, name)
         if callable(function) and not isinstance(function, type) and function not in registered:
             overload(function, target=SPIRV_TARGET_NAME)(_refusal(name, function))

@@ -20,7 +20,7 @@ def _typeof(_team: Team, _context: Any) -> Any:
 
 
 @register_rewrite("before-inference")
-class TeamConstants(Rewrite):
+class TeamConstants(Rewrite):  # type: ignore[misc]
     """Replaces ``ishmem.TEAM_WORLD``, a global or closure variable that is a team, and its ``handle`` by the handle."""
 
     def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:

@@ -32,7 +32,7 @@ def check(routine: str, nelems: Any, **arrays: Any) -> None:
 
 
 def _is_row(array: Any) -> bool:
-    return array.ndim < 2 or array.layout == "C"
+    return bool(array.ndim < 2 or array.layout == "C")
 
 
 @device_function

@@ -45,7 +45,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("-n", "-np", type=count, metavar="N", help="number of PEs")
+    parser.add_argument("-n", type=count, metavar="N", help="number of PEs")
+    parser.add_argument("-np", dest="n", type=count, metavar="N", help="the same")
     parser.add_argument("--hosts", metavar="HOST[:SLOTS],...", help="run on these nodes; SLOTS PEs fit on each")
     parser.add_argument("--hostfile", metavar="FILE", help="the same, read from a file with a host on each line")
     parser.add_argument("--ppn", "-ppn", type=count, metavar="P", help="number of PEs on each node")
