@@ -282,7 +282,8 @@ def test_a_hung_kernel_without_ishmrun(tmp_path: Path) -> None:
     done = run_command([sys.executable, str(program)], env={"ISHMEM_TIMEOUT": "2"})
     assert done.returncode not in (0, 130), done
     assert "ISHMEM_TIMEOUT, 2 s, is over; the PEs are:\n  PE 0: " in done.stderr, done
-    assert "hang.py:14" in done.stderr, done
+    # The simulator gives the kernel up at the same time, so the program may be further on when it is asked.
+    assert "hang.py:14" in done.stderr or "kernel __main__.hang has not ended" in done.stderr, done
 
 
 def test_sigint_during_a_kernel(tmp_path: Path) -> None:
