@@ -27,7 +27,7 @@ COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "icx", "icpx", "ninj
 IN_WHEEL = (
     "ishmem/__init__.py", "ishmem/__init__.pyi", "ishmem/py.typed", "ishmem/kernels/rma.py", "ishmem/ipc/pyze.py",
     "ishmem/benchmarks/suite.py", "ishmem/testing/plugin.py", "ishmem/simulator/libze_loader.so.1",
-    "ishmem/simulator/ze_simulator_compiler",
+    "ishmem/simulator/ze_simulator_compiler", "ishmem.pth",
 )  # fmt: skip
 IN_SOURCE = ("CMakeLists.txt", "LICENSE", "README.md", "simulator/driver.cpp", "tests/conftest.py", "docs/testing.md")
 NOT_IN_WHEEL = ("tests/", "examples/", "ishmem/core/", "simulator/")
@@ -141,6 +141,7 @@ def use(folder: Path, wheel: Path) -> None:
     version, file = run([python, "-c", where], folder).split()
     if version != wheel.name.split("-")[1] or not Path(file).is_relative_to(VENV):
         sys.exit(f"{wheel.name} is installed as version {version} in {file}")
+    run([python, "-c", "import dpnp, ishmem"], folder)
     run(["ishmem", "info"], folder)
     run(["ishmem", "doctor"], folder)
     run(["ishmem", "demo"], folder)
