@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives lint clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives lint docs clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -29,6 +29,7 @@ help:
 	echo "make bench-hosts   measure what goes between nodes, on two emulated ones; update docs/performance.md (1 minute)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make lint    ruff and mypy"
+	echo "make docs    the documentation as a site, in build/docs (1 minute)"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
 
@@ -85,6 +86,15 @@ lint: $(VENV)/.installed
 	rm -rf build/lint && mkdir -p build/lint/ishmem
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+
+# pip finds ishmem installed, so it installs what the extra needs and builds nothing.
+$(VENV)/.docs: $(VENV)/.installed
+	@$(VENV)/bin/pip install -q --no-input 'ishmem[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	@$(VENV)/bin/sphinx-build -W --keep-going -q docs build/docs
+	echo "build/docs/index.html"
 
 clean:
 	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -84,23 +84,41 @@ def init(
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
-    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or, on one node, from
-    ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any
-    of them the job has one PE.
-    ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
-    ``device`` is a dpctl device or filter string; by default PEs take the visible GPUs in turn.
+    Collective, blocking. PE number and count come from ``comm``, or from ``uid`` with ``rank`` and ``nranks``, or from
+    ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session that
+    it returns finalises the job at the end of a with-statement.
+
+    Args:
+        heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default
+            ``ISHMEM_SYMMETRIC_SIZE``.
+        device: A ``dpctl.SyclDevice`` or a filter string; by default PEs take the visible GPUs in turn.
+        comm: An mpi4py communicator whose processes are the PEs.
+        uid: On one node and without MPI: the text that PE 0 got from ``get_uniqueid``, on every PE.
+        rank: Number of this PE, with ``uid``.
+        nranks: Number of PEs, with ``uid``.
 
     Raises:
         StateError: ishmem is already initialised, or was finalised.
         ValueError: A setting or argument is not allowed.
         IshmemError: A PE could not start; raised on every PE.
 
+    Example:
+        >>> with ishmem.init(heap_size="256M"):  # doctest: +SKIP
+        ...     print(f"PE {ishmem.my_pe()} of {ishmem.n_pes()}")
+
     Source: OpenSHMEM 1.5, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
     if job.running():
-        raise StateError("ishmem.init() was called twice; call it once per process")
+        this = job.current()
+        raise StateError(
+            f"ishmem.init() was called twice; this process is PE {this.pe} of {this.n_pes} already: go on without a "
+            "second call. Code that may run again, as a notebook's cell: if not ishmem.is_initialized(): ishmem.init()"
+        )
     if job.finished():
-        raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
+        raise StateError(
+            "ishmem.init() was called after ishmem.finalize(); a process is a PE only once: start a new process, in a "
+            "notebook by restarting its kernel"
+        )
     from ishmem.environment import settings as settings_module
 
     settings = settings_module.load()
@@ -114,13 +132,20 @@ def init(
 def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:
     """Start ishmem like ``init`` and return the level of thread support, which is always ``THREAD_MULTIPLE``.
 
-    ``requested`` is one of ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` and ``THREAD_MULTIPLE``. Any
-    number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the same
-    order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
+    Any number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the
+    same order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
+
+    Args:
+        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``.
+        heap_size: As for ``init``.
+        arguments: The keyword arguments of ``init``.
 
     Raises:
         ValueError: ``requested`` is none of the levels.
         StateError, IshmemError: As for ``init``.
+
+    Example:
+        >>> level = ishmem.init_thread(ishmem.THREAD_MULTIPLE)  # doctest: +SKIP
 
     Source: OpenSHMEM 1.5, 9.2.1 (shmem_init_thread); ishmem_init_thread.
     """
@@ -136,6 +161,10 @@ def query_thread() -> constants.Thread:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+
+    Example:
+        >>> ishmem.query_thread() == ishmem.THREAD_MULTIPLE
+        True
 
     Source: OpenSHMEM 1.5, 9.2.2 (shmem_query_thread); ishmem_query_thread.
     """
@@ -396,6 +425,10 @@ def finalize() -> None:
         LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
         IndexError, SymmetryError: As for ``quiet``; this PE is finalised nevertheless.
 
+    Example:
+        >>> session = ishmem.init()  # doctest: +SKIP
+        >>> ishmem.finalize()  # doctest: +SKIP
+
     Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
     if job.was_finished_by_mpi():
@@ -506,10 +539,16 @@ def global_exit(status: int) -> NoReturn:
     Output is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; if several call,
     the job ends with one of their statuses. Not collective.
 
+    Args:
+        status: Exit status of the job, an integer.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         TypeError: ``status`` is not an integer.
         ValueError: ``status`` is not 0 to 255.
+
+    Example:
+        >>> ishmem.global_exit(3)  # doctest: +SKIP
 
     Source: OpenSHMEM 1.5, 9.1.5 (shmem_global_exit).
     """
@@ -525,6 +564,10 @@ def global_exit(status: int) -> NoReturn:
 def is_initialized() -> bool:
     """Return whether the process is between ``init`` and ``finalize``; callable at any time.
 
+    Example:
+        >>> ishmem.is_initialized()
+        True
+
     Source: ishmemx_query_initialized.
     """
     return job.running()
@@ -532,6 +575,10 @@ def is_initialized() -> bool:
 
 def get_uniqueid() -> str:
     """Return a new identifier for ``init(uid=...)``; create it on one process and pass it to all. Not collective.
+
+    Example:
+        >>> uid = ishmem.get_uniqueid()  # on one process, which sends it to the others
+        >>> ishmem.init(uid=uid, rank=rank, nranks=4)  # doctest: +SKIP
 
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """
