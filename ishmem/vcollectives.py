@@ -47,7 +47,7 @@ def alltoallv(
         team: A team; by default all PEs.
 
     Example:
-        >>> source, dest = ishmem.full(n * (me + 1), me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
+        >>> source, dest = ishmem.full(n * n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
         >>> ishmem.alltoallv(dest, source, [pe + 1 for pe in range(n)], [me + 1] * n)  # me + 1 elements to each
         >>> int(dest[n * (n + 1) // 2 - 1]) == n - 1
         True

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-import dpctl.tensor
 import numpy as np
 
 import ishmem
@@ -69,6 +68,8 @@ def examples() -> Iterator[tuple[str, str]]:
 
 def run_examples() -> int:
     """Run the examples of all docstrings on this PE; return their number."""
+    import dpctl.tensor  # after ishmem, which lets it find its libraries
+
     me, n = ishmem.my_pe(), ishmem.n_pes()
     given: dict[str, Any] = {
         "ishmem": ishmem, "np": np, "dpctl": dpctl, "me": me, "n": n, "right": (me + 1) % n, "rank": me,
