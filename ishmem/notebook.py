@@ -40,7 +40,7 @@ def run_cell(line: str, cell: str) -> None:
         program.write_text(cell)
         status = _run(["-m", "ishmem.launch.run", *shlex.split(line), __file__, str(program)])
         for picture in sorted(Path(folder).glob("*.png")):
-            display(Image(filename=str(picture)))  # type: ignore[no-untyped-call]
+            display(Image(filename=str(picture)))
     if status:
         raise UsageError(f"%%ishmem: the job ended with status {status}")
 
