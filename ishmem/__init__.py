@@ -10,6 +10,7 @@ from typing import Any
 import lazy_loader
 
 from .environment import stack
+from .runtime import kernel_loading
 
 __version__ = "0.1.0"
 
@@ -33,3 +34,4 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 stack.load_when_needed()
+kernel_loading.watch()

@@ -928,17 +928,20 @@ def wait_until_some_vector_work_group(
 
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``alltoall`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
             ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Size of a block; by default the size of ``source`` divided by that of the team.
 
     Example:
@@ -951,10 +954,13 @@ def alltoall_work_group(
 
 def alltoalls_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
-) -> None:
+) -> int:
     """``alltoalls`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -963,7 +969,7 @@ def alltoalls_work_group(
         sst: The same in ``source``.
         nelems: Number of elements that each PE sends to each.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -991,10 +997,13 @@ def barrier_all_work_group(group: typing.Any) -> None:
 
 def broadcast_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``broadcast`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in
@@ -1002,7 +1011,7 @@ def broadcast_work_group(
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1015,16 +1024,19 @@ def broadcast_work_group(
 
 def collect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``collect`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
         source: Symmetric contiguous array of the dtype of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: What this PE contributes; by default all of ``source``.
 
     Example:
@@ -1037,16 +1049,19 @@ def collect_work_group(
 
 def fcollect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``fcollect`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
         source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: What each PE contributes, the same on every PE; by default all of ``source``.
 
     Example:
@@ -1059,17 +1074,20 @@ def fcollect_work_group(
 
 def gather_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``gather`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that gets the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: What each PE contributes, the same on every PE; by default all of ``source``.
 
     Example:
@@ -1082,10 +1100,13 @@ def gather_work_group(
 
 def scatter_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``scatter`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -1093,7 +1114,7 @@ def scatter_work_group(
             PE.
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Size of a block; by default that of ``dest``.
 
     Example:
@@ -1120,13 +1141,16 @@ def sync_all_work_group(group: typing.Any) -> None:
     Source: ishmemx_sync_all_work_group.
     """
 
-def team_sync_work_group(team: int, group: typing.Any) -> None:
+def team_sync_work_group(team: int, group: typing.Any) -> int:
     """``team_sync`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
 
     Example:
@@ -1140,10 +1164,13 @@ def team_sync_work_group(team: int, group: typing.Any) -> None:
 def alltoallv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
     typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``alltoallv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -1154,7 +1181,7 @@ def alltoallv_work_group(
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
         source_displs: The same in ``source``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1167,10 +1194,13 @@ def alltoallv_work_group(
 def gatherv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``gatherv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -1180,7 +1210,7 @@ def gatherv_work_group(
         root: Number in the team of the PE that gets the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         displs: Where the block of each PE starts; by default blocks are contiguous.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1193,10 +1223,13 @@ def gatherv_work_group(
 def scatterv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``scatterv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -1206,7 +1239,7 @@ def scatterv_work_group(
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         displs: Where the block of each PE starts; by default blocks are contiguous.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1218,16 +1251,19 @@ def scatterv_work_group(
 
 def and_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``and_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1240,17 +1276,20 @@ def and_reduce_work_group(
 
 def max_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``max_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
             overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1263,17 +1302,20 @@ def max_reduce_work_group(
 
 def min_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``min_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
             overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1286,16 +1328,19 @@ def min_reduce_work_group(
 
 def or_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``or_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1308,17 +1353,20 @@ def or_reduce_work_group(
 
 def prod_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``prod_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
             ``source``, but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1331,17 +1379,20 @@ def prod_reduce_work_group(
 
 def sum_exscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_exscan`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
             overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1354,17 +1405,20 @@ def sum_exscan_work_group(
 
 def sum_inscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_inscan`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
             overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1377,17 +1431,20 @@ def sum_inscan_work_group(
 
 def sum_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
             ``source``, but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1400,16 +1457,19 @@ def sum_reduce_work_group(
 
 def xor_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``xor_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: Handle of a team, ``team.handle``; 0 stands for all PEs.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Example:
@@ -1421,7 +1481,7 @@ def xor_reduce_work_group(
     """
 
 def alltoall_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoall`` in the order of a queue.
@@ -1447,8 +1507,8 @@ def alltoall_on_queue(
     """
 
 def alltoalls_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD,
-    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoalls`` in the order of a queue.
 
@@ -1476,8 +1536,8 @@ def alltoalls_on_queue(
 def alltoallv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int], source_counts:
     typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None, source_displs: typing.Sequence[int] |
-    None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent]
+    | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoallv`` in the order of a queue.
 
@@ -1505,7 +1565,7 @@ def alltoallv_on_queue(
     """
 
 def and_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``and_reduce`` in the order of a queue.
@@ -1530,7 +1590,7 @@ def and_reduce_on_queue(
     """
 
 def broadcast_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``broadcast`` in the order of a queue.
@@ -1557,7 +1617,7 @@ def broadcast_on_queue(
     """
 
 def collect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``collect`` in the order of a queue.
@@ -1582,7 +1642,7 @@ def collect_on_queue(
     """
 
 def fcollect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``fcollect`` in the order of a queue.
@@ -1607,7 +1667,7 @@ def fcollect_on_queue(
     """
 
 def gather_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``gather`` in the order of a queue.
@@ -1634,7 +1694,7 @@ def gather_on_queue(
 
 def gatherv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``gatherv`` in the order of a queue.
@@ -1662,7 +1722,7 @@ def gatherv_on_queue(
     """
 
 def max_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``max_reduce`` in the order of a queue.
@@ -1688,7 +1748,7 @@ def max_reduce_on_queue(
     """
 
 def min_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``min_reduce`` in the order of a queue.
@@ -1714,7 +1774,7 @@ def min_reduce_on_queue(
     """
 
 def or_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``or_reduce`` in the order of a queue.
@@ -1739,7 +1799,7 @@ def or_reduce_on_queue(
     """
 
 def prod_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``prod_reduce`` in the order of a queue.
@@ -1765,7 +1825,7 @@ def prod_reduce_on_queue(
     """
 
 def scatter_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``scatter`` in the order of a queue.
@@ -1793,7 +1853,7 @@ def scatter_on_queue(
 
 def scatterv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``scatterv`` in the order of a queue.
@@ -1821,7 +1881,7 @@ def scatterv_on_queue(
     """
 
 def sum_exscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_exscan`` in the order of a queue.
@@ -1847,7 +1907,7 @@ def sum_exscan_on_queue(
     """
 
 def sum_inscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_inscan`` in the order of a queue.
@@ -1873,7 +1933,7 @@ def sum_inscan_on_queue(
     """
 
 def sum_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_reduce`` in the order of a queue.
@@ -1899,7 +1959,7 @@ def sum_reduce_on_queue(
     """
 
 def xor_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``xor_reduce`` in the order of a queue.

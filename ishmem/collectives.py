@@ -71,10 +71,10 @@ def sync_all() -> None:
         job.current().raise_lost("sync_all")
 
 
-def team_sync(team: Team | int) -> None:
+def team_sync(team: Team) -> None:
     """Wait until every PE of a team has called, without completing any operation: see ``Team.sync``.
 
-    Collective over the team, blocking. ``team`` is a team or its handle. Inside a kernel it is a handle, and the
+    Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the
     result is 0, or -1 when there is no such team.
 
     Args:
@@ -89,7 +89,7 @@ def team_sync(team: Team | int) -> None:
 
 
 def broadcast(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+    dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
     """Copy ``source`` of PE ``root`` of the team to ``dest`` of every PE of it, the root's own too.
 
@@ -123,7 +123,7 @@ def broadcast(
         fallback.go_on(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
 
 
-def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of every PE.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
@@ -146,7 +146,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
         fallback.go_on(verdict, "fcollect", dest, source, find(team), nelems=nelems)
 
 
-def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate like ``fcollect``, with a number of elements that may differ between PEs.
 
     Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any
@@ -170,7 +170,7 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
         fallback.go_on(verdict, "collect", dest, source, find(team), nelems=nelems)
 
 
-def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Send block ``j`` of ``source`` to PE ``j`` of the team, which stores block ``i`` of ``dest`` from PE ``i``.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
@@ -194,7 +194,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
         fallback.go_on(verdict, "alltoall", dest, source, find(team), nelems=nelems)
 
 
-def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
+def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
     """``alltoall`` of elements ``dst`` apart in ``dest`` and ``sst`` apart in ``source``.
 
     Block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and ``j * nelems * sst`` of ``source``; what lies
@@ -219,7 +219,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
     fallback.alltoalls(dest, source, dst, sst, nelems, find(team))
 
 
-def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of PE ``root``.
 
     ``dest`` of the other PEs is not touched. Collective over the team, blocking. Errors as for ``broadcast``.
@@ -244,7 +244,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WO
 
 
 def scatter(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+    dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
     """Send block ``j`` of the ``source`` of PE ``root`` to ``dest`` of PE ``j`` of the team.
 

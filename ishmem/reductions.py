@@ -37,7 +37,7 @@ _SUM_INSCAN = calls.ROUTINES["sum_inscan"]
 _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
-def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
 
     Collective over the team, blocking.
@@ -69,7 +69,7 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
 
 
-def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
 
     Args:
@@ -91,7 +91,7 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
         fallback.go_on(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
 
 
-def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the largest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
@@ -115,7 +115,7 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
 
 
-def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the smallest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
@@ -139,7 +139,7 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
 
 
-def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
 
     Args:
@@ -160,7 +160,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
-def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
 
     Args:
@@ -181,7 +181,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
         fallback.go_on(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
-def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
 
     Args:
@@ -202,7 +202,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
-def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of this PE and of those before it in the team.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
@@ -226,7 +226,7 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
 
 
-def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.

@@ -15,7 +15,7 @@ _OWN = {
     "ret": "A dpnp or numpy array of int64 or uint64; the result goes to its first element.",
 }
 _IN_KERNELS = {
-    "team": "Handle of a team, ``team.handle``; 0 stands for all PEs.",
+    "team": "A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.",
     "source": "Array of the dtype of ``dest``.",
 }
 
