@@ -425,8 +425,8 @@ def _move(old: Allocation, new: Allocation, clear: bool) -> None:
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
 
-    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. With ``ISHMEM_CHECK=1``, all bytes of
-    ``a`` are 0xFF afterwards: NaN, or -1.
+    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. With ``ISHMEM_CHECK=1``, all bytes
+    of ``a`` are 0xFF afterwards: NaN, or -1.
 
     Args:
         a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
