@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
     "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
     "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
+    "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmrun --trace."),
     "tune": Subcommand("ishmem.benchmarks.tune:command", "Measure the algorithms of the collectives; keep a profile."),
     "run": Subcommand("ishmem.cli.command:run", "Start a program on N PEs; the same as ishmrun."),
 }

@@ -45,8 +45,20 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         sys.meta_path.insert(0, _Finder(bind))
 
 
+_waiting: list[Callable[[], None]] = []
+
+
+def when_loaded(call: Callable[[], None]) -> None:
+    """Call a function once numba_dpex is imported: now if it is."""
+    if "numba_dpex" in sys.modules:
+        call()
+    else:
+        _waiting.append(call)
+
+
 def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended."""
+    _waiting.clear()
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     if "ishmem.kernels" in sys.modules:
         from ishmem.kernels import binding
@@ -62,3 +74,5 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)
+    while _waiting:
+        _waiting.pop(0)()
