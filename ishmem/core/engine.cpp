@@ -211,17 +211,17 @@ bool Engine::drain() {
     return sending_.empty() && transfers_.empty() && busy_.empty();
 }
 
-// Polls, then sleeps with a growing interval while nothing happens. While waiting threads drive the engine
-// themselves, it wakes up rarely: with few cores each wake-up takes a time slice from them.
+// Polls, then sleeps with a growing interval while nothing happens. While waiting threads drive the engine themselves, it
+// wakes up rarely: with few cores each wake-up takes a time slice from them.
 void Engine::run() {
     constexpr int BUSY = 200;
+    constexpr long FOR_KERNELS = 100, FOR_WAITING = 500;  // no longer: a waiting thread may be waiting for the GIL
     prctl(PR_SET_TIMERSLACK, 1000);
     for (int idle = 0; !stop_;) {
         bool (*more)() = also.load();
-        bool any = more && more();
-        any |= drive();
+        const bool requests = more && more(), any = drive() || requests;
         idle = any ? 0 : idle + 1;
-        if (waiting > 0 && !more) sleep_for(500);  // no longer: the waiting thread may be waiting for the GIL
+        if (waiting > 0 && !requests) sleep_for(more ? FOR_KERNELS : FOR_WAITING);
         else if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
     }
 }
