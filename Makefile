@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives lint clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives bench-apps lint clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -28,6 +28,7 @@ help:
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
 	echo "make bench-hosts   measure what goes between nodes, on two emulated ones; update docs/performance.md (1 minute)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
+	echo "make bench-apps   measure the applications beside mpi4py; update docs/applications.md (10 minutes)"
 	echo "make lint    ruff and mypy"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
@@ -79,11 +80,19 @@ bench-collectives: $(VENV)/.installed
 	$(VENV)/bin/ishmem bench plot docs/collectives.json -o docs/collectives.png --picture latency
 	$(VENV)/bin/ishmem bench figures docs/collectives.json --page docs/collectives.md
 
-# mypy checks the layout of the installed package: kernels/, ipc/ and benchmarks/ inside ishmem/.
+bench-apps: $(VENV)/.installed
+	@$(VENV)/bin/ishmem bench --apps --json docs/applications.json
+	$(VENV)/bin/ishmem bench apps-figures docs/applications.json --page docs/applications.md -o docs/applications.png
+	for app in $$($(VENV)/bin/python -c "from ishmem.examples.apps import APPS; print(*APPS)"); do
+	  $(VENV)/bin/ishmem demo $$app --output docs/app-$$app.png
+	done
+
+# mypy checks the layout of the installed package: kernels/, ipc/, benchmarks/ and examples/apps/ inside ishmem/.
 lint: $(VENV)/.installed
 	@$(VENV)/bin/ruff check .
 	rm -rf build/lint && mkdir -p build/lint/ishmem
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
+	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
 
 clean:

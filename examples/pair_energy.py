@@ -50,7 +50,7 @@ def run(particles: int, steps: int, cyclic: bool) -> float:
 def main() -> None:
     """Run and say what it took."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--particles", type=int, default=3000)
+    parser.add_argument("--particles", type=int, default=8000)
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--cyclic", action="store_true", help="deal the rows out in turn")
     options = parser.parse_args()

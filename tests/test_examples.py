@@ -66,21 +66,3 @@ def test_histogram(n: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("#\n") >= 8
     assert done.stdout.endswith(f"[0] {n}00000 samples; numpy counts the same\n")
-
-
-@ALL
-def test_fft2d(n: int, tmp_path: Path) -> None:
-    output = tmp_path / "out.png"
-    options = ["--size", "32", "--repeats", "2", "--output", str(output)]
-    done = run_program(EXAMPLES / "fft2d.py", n, photograph(tmp_path / "in.png", 40, 50, 3), *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    ways = re.findall(r"^\[0\] (\w.*\w) +[\d.]+ ms$", done.stdout, re.M)
-    assert ways == ["gets in a kernel", "many gets", "gather", "fcollect", "alltoall"]
-    assert f"[0] 32 x 32, PEs: {n}; the spectra are numpy's\n" in done.stdout
-    assert output.read_bytes().startswith(b"\x89PNG")
-
-
-def test_fft2d_of_a_size_that_is_no_power_of_two(tmp_path: Path) -> None:
-    done = run_program(EXAMPLES / "fft2d.py", 1, photograph(tmp_path / "in.png", 40, 50, 3), "--size", "33")
-    assert done.returncode == 1
-    assert "fft2d.py: --size is 33; it is a power of two from 2 to 40" in done.stderr

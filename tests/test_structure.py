@@ -14,10 +14,18 @@ import ishmem
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "ishmem" / "__init__.pyi"
-FOLDERS = {"ishmem": "ishmem", "kernels": "ishmem.kernels", "ipc": "ishmem.ipc", "benchmarks": "ishmem.benchmarks"}
+FOLDERS = {
+    "ishmem": "ishmem",
+    "kernels": "ishmem.kernels",
+    "ipc": "ishmem.ipc",
+    "benchmarks": "ishmem.benchmarks",
+    "examples/apps": "ishmem.examples.apps",
+}
 """The folders of the checkout, and the packages that they are installed as."""
 
-SUB_PACKAGES = ("common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "benchmarks")
+SUB_PACKAGES = (
+    "common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "benchmarks",
+)  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
 MAY_IMPORT = {
@@ -29,6 +37,7 @@ MAY_IMPORT = {
     CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
     "kernels": {"common", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "environment"},
+    "examples": {CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
@@ -157,7 +166,7 @@ def test_every_public_name_of_a_chapter_is_in_the_stub(module: str) -> None:
 
 def test_every_package_has_a_place_in_the_order() -> None:
     folders = {path.parent.name for path in (ROOT / "ishmem").glob("*/__init__.py")}
-    assert {*folders, "kernels", "ipc", "benchmarks"} == set(SUB_PACKAGES)
+    assert {*folders, "kernels", "ipc", "benchmarks", "examples"} == set(SUB_PACKAGES)
     assert set(MAY_IMPORT) == {*SUB_PACKAGES, CHAPTERS}
 
 

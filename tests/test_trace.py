@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from pes import run_program
@@ -281,6 +282,18 @@ def test_a_killed_pe_loses_only_its_own_file(tmp_path: Path) -> None:
 def test_without_a_setting_the_routines_are_the_same_objects() -> None:
     done = run_program(OFF, 1)
     assert done.returncode == 0, done.stderr
+
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "pair_energy.py"
+
+
+@pytest.mark.parametrize("form", [[], ["--cyclic"]])
+def test_the_example_of_the_page_adds_up_all_pairs(form: list[str]) -> None:
+    done = run_program(EXAMPLE, 3, "--particles", "20", "--steps", "1", *form)
+    assert done.returncode == 0, done.stderr
+    at = np.random.default_rng(1).random((20, 3))
+    wanted = sum(1 / np.linalg.norm(at[i] - at[j]) for i in range(20) for j in range(i))
+    assert float(re.search(r"energy ([\d.e+]+),", done.stdout)[1]) == pytest.approx(wanted, rel=1e-5)
 
 
 # ---- which call ended a wait

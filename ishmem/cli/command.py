@@ -30,6 +30,7 @@ class Subcommand(NamedTuple):
 
 SUBCOMMANDS = {
     "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
+    "demo": Subcommand("ishmem.cli.demo:command", "Run an application on N PEs, check it and draw a picture."),
     "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
     "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
     "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmrun --trace."),

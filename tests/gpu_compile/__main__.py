@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"
 REPORT = RESULTS / "kernels.md"
 HEADER = 16 + 32  # magic and checksum of a cached kernel, see kernels/store.py
-EXAMPLES = ("denoise", "fft2d", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
+EXAMPLES = ("denoise", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {
     ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",

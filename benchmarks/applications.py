@@ -1,0 +1,197 @@
+"""``ishmem bench --apps``: the applications of ``ishmem.examples.apps`` beside the same programs with mpi4py."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ishmem.benchmarks.group import Group, GroupError, missing
+from ishmem.benchmarks.results import environment
+from ishmem.benchmarks.show import short_time
+from ishmem.examples.apps import APPS, find
+
+OWN, PEER = "ishmem", "mpi4py"
+PES = (1, 2, 4)
+STRONG, WEAK = "strong", "weak"
+HEAP = "512M"
+TARGET, WHOLE_TARGET = 0.7, 1.0
+MARKER = "applications"
+
+
+@dataclass
+class Row:
+    """An application on N PEs with one library.
+
+    Attributes:
+        app: Its name.
+        scaling: ``strong`` or ``weak``.
+        pes: Number of PEs.
+        contender: The library.
+        seconds, communication: Medians over the runs, of the whole on the slowest PE and of its communication.
+        runs: Number of runs.
+        reason: Why there is no result.
+        options: The options of the application.
+    """
+
+    app: str
+    scaling: str
+    pes: int
+    contender: str
+    seconds: float = 0.0
+    communication: float = 0.0
+    runs: int = 0
+    reason: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+class _Contender:
+    """A library that runs one application: its group and the times so far."""
+
+    def __init__(self, group: Group, row: Row, fused: bool) -> None:
+        self.row = row
+        self._group, self._fused = group, fused and row.contender == OWN
+        self._whole: list[float] = []
+        self._communication: list[float] = []
+
+    def run(self, timeout: float, check: bool = False, keep: bool = True) -> None:
+        """Run once; with ``fused``, once more without communication."""
+        whole, communication = self._ask(timeout, True, check)
+        if self._fused:
+            communication = max(whole - self._ask(timeout, False, False)[0], 0.0)
+        if keep:
+            self._whole.append(whole)
+            self._communication.append(communication)
+
+    def _ask(self, timeout: float, communicates: bool, check: bool) -> tuple[float, float]:
+        request = ("application", self.row.app, self.row.options, communicates, check)
+        answers = self._group.ask(request, None, timeout)
+        bad = [str(value) for status, value in answers if status != "ok"]
+        if bad:
+            raise GroupError(bad[0])
+        values = [value for _status, value in answers]
+        return max(one[0] for one in values), statistics.mean(one[1] for one in values)
+
+    def finish(self) -> None:
+        """Fill in the row."""
+        self.row.runs = len(self._whole)
+        self.row.seconds = float(f"{statistics.median(self._whole):.4g}")
+        self.row.communication = float(f"{statistics.median(self._communication):.4g}")
+
+
+def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: float = 300) -> Iterator[list[Row]]:
+    """Measure; yield the rows of each application, scaling and number of PEs: one of each library.
+
+    The first run of each compiles and is checked; then the libraries take turns.
+    """
+    libraries = [library for library in (OWN, PEER) if not missing(library)]
+    for n in pes:
+        groups = {name: Group(name, n, (), {"ISHMEM_SYMMETRIC_SIZE": HEAP}) for name in libraries}
+        try:
+            for name in names or tuple(APPS):
+                kind = find(name)
+                done: dict[Any, list[Row]] = {}
+                for scaling, app in ((STRONG, kind.scaled(max(pes))), (WEAK, kind.scaled(n))):
+                    rows = [Row(name, scaling, n, library, options=asdict(app)) for library in groups]  # type: ignore[call-overload]
+                    if app in done:  # the largest number of PEs: both scalings have the same problem
+                        rows = [Row(**{**asdict(row), "scaling": scaling}) for row in done[app]]
+                    else:
+                        _measure([_Contender(groups[row.contender], row, kind.fused) for row in rows], runs, timeout)
+                    done[app] = rows
+                    yield rows
+        finally:
+            for group in groups.values():
+                group.stop()
+
+
+def _measure(contenders: list[_Contender], runs: int, timeout: float) -> None:
+    try:
+        for one in contenders:
+            one.run(timeout, check=True, keep=False)
+        for _ in range(runs):
+            for one in contenders:
+                one.run(timeout)
+        for one in contenders:
+            one.finish()
+    except GroupError as error:
+        for one in contenders:
+            one.row.reason = str(error)
+
+
+def line(rows: list[Row]) -> str:
+    """Return the line of the terminal for rows of the same problem."""
+    cells = [f"{rows[0].app:10} {rows[0].scaling:7} {rows[0].pes:2} PEs"]
+    for row in rows:
+        text = f"{short_time(row.seconds)}, communication {short_time(row.communication)}"
+        cells.append(f"{row.contender}: {row.reason or text}")
+    return "   ".join(cells)
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Write results as JSON, one row per line."""
+    head = json.dumps({"environment": environment()}, indent=1)[:-2]
+    lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
+    path.write_text(f'{head},\n "rows": [\n{lines}\n]}}\n')
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
+    """Read what `write` has written."""
+    data = json.loads(path.read_text())
+    return data, [Row(**row) for row in data.pop("rows")]
+
+
+def pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
+    """Return the rows of both libraries for each problem that both have run."""
+    own = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == OWN and row.runs}
+    other = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == PEER and row.runs}
+    return sorted(
+        ((own[key], other[key]) for key in own if key in other),
+        key=lambda pair: (list(APPS).index(pair[0].app), pair[0].scaling, pair[0].pes),
+    )
+
+
+def table(rows: list[Row]) -> str:
+    """Return the table in markdown; ratios above the targets are bold."""
+    groups = (" | scaling | PEs", " ishmem | mpi4py | ratio", " communication: ishmem | mpi4py | ratio")
+    lines = ["|".join(["", *groups, " share: ishmem | mpi4py |"]), "|---" * 11 + "|"]
+    for own, other in pairs(rows):
+        cells = [find(own.app).title, own.scaling, str(own.pes), short_time(own.seconds), short_time(other.seconds)]
+        cells.append(_ratio(own.seconds, other.seconds, WHOLE_TARGET))
+        cells += [short_time(own.communication), short_time(other.communication)]
+        cells.append(_ratio(own.communication, other.communication, TARGET) if own.pes > 1 else "")
+        cells += [f"{row.communication / row.seconds:.0%}" for row in (own, other)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _ratio(own: float, other: float, most: float) -> str:
+    ratio = own / other if other else 0.0
+    return f"{ratio:.2f}" if ratio <= most else f"**{ratio:.2f}**"
+
+
+def draw(rows: list[Row]) -> Any:
+    """Draw the times of each application: a bar for each library and number of PEs, the communication at its top."""
+    from ishmem.benchmarks.plot import COLORS, panel_grid
+
+    found = pairs(rows)
+    panels = list(dict.fromkeys((own.app, own.scaling) for own, _other in found))
+    figure, axes = panel_grid(len(panels), 2.2)
+    for axis, (app, scaling) in zip(axes, panels):
+        shown = [pair for pair in found if (pair[0].app, pair[0].scaling) == (app, scaling)]
+        for place, pair in enumerate(shown):
+            for side, row in zip((-0.2, 0.2), pair):
+                local, color = max(row.seconds - row.communication, 0), COLORS[row.contender]
+                axis.bar(place + side, 1e3 * local, 0.36, color=color)
+                axis.bar(place + side, 1e3 * row.communication, 0.36, 1e3 * local, color=color, alpha=0.45)
+        axis.set_xticks(range(len(shown)), [f"{own.pes} PEs" for own, _other in shown], fontsize=7)
+        axis.set_title(f"{find(app).title}, {scaling} scaling, ms", fontsize=7)
+        axis.tick_params(labelsize=7)
+    names = [f"{name}{words}" for name in (OWN, PEER) for words in ("", ", communication")]
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=COLORS[name.split(",")[0]], alpha=0.45 if "," in name else 1) for name in names]
+    figure.legend(patches, names, loc="outside lower center", ncols=4, fontsize=8)
+    return figure

@@ -1,0 +1,105 @@
+"""The applications: each at small sizes, with its reference; the demo, and the benchmark beside mpi4py."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pes import Pool, run_command
+
+import ishmem
+from ishmem.benchmarks import applications
+from ishmem.examples.apps import APPS, Run, Wrong, find
+
+ISHMEM = [sys.executable, "-m", "ishmem"]
+FOLDER = Path(__file__).parent.parent / "examples" / "apps"
+
+
+def results_of(name: str) -> list[object]:
+    """Run the small problems of an application on this PE."""
+    results = []
+    for app in find(name).small():
+        run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
+        results.append(app.run(run))
+        assert run.seconds > 0
+        ishmem.barrier_all()
+        ishmem.free_all()
+    return results if ishmem.my_pe() == 0 else []
+
+
+@pytest.mark.pes(2, 3)
+@pytest.mark.parametrize("name", APPS)
+def test_results_are_those_of_the_reference(pes: Pool, name: str) -> None:
+    results = pes.run(results_of, name)[0]
+    for app, result in zip(find(name).small(), results):
+        assert app.check(result)
+
+
+MPI = """
+import sys
+from mpi4py import MPI
+from ishmem.examples.apps import Run, find
+for name in sys.argv[1:]:
+    for app in find(name).small():
+        run = Run(MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, MPI.COMM_WORLD.Barrier, MPI.COMM_WORLD)
+        result = app.run_mpi(run)
+        if run.pe == 0:
+            print(name, app.check(result), flush=True)
+"""
+
+
+# The others compile kernels for tens of seconds; each run of ``ishmem bench --apps`` checks them.
+def test_programs_with_mpi4py_have_the_same_results(tmp_path: Path) -> None:
+    program = tmp_path / "all.py"
+    program.write_text(MPI)
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    done = run_command([mpiexec, "-n", "3", sys.executable, str(program), "gups", "isx"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["gups", "isx", "isx"]
+
+
+def test_a_wrong_result_is_found() -> None:
+    app = find("gups").small()[0]
+    with pytest.raises(Wrong, match="of 1024 elements are wrong"):
+        app.check({"table": np.arange(1024), "block": 512})
+
+
+def test_demo(tmp_path: Path) -> None:
+    picture = tmp_path / "heat.png"
+    words = ["--rows", "20", "--columns", "30", "--tolerance", "0.1", "--output", str(picture)]
+    done = run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bit for bit that of serial numpy\n" in done.stdout
+    assert "heating" in done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_of_wrong_words() -> None:
+    done = run_command([*ISHMEM, "demo", "gup"])
+    assert done.returncode == 2
+    assert "no such application: gup; did you mean gups?" in done.stderr
+    done = run_command([*ISHMEM, "demo", "isx", "--exchange", "mail"])
+    assert done.returncode != 0
+    assert done.stderr.count("--exchange is 'mail'; allowed are alltoallv and atomics") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find("gups"), "scaled", lambda n: find("gups")(log2=7 + n))
+    rows = [row for found in applications.measure(("gups",), (1, 2), 1) for row in found]
+    assert [row.reason for row in rows] == [""] * 8
+    assert all(0 < row.communication <= row.seconds for row in rows)
+    path = tmp_path / "apps.json"
+    applications.write(path, rows)
+    assert applications.read(path)[1] == rows
+    assert len(json.loads(path.read_text())["rows"]) == 8
+    assert applications.table(rows).count("Random access") == 4
+    assert len(applications.draw(rows).axes) >= 2
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_applications_are_short(name: str) -> None:
+    assert len((FOLDER / f"{name}.py").read_text().splitlines()) <= 200
