@@ -167,6 +167,8 @@ def test_the_merged_trace_has_all_pes_and_arrows(read: trace_data.Trace) -> None
     times = [event["ts"] for event in events if "ts" in event]
     assert times == sorted(times) and min(times) == 0
     assert {event["pid"] for event in events} == set(range(N))
+    waited = [event for event in events if event["name"] == "signal_wait_until"]
+    assert [event["args"]["waited for"] for event in waited] == [f"PE {(event['pid'] - 1) % N}" for event in waited]
     ended = [event for event in events if event["name"] == "ends the wait"]
     assert len(ended) == 2 * 2 * N  # put_signal on the host and on queues
 

@@ -30,6 +30,7 @@ class Call:
     Attributes:
         begin, end: Seconds since the start of the trace.
         categories: The routine's chapter; ``get`` or ``put``; ``wait`` or ``collective``.
+        shown: The arguments of its event, to which `merged` adds for whom it waited.
         waited: Seconds that it waited for ``cause``, a PE, or for a variable that no traced call has set (None).
     """
 
@@ -40,6 +41,7 @@ class Call:
     begin: float
     end: float
     arguments: dict[str, Any]
+    shown: dict[str, Any] = field(default_factory=dict)
     waited: float = 0.0
     cause: int | None = None
 
@@ -116,7 +118,8 @@ def _call(event: dict[str, Any]) -> Call:
     begin = event["ts"] / 1e6
     categories = frozenset(event["cat"].split(","))
     end = begin + event["dur"] / 1e6
-    return Call(event["pid"], event["tid"], event["name"], categories, begin, end, dict(event["args"]))
+    arguments = event["args"]
+    return Call(event["pid"], event["tid"], event["name"], categories, begin, end, dict(arguments), arguments)
 
 
 def _find_causes(trace: Trace) -> None:
@@ -201,6 +204,11 @@ def _satisfies(value: int | None, wait: Call) -> bool:
 
 def merged(trace: Trace) -> dict[str, Any]:
     """Return the trace of all PEs with its arrows, in the Trace Event Format."""
+    for call in trace.calls:
+        if call.waited:
+            call.shown["waited us"] = round(call.waited * 1e6, 1)
+        if call.cause is not None:
+            call.shown["waited for"] = f"PE {call.cause}"
     events = list(trace.events)
     for number, (update, wait) in enumerate(trace.arrows):
         arrow = {"name": "ends the wait", "cat": "signal", "id": f"w{number}"}

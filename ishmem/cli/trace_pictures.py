@@ -44,6 +44,9 @@ def heat_map(trace: Trace) -> Figure:
     if n <= _NUMBERS:
         axes.set_xticks(range(n))
         axes.set_yticks(range(n))
+        between = [pe + 0.5 for pe in range(n - 1)]
+        axes.hlines(between, -0.5, n - 0.5, color="white", linewidth=2)
+        axes.vlines(between, -0.5, n - 0.5, color="white", linewidth=2)
         half = max(map(max, matrix)) / 2
         for pe, row in enumerate(matrix):
             for peer, nbytes in enumerate(row):
@@ -61,20 +64,31 @@ def timeline(trace: Trace) -> Figure:
     rows = {pe: row for row, pe in enumerate(shown)}
     first, last = _window(trace)
     for pe, row in rows.items():
-        axes.broken_barh([(first, last - first)], (row - 0.36, 0.72), color=KINDS["own code"], label="own code")
-        for kind, spans in _spans(trace, pe).items():
-            low, height = (row + 0.2, 0.16) if kind == "on a queue" else (row - 0.36, 0.72)
-            axes.broken_barh(spans, (low, height), color=KINDS[kind], label=kind, linewidth=0)
+        _row(axes, trace, pe, row, first)
     _arrows(axes, trace, rows)
-    for time in trace_summary.pes(trace):
-        if time.pe in rows and time.worked + time.waited:
-            text = f" waits {time.waited / (time.worked + time.waited):.0%}"
-            axes.text(1.0, rows[time.pe], text, transform=axes.get_yaxis_transform(), va="center", size=9)
+    _shares(axes, trace, rows)
     axes.set(xlim=(first, last), ylim=(len(shown) - 0.5, -0.5), xlabel="seconds since the first PE called init")
     axes.set_yticks(range(len(shown)), [f"PE {pe}" for pe in shown])
     axes.set_title("What each PE did from the end of init to finalize", size=10)
     _legend(figure, axes, bool(trace.arrows))
     return figure
+
+
+def _row(axes: Axes, trace: Trace, pe: int, row: int, first: float) -> None:
+    """Draw what a PE did; on queues in a strip of their own."""
+    end = max((call.end for call in trace.of(pe)), default=first)
+    spans = {"own code": [(first, max(end - first, 0.0))], **_spans(trace, pe)}
+    for kind, found in spans.items():
+        low, height = (row + 0.2, 0.16) if kind == "on a queue" else (row - 0.36, 0.72)
+        axes.broken_barh(found, (low, height), color=KINDS[kind], label=kind, linewidth=0)
+
+
+def _shares(axes: Axes, trace: Trace, rows: dict[int, int]) -> None:
+    """Write beside each row which part of its time the PE waited."""
+    for time in trace_summary.pes(trace):
+        if time.pe in rows and time.worked + time.waited:
+            text = f" waits {time.waited / (time.worked + time.waited):.0%}"
+            axes.text(1.0, rows[time.pe], text, transform=axes.get_yaxis_transform(), va="center", size=9)
 
 
 def _window(trace: Trace) -> tuple[float, float]:
@@ -86,7 +100,7 @@ def _window(trace: Trace) -> tuple[float, float]:
 
 def _spans(trace: Trace, pe: int) -> dict[str, list[tuple[float, float]]]:
     """Return begin and length of what a PE did, by kind."""
-    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS if kind != "own code"}
     for call in trace.calls:
         if call.pe != pe or (call.track and not call.queued):
             continue
