@@ -10,6 +10,7 @@ from typing import Any
 import lazy_loader
 
 from .environment import stack
+from .runtime import kernel_loading
 
 __version__ = "0.1.0"
 
@@ -26,3 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 stack.load_when_needed()
+kernel_loading.watch()

@@ -566,20 +566,26 @@ def wait_until_some_vector_work_group(
 
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``alltoall`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_alltoall_work_group.
     """
 
 def alltoalls_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
-) -> None:
+) -> int:
     """``alltoalls`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
     """
@@ -594,50 +600,65 @@ def barrier_all_work_group(group: typing.Any) -> None:
 
 def broadcast_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``broadcast`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_broadcast_work_group.
     """
 
 def collect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``collect`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_collect_work_group.
     """
 
 def fcollect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``fcollect`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_fcollect_work_group.
     """
 
 def gather_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``gather`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
     """
 
 def scatter_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``scatter`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
     """
@@ -650,10 +671,13 @@ def sync_all_work_group(group: typing.Any) -> None:
     Source: ishmemx_sync_all_work_group.
     """
 
-def team_sync_work_group(team: int, group: typing.Any) -> None:
+def team_sync_work_group(team: int, group: typing.Any) -> int:
     """``team_sync`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_team_sync_work_group.
     """
@@ -661,10 +685,13 @@ def team_sync_work_group(team: int, group: typing.Any) -> None:
 def alltoallv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
     typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``alltoallv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
     """
@@ -672,10 +699,13 @@ def alltoallv_work_group(
 def gatherv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``gatherv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
     """
@@ -683,106 +713,136 @@ def gatherv_work_group(
 def scatterv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
-) -> None:
+) -> int:
     """``scatterv`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
     """
 
 def and_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``and_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_and_reduce_work_group.
     """
 
 def max_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``max_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_max_reduce_work_group.
     """
 
 def min_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``min_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_min_reduce_work_group.
     """
 
 def or_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``or_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_or_reduce_work_group.
     """
 
 def prod_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``prod_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_prod_reduce_work_group.
     """
 
 def sum_exscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_exscan`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
 def sum_inscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_inscan`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
 def sum_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``sum_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_sum_reduce_work_group.
     """
 
 def xor_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> None:
+) -> int:
     """``xor_reduce`` by all work-items of a work-group together; in kernels only.
 
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
 
     Source: ishmemx_xor_reduce_work_group.
     """
 
 def alltoall_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoall`` in the order of a queue.
@@ -793,8 +853,8 @@ def alltoall_on_queue(
     """
 
 def alltoalls_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD,
-    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD, sycl_queue:
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoalls`` in the order of a queue.
 
@@ -806,8 +866,8 @@ def alltoalls_on_queue(
 def alltoallv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int], source_counts:
     typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None, source_displs: typing.Sequence[int] |
-    None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent]
+    | None = None,
 ) -> dpctl.SyclEvent:
     """``alltoallv`` in the order of a queue.
 
@@ -817,7 +877,7 @@ def alltoallv_on_queue(
     """
 
 def and_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``and_reduce`` in the order of a queue.
@@ -828,7 +888,7 @@ def and_reduce_on_queue(
     """
 
 def broadcast_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``broadcast`` in the order of a queue.
@@ -839,7 +899,7 @@ def broadcast_on_queue(
     """
 
 def collect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``collect`` in the order of a queue.
@@ -850,7 +910,7 @@ def collect_on_queue(
     """
 
 def fcollect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``fcollect`` in the order of a queue.
@@ -861,7 +921,7 @@ def fcollect_on_queue(
     """
 
 def gather_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``gather`` in the order of a queue.
@@ -873,7 +933,7 @@ def gather_on_queue(
 
 def gatherv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``gatherv`` in the order of a queue.
@@ -884,7 +944,7 @@ def gatherv_on_queue(
     """
 
 def max_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``max_reduce`` in the order of a queue.
@@ -895,7 +955,7 @@ def max_reduce_on_queue(
     """
 
 def min_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``min_reduce`` in the order of a queue.
@@ -906,7 +966,7 @@ def min_reduce_on_queue(
     """
 
 def or_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``or_reduce`` in the order of a queue.
@@ -917,7 +977,7 @@ def or_reduce_on_queue(
     """
 
 def prod_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``prod_reduce`` in the order of a queue.
@@ -928,7 +988,7 @@ def prod_reduce_on_queue(
     """
 
 def scatter_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``scatter`` in the order of a queue.
@@ -940,7 +1000,7 @@ def scatter_on_queue(
 
 def scatterv_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team | int = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
+    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``scatterv`` in the order of a queue.
@@ -951,7 +1011,7 @@ def scatterv_on_queue(
     """
 
 def sum_exscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_exscan`` in the order of a queue.
@@ -962,7 +1022,7 @@ def sum_exscan_on_queue(
     """
 
 def sum_inscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_inscan`` in the order of a queue.
@@ -973,7 +1033,7 @@ def sum_inscan_on_queue(
     """
 
 def sum_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``sum_reduce`` in the order of a queue.
@@ -984,7 +1044,7 @@ def sum_reduce_on_queue(
     """
 
 def xor_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None, sycl_queue:
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """``xor_reduce`` in the order of a queue.

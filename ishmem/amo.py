@@ -36,12 +36,14 @@ _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.A
 NO_RESULT = 0x80
 """In a code: nobody wants the old value, so that between nodes nobody waits for it."""
 
-_FETCH, _SET, _SWAP, _COMPARE_SWAP, _ADD, _AND, _OR, _XOR = (
-    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "add", "and", "or", "xor")
+_FETCH, _SET, _SWAP, _COMPARE_SWAP, _INC, _ADD, _AND, _OR, _XOR = (
+    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "inc", "add", "and", "or", "xor")
 )
 
 
-_SET_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (each | NO_RESULT for each in (_SET, _ADD, _AND, _OR, _XOR))
+_SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (
+    each | NO_RESULT for each in (_SET, _INC, _ADD, _AND, _OR, _XOR)
+)
 
 
 def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
@@ -119,7 +121,7 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    if _core.atomic(_ADD_ONLY, dest, pe, index, 1, None) is NotImplemented:
+    if _core.atomic(_INC_ONLY, dest, pe, index, 1, None) is NotImplemented:
         _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
@@ -128,7 +130,7 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
-    old = _core.atomic(_ADD, dest, pe, index, 1, None)
+    old = _core.atomic(_INC, dest, pe, index, 1, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
 
 

@@ -65,10 +65,10 @@ def sync_all() -> None:
         job.current().raise_lost("sync_all")
 
 
-def team_sync(team: Team | int) -> None:
+def team_sync(team: Team) -> None:
     """Wait until every PE of a team has called, without completing any operation: see ``Team.sync``.
 
-    Collective over the team, blocking. ``team`` is a team or its handle. Inside a kernel it is a handle, and the
+    Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the
     result is 0, or -1 when there is no such team.
 
     Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
@@ -77,7 +77,7 @@ def team_sync(team: Team | int) -> None:
 
 
 def broadcast(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+    dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
     """Copy ``source`` of PE ``root`` of the team to ``dest`` of every PE of it, the root's own too.
 
@@ -99,7 +99,7 @@ def broadcast(
         fallback.go_on(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
 
 
-def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of every PE.
 
     ``nelems`` is what each PE contributes, by default all of ``source``, and the same on every PE; ``dest`` has that
@@ -112,7 +112,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
         fallback.go_on(verdict, "fcollect", dest, source, find(team), nelems=nelems)
 
 
-def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate like ``fcollect``, with a number of elements that may differ between PEs.
 
     ``nelems`` is what this PE contributes, by default all of ``source``. Collective over the team, blocking. Errors
@@ -124,7 +124,7 @@ def collect(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelem
         fallback.go_on(verdict, "collect", dest, source, find(team), nelems=nelems)
 
 
-def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Send block ``j`` of ``source`` to PE ``j`` of the team, which stores block ``i`` of ``dest`` from PE ``i``.
 
     ``nelems`` is the size of a block, by default the size of ``source`` divided by that of the team. The arrays must
@@ -136,7 +136,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nele
         fallback.go_on(verdict, "alltoall", dest, source, find(team), nelems=nelems)
 
 
-def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team | int = TEAM_WORLD) -> None:
+def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
     """``alltoall`` of elements ``dst`` apart in ``dest`` and ``sst`` apart in ``source``.
 
     Every PE sends ``nelems`` elements to every PE: block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and
@@ -148,7 +148,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
     fallback.alltoalls(dest, source, dst, sst, nelems, find(team))
 
 
-def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of PE ``root``.
 
     Sizes as for ``fcollect``, on every PE; ``dest`` of the others is not touched. Collective over the team, blocking.
@@ -161,7 +161,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WO
 
 
 def scatter(
-    dest: ndarray, source: ndarray, root: int, team: Team | int = TEAM_WORLD, nelems: int | None = None
+    dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
     """Send block ``j`` of the ``source`` of PE ``root`` to ``dest`` of PE ``j`` of the team.
 

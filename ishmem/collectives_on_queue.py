@@ -54,7 +54,7 @@ def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[.
 
 
 def _call(
-    routine: Callable[..., None], dest: Any, source: Any, team: Team | int, sycl_queue: Queue, depends: Depends,
+    routine: Callable[..., None], dest: Any, source: Any, team: Team, sycl_queue: Queue, depends: Depends,
     **arguments: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
     this, group, name = job.current(), find(team), routine.__name__

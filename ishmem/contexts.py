@@ -171,7 +171,7 @@ CTX_DEFAULT = Ctx(TEAM_WORLD, CtxOption(0), None)
 CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)
 
 
-def ctx_create(team: Team | int = TEAM_WORLD, options: int = 0) -> Ctx:
+def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
     """Return a new context of a team, or CTX_INVALID when this PE is not in the team.
 
     ``options`` are ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread

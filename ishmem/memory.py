@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_FREED = 0xFF  # each byte of freed memory with ISHMEM_CHECK=1
+
 __all__ = [
     "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
     "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "zeros",
@@ -286,7 +288,7 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
 
     Collective, blocking: returns when every PE has called. ``a`` is the whole allocation, not a part of it, and must
-    not be used afterwards.
+    not be used afterwards; with ``ISHMEM_CHECK=1``, all its bytes are then 0xFF: NaN, or -1. ``del a`` frees nothing.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -342,11 +344,15 @@ def _owned(a: Any, routine: str) -> Allocation:
     found = heap.allocator.live.get(address - heap.base)
     if found is not None and found.nbytes == nbytes:
         return found
-    if _core.offset_of(address, 1) >= 0:
-        raise ValueError(f"{routine} takes a whole allocation, got only a part of one: {nbytes} bytes at {address:#x}")
-    raise SymmetryError(
-        f"{routine}: {nbytes} bytes at {address:#x} are not allocated on the symmetric heap; freed twice?"
-    )
+    for whole in heap.allocator.live.values():
+        if whole.offset <= address - heap.base and address - heap.base + nbytes <= whole.offset + whole.nbytes:
+            raise ValueError(
+                f"{routine} takes a whole allocation, got {nbytes} bytes from byte {address - heap.base - whole.offset}"
+                f" on of {whole.what}, from {whole.where}; pass the array that the allocation returned, not a slice"
+            )
+    inside = 0 <= address - heap.base < heap.size
+    hint = "freed twice?" if inside else "it is an ordinary array, which Python frees"
+    raise SymmetryError(f"{routine}: {nbytes} bytes at {address:#x} are not allocated on the symmetric heap; {hint}")
 
 
 def _release(find: Callable[[], Allocation | None]) -> None:
@@ -358,7 +364,11 @@ def _release(find: Callable[[], Allocation | None]) -> None:
 
 
 def _forget(allocation: Allocation) -> None:
-    job.current().heap.allocator.release(allocation.offset)
+    this = job.current()
+    if this.settings.check and allocation.nbytes:
+        # What still uses the freed memory sees NaN and -1.
+        this.heap.bytes_at(allocation.offset, allocation.nbytes).memset(_FREED)
+    this.heap.allocator.release(allocation.offset)
     _core.remove_live(allocation.offset)
 
 
@@ -462,7 +472,8 @@ def _take(routine: str, request: _Request) -> Allocation:
         a = heap.allocator
         raise HeapExhausted(
             f"{what} does not fit the symmetric heap: used {a.used_bytes}, free {a.free_bytes} (largest piece "
-            f"{a.largest}) of {a.size} bytes; raise ISHMEM_SYMMETRIC_SIZE or init(heap_size=)"
+            f"{a.largest}) of {a.size} bytes; raise ISHMEM_SYMMETRIC_SIZE or init(heap_size=), or call ishmem.free: "
+            "del frees no symmetric array"
         )
     _core.add_live(allocation.offset, max(allocation.nbytes, 1))
     return allocation

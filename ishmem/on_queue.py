@@ -293,7 +293,7 @@ def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpct
     return _collective("sync_all", 0, sycl_queue, depends)
 
 
-def team_sync_on_queue(team: Team | int, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
     """``team_sync`` in the order of a queue, by a kernel of one work-item.
 
     Collective over the team, as ``barrier_all_on_queue``.

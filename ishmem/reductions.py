@@ -37,7 +37,7 @@ _SUM_INSCAN = calls.ROUTINES["sum_inscan"]
 _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
-def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
 
     Both have one dtype, of ``table.REDUCTIONS``, and one size, on all PEs; ``nelems`` takes that many elements from
@@ -58,7 +58,7 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
 
 
-def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
@@ -67,7 +67,7 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
         fallback.go_on(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
 
 
-def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the largest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
@@ -78,7 +78,7 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
 
 
-def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the smallest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
@@ -89,7 +89,7 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
 
 
-def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
@@ -98,7 +98,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
-def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
@@ -107,7 +107,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
         fallback.go_on(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
-def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
@@ -116,7 +116,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
-def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of this PE and of those before it in the team.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
@@ -127,7 +127,7 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
 
 
-def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.

@@ -157,6 +157,8 @@ def _size(heap_size: int | str) -> int:
 def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
     by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
+        if not (hasattr(comm, "Get_rank") and hasattr(comm, "Get_size")):
+            raise TypeError(f"comm is a communicator of mpi4py, such as MPI.COMM_WORLD, got {comm!r}")
         mpi_job.check(comm)
         _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
@@ -433,8 +435,8 @@ def finalize() -> None:
         raise this.loss_of(pe, how, "finalize")
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
-    if leaks and this.settings.leaks == "warn":
-        warnings.warn(leaks, ResourceWarning, stacklevel=2)
+    if leaks and this.settings.leaks == "warn" and this.pe == 0:  # the allocations are the same on all PEs
+        warnings.warn(leaks, RuntimeWarning, stacklevel=2)
 
 
 def _leave(this: job.Job) -> None:
@@ -489,7 +491,8 @@ def _leave_mpi(this: job.Job) -> None:
 def _leaks(this: job.Job) -> str:
     live = this.heap.allocator.live.values()
     lines = [f"  {a.what}, {a.nbytes} bytes, from {a.where}" for a in live]
-    return "\n".join([f"PE {this.pe}: {len(lines)} symmetric allocations were never freed:", *lines]) if lines else ""
+    head = f"PE {this.pe}: {len(lines)} symmetric allocations were never freed (by ishmem.free; del frees nothing):"
+    return "\n".join([head, *lines]) if lines else ""
 
 
 def abandon(how: str = "it left after an error", status: int = 1) -> None:

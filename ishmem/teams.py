@@ -1,8 +1,9 @@
 """Teams: numbered groups of PEs, made by splitting a team that exists.
 
 A PE that is not in a new team gets ``TEAM_INVALID`` for it: it is false, and its ``my_pe`` and ``n_pes`` are -1.
-Kernels are given ``team.handle``, an integer. The module functions take a team or its handle; inside a kernel the
-same names are the functions of ``ishmem.kernels.teams``, which take handles.
+The module functions take a `Team` and no integer. Inside a kernel the same names are the functions of
+``ishmem.kernels.teams``, where a team is its handle, an integer: a kernel may name a team, as in
+``ishmem.team_sync(ishmem.TEAM_WORLD)``, or be given the team or ``team.handle`` as an argument.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Team:
         """
         return self.shape.size if self else INVALID
 
-    def translate_pe(self, pe: int, dest_team: Team | int) -> int:
+    def translate_pe(self, pe: int, dest_team: Team) -> int:
         """Return the number in ``dest_team`` of PE ``pe`` of this team.
 
         -1 when it is not in ``dest_team``, when there is no such PE, and when either team is TEAM_INVALID. Not
@@ -238,6 +239,9 @@ class Team:
         _require_alive(self)
         return Team(self.handle + TWIN, self._shape, self._config)
 
+    def __int__(self) -> int:
+        return self.handle
+
     def __bool__(self) -> bool:
         return self.handle != INVALID
 
@@ -274,25 +278,20 @@ TEAM_WORLD = Team(job.WORLD)
 TEAM_SHARED = Team(job.SHARED)
 TEAM_NODE = Team(job.NODE)
 TEAM_INVALID = Team(INVALID)
-_PREDEFINED = {team.handle: team for team in (TEAM_WORLD, TEAM_SHARED, TEAM_NODE, TEAM_INVALID)}
 
 
-def find(team: Team | int) -> Team:
-    """Return a team, given itself or its handle.
+def find(team: Team) -> Team:
+    """Return ``team`` if it is a team.
 
     Raises:
-        TypeError: Neither a team nor an integer.
-        ValueError: There is no team with that handle.
+        TypeError: It is not, for example because other libraries take a size in its place.
     """
     if isinstance(team, Team):
         return team
-    handle = check.integer(team, "team")
-    if handle in _PREDEFINED:
-        return _PREDEFINED[handle]
-    shape = job.current().teams.get(handle)
-    if shape is None:
-        raise ValueError(f"there is no team with handle {handle}; those of this PE are {job.current().handles}")
-    return Team(handle, shape, job.current().team_configs[handle])
+    allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
+    number = getattr(team, "__index__", None)
+    hint = f"; a number of elements is nelems={number()}, and handles are for kernels" if number else ""
+    raise TypeError(f"team is {allowed}; got {team!r} ({type(team).__name__}){hint}")
 
 
 def _require_alive(team: Team) -> None:
@@ -402,7 +401,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     return handle
 
 
-def team_my_pe(team: Team | int) -> int:
+def team_my_pe(team: Team) -> int:
     """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
 
     Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
@@ -410,7 +409,7 @@ def team_my_pe(team: Team | int) -> int:
     return find(team).my_pe()
 
 
-def team_n_pes(team: Team | int) -> int:
+def team_n_pes(team: Team) -> int:
     """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
 
     Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
@@ -418,7 +417,7 @@ def team_n_pes(team: Team | int) -> int:
     return find(team).n_pes()
 
 
-def team_translate_pe(src_team: Team | int, src_pe: int, dest_team: Team | int) -> int:
+def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
 
     Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
@@ -426,7 +425,7 @@ def team_translate_pe(src_team: Team | int, src_pe: int, dest_team: Team | int) 
     return find(src_team).translate_pe(src_pe, dest_team)
 
 
-def team_get_config(team: Team | int) -> TeamConfig:
+def team_get_config(team: Team) -> TeamConfig:
     """Return the configuration of a team: see ``Team.get_config``.
 
     Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
@@ -434,7 +433,7 @@ def team_get_config(team: Team | int) -> TeamConfig:
     return find(team).get_config()
 
 
-def team_split_strided(parent_team: Team | int, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
+def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
     """Return a new team of every ``stride``-th PE of another; collective over it: see ``Team.split_strided``.
 
     Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
@@ -442,7 +441,7 @@ def team_split_strided(parent_team: Team | int, start: int, stride: int, size: i
     return find(parent_team).split_strided(start, stride, size, num_contexts=num_contexts)
 
 
-def team_split_2d(parent_team: Team | int, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
+def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
     """Return new teams of this PE's row and column; collective over the parent: see ``Team.split_2d``.
 
     Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
@@ -450,7 +449,7 @@ def team_split_2d(parent_team: Team | int, xrange: int, *, num_contexts: int = 0
     return find(parent_team).split_2d(xrange, num_contexts=num_contexts)
 
 
-def team_destroy(team: Team | int) -> None:
+def team_destroy(team: Team) -> None:
     """Destroy a team; collective over it, blocking: see ``Team.destroy``.
 
     Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
@@ -458,7 +457,7 @@ def team_destroy(team: Team | int) -> None:
     find(team).destroy()
 
 
-def team_ptr(team: Team | int, a: ndarray, pe: int) -> ndarray | None:
+def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
     """Return ``ptr`` of PE ``pe`` of a team; ``None`` also when this PE is not in the team. Not collective.
 
     Raises:

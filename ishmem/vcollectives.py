@@ -28,7 +28,7 @@ def alltoallv(
     source_counts: Sequence[int],
     dest_displs: Sequence[int] | None = None,
     source_displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
+    team: Team = TEAM_WORLD,
 ) -> None:
     """Exchange blocks of different sizes between all PEs of a team.
 
@@ -50,7 +50,7 @@ def gatherv(
     counts: Sequence[int],
     root: int,
     displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
+    team: Team = TEAM_WORLD,
 ) -> None:
     """Gather ``counts[j]`` elements from each PE ``j`` at element ``displs[j]`` of ``dest`` on the root.
 
@@ -69,7 +69,7 @@ def scatterv(
     counts: Sequence[int],
     root: int,
     displs: Sequence[int] | None = None,
-    team: Team | int = TEAM_WORLD,
+    team: Team = TEAM_WORLD,
 ) -> None:
     """Scatter ``counts[j]`` elements to each PE ``j`` from element ``displs[j]`` of ``source`` on the root.
 

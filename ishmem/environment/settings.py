@@ -166,7 +166,9 @@ class Settings(BaseModel):
         64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", ge=3, le=64
     )
     check: bool = _setting(
-        False, "true or false", "kernels check PE numbers, addresses and bounds; the host raises the errors"
+        False,
+        "true or false",
+        "kernels check PE numbers, addresses and bounds; the host raises the errors; freed memory is set to 0xFF",
     )
     kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
         "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
