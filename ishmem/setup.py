@@ -19,7 +19,7 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, mpi_job, network
+from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -121,11 +121,13 @@ def init(
         )
     from ishmem.environment import settings as settings_module
 
+    began = time.monotonic_ns()
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
     member = _membership(settings, comm, uid, rank, nranks)
     settings_module.start_logging(settings, member.pe, member.n_pes)
     _start(member, settings, size, device)
+    _observe(job.current(), began)
     return Session()
 
 
@@ -260,7 +262,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         from ishmem.runtime.heap import SymmetricHeap
 
         this.links = _connect(this, member, board)
-        this.links.on_exit = end_process
+        this.links.on_exit = _end_process
         if member.mpi:
             _watch(this, member, member.mpi, monitor)
         this.heap = _together(
@@ -287,6 +289,15 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     waits.begin()
     job.start(this)
     atexit.register(_at_exit)
+
+
+def _observe(this: job.Job, began: int) -> None:
+    """Record this PE's calls, if a setting or VTune asks for it; collective in a job on several nodes."""
+    offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
+    if this.settings.trace or this.settings.stats or itt.wanted():
+        from ishmem.runtime.tracing import Observer
+
+        this.observer = Observer(this, began, offset)
 
 
 def _name_pes(this: job.Job, member: Membership) -> None:
@@ -327,7 +338,7 @@ def _watch(
         this.on_lost(pe, how)
 
     this.monitoring = _together(
-        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, end_process)
+        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, _end_process)
     )
     mpi.failure = this.monitoring.failure
     if member.network:
@@ -436,6 +447,8 @@ def finalize() -> None:
     if job.was_finished_by_mpi():
         return
     this = job.current()
+    if this.observer:
+        this.observer.leaving = time.monotonic_ns()
     leaks = _leaks(this)
     try:
         with long_waits.patience(this, lambda: ", for what is on queues") as look:
@@ -473,6 +486,14 @@ def _leave(this: job.Job) -> None:
 
 
 def _close(this: job.Job, state: PeState) -> None:
+    try:
+        _release(this, state)
+    finally:
+        if this.observer:
+            this.observer.stop()
+
+
+def _release(this: job.Job, state: PeState) -> None:
     atexit.unregister(_at_exit)
     this.waits.close()
     this.board[this.node.place].state = state
@@ -515,6 +536,8 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
     if job.running():
         if watched := job.current().monitoring:
             watched.fail(how, status)
+        if observer := job.current().observer:
+            observer.how = how
         _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
@@ -558,10 +581,23 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
+    _stop_observing()
     if this.mpi and this.monitoring:
         this.monitoring.fail("global_exit", number, exits=True)
         this.mpi.abort(number)
     end_job(this.board, this.links, this.processes, number)
+
+
+def _stop_observing() -> None:
+    """Write the trace of a process that is about to end by ``global_exit``."""
+    if job.running() and (observer := job.current().observer):
+        observer.how = "global_exit"
+        observer.stop()
+
+
+def _end_process(status: int) -> NoReturn:
+    _stop_observing()
+    end_process(status)
 
 
 def is_initialized() -> bool:
