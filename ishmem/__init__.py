@@ -10,6 +10,7 @@ from typing import Any
 import lazy_loader
 
 from .environment import stack
+from .runtime import kernel_loading
 
 __version__ = "0.1.0"
 
@@ -25,4 +26,12 @@ def __getattr__(name: str) -> Any:
         raise
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the cell magic ``%%ishmem`` to IPython, for ``%load_ext ishmem``: see `ishmem.notebook`."""
+    from ishmem import notebook
+
+    notebook.load(shell)
+
+
 stack.load_when_needed()
+kernel_loading.watch()

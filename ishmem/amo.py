@@ -36,12 +36,14 @@ _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.A
 NO_RESULT = 0x80
 """In a code: nobody wants the old value, so that between nodes nobody waits for it."""
 
-_FETCH, _SET, _SWAP, _COMPARE_SWAP, _ADD, _AND, _OR, _XOR = (
-    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "add", "and", "or", "xor")
+_FETCH, _SET, _SWAP, _COMPARE_SWAP, _INC, _ADD, _AND, _OR, _XOR = (
+    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "inc", "add", "and", "or", "xor")
 )
 
 
-_SET_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (each | NO_RESULT for each in (_SET, _ADD, _AND, _OR, _XOR))
+_SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (
+    each | NO_RESULT for each in (_SET, _INC, _ADD, _AND, _OR, _XOR)
+)
 
 
 def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
@@ -81,6 +83,16 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
 def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
     """Return an element of ``source`` on a PE, read atomically.
 
+    Args:
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch(a, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
     old = _core.atomic(_FETCH, source, pe, index, None, None)
@@ -89,6 +101,19 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_set(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
@@ -99,6 +124,17 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old one.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_swap(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
     old = _core.atomic(_SWAP, dest, pe, index, value, None)
@@ -107,6 +143,18 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value to compare with.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_compare_swap(a, 5, 9, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
@@ -117,23 +165,58 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
 def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_inc(a, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    if _core.atomic(_ADD_ONLY, dest, pe, index, 1, None) is NotImplemented:
+    if _core.atomic(_INC_ONLY, dest, pe, index, 1, None) is NotImplemented:
         _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
 def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_inc(a, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
-    old = _core.atomic(_ADD, dest, pe, index, 1, None)
+    old = _core.atomic(_INC, dest, pe, index, 1, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
 
 
 def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_add(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 8]
 
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
@@ -144,6 +227,17 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_add(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
     old = _core.atomic(_ADD, dest, pe, index, value, None)
@@ -152,6 +246,19 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_and(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 1]
 
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
@@ -162,6 +269,17 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_and(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
     old = _core.atomic(_AND, dest, pe, index, value, None)
@@ -170,6 +288,19 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_or(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 7]
 
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
@@ -180,6 +311,17 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_or(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
     old = _core.atomic(_OR, dest, pe, index, value, None)
@@ -188,6 +330,19 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_xor(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
 
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
@@ -198,6 +353,17 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_xor(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
     old = _core.atomic(_XOR, dest, pe, index, value, None)
@@ -207,6 +373,19 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
     """
     _run_nbi(fetch, "atomic_fetch", source, pe, index)
@@ -214,6 +393,20 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> No
 
 def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_swap_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
     """
@@ -223,6 +416,21 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
 def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value to compare with.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_compare_swap_nbi(old, a, 5, 9, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
     """
     _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
@@ -230,6 +438,19 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
 
 def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_inc_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
     """
@@ -239,6 +460,20 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_add_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
@@ -246,6 +481,20 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_and_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
     """
@@ -255,6 +504,20 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_or_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
@@ -262,6 +525,20 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
 
 def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_xor_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
     """

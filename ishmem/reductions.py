@@ -37,12 +37,17 @@ _SUM_INSCAN = calls.ROUTINES["sum_inscan"]
 _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
-def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
 
-    Both have one dtype, of ``table.REDUCTIONS``, and one size, on all PEs; ``nelems`` takes that many elements from
-    the start. ``dest`` and ``source`` may be the same array, but may not overlap in part. Collective over the team,
-    blocking.
+    Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Raises:
         SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or one of
@@ -52,14 +57,33 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
 
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_reduce(a, a)
+        >>> bool((a == n).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
         fallback.go_on(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
 
 
-def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.prod_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
@@ -67,10 +91,23 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, n
         fallback.go_on(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
 
 
-def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the largest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.max_reduce(a, a)
+        >>> bool((a == n - 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
@@ -78,10 +115,23 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
 
 
-def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the smallest of that element of all PEs of a team; as ``sum_reduce``.
 
     It is NaN where any is NaN.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.min_reduce(a, a)
+        >>> bool((a == 0).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
@@ -89,8 +139,20 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
 
 
-def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.and_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
@@ -98,8 +160,20 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
-def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.or_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
@@ -107,8 +181,20 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nel
         fallback.go_on(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
-def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.xor_reduce(a, a)
+        >>> bool((a == n % 2).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
@@ -116,10 +202,23 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
-def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of this PE and of those before it in the team.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_inscan(a, a)
+        >>> bool((a == me + 1).all())
+        True
 
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
@@ -127,10 +226,23 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, ne
         fallback.go_on(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
 
 
-def sum_exscan(dest: ndarray, source: ndarray, team: Team | int = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_exscan(a, a)
+        >>> bool((a == me).all())
+        True
 
     Source: Intel SHMEM, ishmem_sum_exscan.
     """

@@ -1,8 +1,9 @@
 """Teams: numbered groups of PEs, made by splitting a team that exists.
 
 A PE that is not in a new team gets ``TEAM_INVALID`` for it: it is false, and its ``my_pe`` and ``n_pes`` are -1.
-Kernels are given ``team.handle``, an integer. The module functions take a team or its handle; inside a kernel the
-same names are the functions of ``ishmem.kernels.teams``, which take handles.
+The module functions take a `Team` and no integer. Inside a kernel the same names are the functions of
+``ishmem.kernels.teams``, where a team is its handle, an integer: a kernel may name a team, as in
+``ishmem.team_sync(ishmem.TEAM_WORLD)``, or be given the team or ``team.handle`` as an argument.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Team:
         """
         return self.shape.size if self else INVALID
 
-    def translate_pe(self, pe: int, dest_team: Team | int) -> int:
+    def translate_pe(self, pe: int, dest_team: Team) -> int:
         """Return the number in ``dest_team`` of PE ``pe`` of this team.
 
         -1 when it is not in ``dest_team``, when there is no such PE, and when either team is TEAM_INVALID. Not
@@ -238,6 +239,9 @@ class Team:
         _require_alive(self)
         return Team(self.handle + TWIN, self._shape, self._config)
 
+    def __int__(self) -> int:
+        return self.handle
+
     def __bool__(self) -> bool:
         return self.handle != INVALID
 
@@ -274,25 +278,20 @@ TEAM_WORLD = Team(job.WORLD)
 TEAM_SHARED = Team(job.SHARED)
 TEAM_NODE = Team(job.NODE)
 TEAM_INVALID = Team(INVALID)
-_PREDEFINED = {team.handle: team for team in (TEAM_WORLD, TEAM_SHARED, TEAM_NODE, TEAM_INVALID)}
 
 
-def find(team: Team | int) -> Team:
-    """Return a team, given itself or its handle.
+def find(team: Team) -> Team:
+    """Return ``team`` if it is a team.
 
     Raises:
-        TypeError: Neither a team nor an integer.
-        ValueError: There is no team with that handle.
+        TypeError: It is not, for example because other libraries take a size in its place.
     """
     if isinstance(team, Team):
         return team
-    handle = check.integer(team, "team")
-    if handle in _PREDEFINED:
-        return _PREDEFINED[handle]
-    shape = job.current().teams.get(handle)
-    if shape is None:
-        raise ValueError(f"there is no team with handle {handle}; those of this PE are {job.current().handles}")
-    return Team(handle, shape, job.current().team_configs[handle])
+    allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
+    number = getattr(team, "__index__", None)
+    hint = f"; a number of elements is nelems={number()}, and handles are for kernels" if number else ""
+    raise TypeError(f"team is {allowed}; got {team!r} ({type(team).__name__}){hint}")
 
 
 def _require_alive(team: Team) -> None:
@@ -402,69 +401,136 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     return handle
 
 
-def team_my_pe(team: Team | int) -> int:
+def team_my_pe(team: Team) -> int:
     """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> ishmem.team_my_pe(ishmem.TEAM_WORLD) == me
+        True
 
     Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
     """
     return find(team).my_pe()
 
 
-def team_n_pes(team: Team | int) -> int:
+def team_n_pes(team: Team) -> int:
     """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> ishmem.team_n_pes(ishmem.TEAM_WORLD) == n
+        True
 
     Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
     """
     return find(team).n_pes()
 
 
-def team_translate_pe(src_team: Team | int, src_pe: int, dest_team: Team | int) -> int:
+def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
+
+    Args:
+        src_team: The team that ``src_pe`` counts in.
+        src_pe: Number of a PE in ``src_team``.
+        dest_team: The team whose number of that PE is wanted.
+
+    Example:
+        >>> last = ishmem.team_split_strided(ishmem.TEAM_WORLD, n - 1, 1, 1)
+        >>> ishmem.team_translate_pe(last, 0, ishmem.TEAM_WORLD) == (n - 1 if last else -1)
+        True
 
     Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
     """
     return find(src_team).translate_pe(src_pe, dest_team)
 
 
-def team_get_config(team: Team | int) -> TeamConfig:
+def team_get_config(team: Team) -> TeamConfig:
     """Return the configuration of a team: see ``Team.get_config``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> config = ishmem.team_get_config(ishmem.TEAM_WORLD)
 
     Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
     """
     return find(team).get_config()
 
 
-def team_split_strided(parent_team: Team | int, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
+def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
     """Return a new team of every ``stride``-th PE of another; collective over it: see ``Team.split_strided``.
+
+    Args:
+        parent_team: The team to split; all its PEs call.
+        start: Number in the parent of the first PE of the new team.
+        stride: Distance between PEs of the new team: any integer but 0; may be 0 for one PE.
+        size: Number of PEs of the new team, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> even = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 2, (n + 1) // 2)
+        >>> bool(even) == (me % 2 == 0)
+        True
 
     Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
     """
     return find(parent_team).split_strided(start, stride, size, num_contexts=num_contexts)
 
 
-def team_split_2d(parent_team: Team | int, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
+def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
     """Return new teams of this PE's row and column; collective over the parent: see ``Team.split_2d``.
+
+    Args:
+        parent_team: The team to split; all its PEs call.
+        xrange: Number of PEs in a row, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> row, column = ishmem.team_split_2d(ishmem.TEAM_WORLD, 2)
+        >>> (row.my_pe(), column.my_pe()) == (me % 2, me // 2)
+        True
 
     Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
     """
     return find(parent_team).split_2d(xrange, num_contexts=num_contexts)
 
 
-def team_destroy(team: Team | int) -> None:
+def team_destroy(team: Team) -> None:
     """Destroy a team; collective over it, blocking: see ``Team.destroy``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_destroy(everyone)
 
     Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
     """
     find(team).destroy()
 
 
-def team_ptr(team: Team | int, a: ndarray, pe: int) -> ndarray | None:
+def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
     """Return ``ptr`` of PE ``pe`` of a team; ``None`` also when this PE is not in the team. Not collective.
+
+    Args:
+        team: A team.
+        a: A symmetric array of any shape and dtype.
+        pe: Number of the PE in the team.
 
     Raises:
         StateError: Destroyed, or not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
         IndexError: The team has no such PE.
+
+    Example:
+        >>> mine = ishmem.team_ptr(ishmem.TEAM_WORLD, ishmem.zeros(4), me)
 
     Source: OpenSHMEM 1.6, 9.3.7 (shmem_team_ptr).
     """

@@ -13,15 +13,20 @@ from . import (
     binding,
     build_errors,
     cache,
+    call_sites,
     collectives,
+    compile_errors,
     failed_launches,
+    host_only,
     locks,
     order,
     query,
     reductions,
     rma,
     signals,
+    slices,
     strided,
+    team_constants,
     teams,
     vcollectives,
     wait,
@@ -29,9 +34,12 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "amo", "binding", "build_errors", "cache", "collectives", "failed_launches", "locks", "order", "query",
-    "reductions", "rma", "signals", "strided", "teams", "vcollectives", "wait", "wait_sets",
+    "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "failed_launches",
+    "host_only", "locks", "order", "query", "reductions", "rma", "signals", "slices", "strided", "team_constants",
+    "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
+host_only.register()
 build_errors.install()
+compile_errors.install()
 failed_launches.install()

@@ -9,7 +9,7 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, atomic, device, item_bytes, store
+from .intrinsics import address_of, atomic, atomic_add_float, device, item_bytes, store
 from .orders import AMO
 from .peers import peer_delta
 from .proxy import atomic_by_proxy as by_proxy, has_atomics
@@ -23,6 +23,7 @@ INSTRUCTIONS = {
     Rmw.AND: atomic("AtomicAnd", AMO, operands=1),
     Rmw.OR: atomic("AtomicOr", AMO, operands=1),
     Rmw.XOR: atomic("AtomicXor", AMO, operands=1),
+    Rmw.ADD_FLOAT: atomic_add_float(AMO),
 }
 
 
@@ -66,7 +67,8 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
     def with_value(dest, value, pe, index=0):
         _check(routine, dest, (value,), pe, index)
-        zero = dest.dtype(0)
+        zero, operation = dest.dtype(0), routine.rmw.of(dest.dtype)
+        run, rmw = INSTRUCTIONS[operation], int(operation)
 
         def impl(dest, value, pe, index=0):
             if allowed(this, dest, pe, index, 1):

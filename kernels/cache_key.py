@@ -35,6 +35,8 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
 import ishmem
+from ishmem import _core
+from ishmem.teams import Team
 
 from . import binding
 from .intrinsics import registered
@@ -102,6 +104,7 @@ class _Walk:
             (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_nlocals, code.co_flags),
             (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
             tuple(self._value("a constant", value) for value in code.co_consts),
+            _lines(code) if _checks() else (),
             self._value("defaults", defaults),
             tuple((name, self._value(name, value)) for name, value in _referenced(function)),
         )
@@ -116,6 +119,9 @@ class _Walk:
             return "dtype", repr(value)
         if isinstance(value, enum.Enum):
             return "enum", tuple(map(str, kind.__mro__)), value.name, self._value(name, value.value)
+        if kind is Team:
+            self.uses_ishmem = True
+            return "team", value.handle
         if kind is tuple:
             return "tuple", tuple(self._value(name, item) for item in value)
         if isinstance(value, types.Number) or value is types.boolean:
@@ -126,6 +132,8 @@ class _Walk:
 
     def _library(self, name: str, value: Any) -> str:
         """Return the qualified name of an object that a library exports under that name."""
+        if isinstance(value, _core.Traced):
+            value = value.__traced__
         module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
         path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
         root = module.split(".")[0]
@@ -162,6 +170,17 @@ def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
                 raise NoKeyError(f"{name}.{after.argval} is not defined")
             value, name = getattr(value, after.argval), f"{name}.{after.argval}"
         yield name, value
+
+
+def _checks() -> bool:
+    bound = binding.bound()
+    return bound is not None and bound[0].check
+
+
+def _lines(code: Any) -> tuple[Any, ...]:
+    """Return where a function stands, which kernels with checks name."""
+    table = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
+    return Path(code.co_filename).name, code.co_firstlineno, table
 
 
 _compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()

@@ -32,14 +32,18 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(target=SPIRV_TARGET_NAME)(function)
 
 
-registered: set[Callable[..., Any]] = set()
+registered: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Host functions that kernels can call too."""
 
 
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the device implementation of ``host``."""
-    registered.add(host)
-    return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
+
+    def register(implementation: Callable[..., Any]) -> Any:
+        registered[host] = implementation
+        return overload(host, target=SPIRV_TARGET_NAME)(implementation)
+
+    return register
 
 
 def device_function(choose: Callable[..., Any]) -> Any:
@@ -302,6 +306,40 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
     return device_intrinsic(shapes[operands])
 
 
+def atomic_add_float(mask: int) -> Any:
+    """Make an intrinsic ``(address, like, value)`` that adds to a float and returns the old value.
+
+    SPIR-V's own instruction is an extension that not every device has, so this compares and swaps the bits.
+    """
+
+    def typing(_context: Any, address: Any, like: Any, value: Any) -> Any:
+        dtype = like.dtype
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            integer = _bits(context, dtype)
+            word, natural = context.get_value_type(integer), context.get_value_type(dtype)
+            pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
+            operand = context.cast(builder, arguments[2], signature.args[2], dtype)
+            first = _call_spirv(context, builder, "AtomicLoad", integer, [mask], [pointer])
+            before, swap = builder.block, builder.append_basic_block("add")
+            builder.branch(swap)
+            builder.position_at_end(swap)
+            old = builder.phi(word)
+            total = builder.bitcast(builder.fadd(builder.bitcast(old, natural), operand), word)
+            values = [pointer, total, old]
+            seen = _call_spirv(context, builder, "AtomicCompareExchange", integer, [mask, mask], values)
+            old.add_incoming(first, before)
+            old.add_incoming(seen, swap)
+            done = builder.append_basic_block("added")
+            builder.cbranch(builder.icmp_unsigned("==", seen, old), done, swap)
+            builder.position_at_end(done)
+            return builder.bitcast(seen, natural)
+
+        return dtype(types.int64, like, value), code
+
+    return device_intrinsic(typing)
+
+
 def _word(name: str, mask: int) -> Any:
     """Make an intrinsic ``(address, *operands)`` for an atomic on the int64 at an address."""
 
@@ -377,6 +415,18 @@ def _size(builder: Any, ndim: int) -> Any:
     for other in others:
         size = builder.mul(size, other)
     return size
+
+
+def work_item_number(builder: Any) -> Any:
+    """Emit a number that no other work-item of the launch has."""
+    x, y, z = _builtin(builder, "GlobalInvocationId")
+    return builder.add(x, builder.add(builder.shl(y, I64(21)), builder.shl(z, I64(42))))
+
+
+@device_intrinsic
+def work_item(_context):
+    """Return a number that no other work-item of the launch has."""
+    return types.int64(), lambda _context, builder, _signature, _arguments: work_item_number(builder)
 
 
 @device_intrinsic

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
 from numba_dpex import kernel_api as kapi
 
 from ishmem import rma
-from ishmem.common.violations import number
+from ishmem.common.violations import OUTSIDE, number
 
-from . import type_checks
+from . import binding, type_checks, views
 from .copy import copy_elements
 from .intrinsics import (
     address_of,
@@ -29,15 +30,22 @@ from .intrinsics import (
 from .peers import peer_delta
 from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_by_proxy, load_by_proxy, reachable, store_by_proxy
 from .proxy_ring import await_ticket
-from .runtime_checks import allowed, fits
+from .runtime_checks import allowed, fits, report
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
+SCALARS = (types.Number, types.Boolean)
 
 
-def _check(routine: str, dest: Any, source: Any, pe: Any) -> None:
-    type_checks.contiguous(routine, dest=dest, source=source)
+def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
+    """Check the argument types; return whether an array is a view that is not contiguous."""
+    is_view = views.is_view(dest) or views.is_view(source)
+    if is_view:
+        views.check(routine, nelems, dest=dest, source=source)
+    else:
+        type_checks.contiguous(routine, dest=dest, source=source)
     type_checks.same_dtype(dest, source)
     type_checks.integer(routine, "pe", pe)
+    return is_view
 
 
 @compiled
@@ -88,19 +96,68 @@ def _make_transfer(put: int) -> Any:
     return transfer
 
 
+def _make_view_transfer(put: int) -> Any:
+    """Make the put or get of arrays of which at least one is not contiguous."""
+    size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
+
+    @compiled
+    def transfer(dest, source, pe, nelems, group):
+        count = size_of_local(dest, source)
+        if is_allowed(dest, source, pe, count):
+            views.move_view(put, dest, source, pe, count, group)
+
+    return transfer
+
+
+@device_function
+def _put_scalar(dest, value, pe, nelems, group):
+    """Put one value into an array of one element."""
+    whole = type_checks.absent(nelems)
+
+    def impl(dest, value, pe, nelems, group):
+        count = dest.size if whole else nelems
+        if rank_in(group) == 0 and is_one(dest, pe, count):
+            rma.p(dest, value, pe, 0)
+
+    return impl
+
+
+@device_function
+def is_one(dest, pe, count):
+    """Return whether a scalar is put to one element."""
+    if not binding.options().check:
+        return lambda dest, pe, count: True
+
+    def impl(dest, pe, count):
+        if count == 1:
+            return True
+        report(PUT, OUTSIDE, pe, address_of(dest), 0, 1, count)
+        return False
+
+    return impl
+
+
 def _register(name: str, put: int) -> None:
     """Register a routine and its work-group form; they also serve as the non-blocking forms.
 
     Kernels never defer loads and stores, so blocking and non-blocking forms are the same code.
     """
-    transfer = _make_transfer(put)
+    contiguous, view = _make_transfer(put), _make_view_transfer(put)
+
+    def choose(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> Any:
+        if put and isinstance(source, SCALARS):
+            type_checks.contiguous(routine, dest=dest)
+            type_checks.value(routine, "source", source, dest.dtype)
+            type_checks.integer(routine, "pe", pe)
+            return _put_scalar
+        return view if _check(routine, dest, source, pe, nelems) else contiguous
 
     def single(dest, source, pe, nelems=None):
-        _check(name, dest, source, pe)
+        transfer = choose(name, dest, source, pe, nelems)
         return lambda dest, source, pe, nelems=None: transfer(dest, source, pe, nelems, None)
 
     def grouped(dest, source, pe, group, nelems=None):
-        _check(f"{name}_work_group", dest, source, pe)
+        transfer = choose(f"{name}_work_group", dest, source, pe, nelems)
 
         def impl(dest, source, pe, group, nelems=None):
             kapi.group_barrier(group)

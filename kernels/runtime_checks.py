@@ -17,6 +17,7 @@ from .intrinsics import (
     compiled,
     device_function,
     item_bytes,
+    work_item,
 )
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
@@ -71,7 +72,8 @@ def fits(routine, array, count):
 @device_function
 def report(routine, problem, pe, address, first, count, size):
     """Record a violation, unless one is recorded already."""
-    fields = tuple(Violation.at(name) for name in Violation._fields[1:])
+    fields = tuple(Violation.at(name) for name in Violation._fields[1:9])
+    to_item = Violation.at("item")
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 
     def impl(routine, problem, pe, address, first, count, size):
@@ -84,6 +86,7 @@ def report(routine, problem, pe, address, first, count, size):
             atomic_store_word(record + to_first, first)
             atomic_store_word(record + to_count, count)
             atomic_store_word(record + to_size, size)
+            atomic_store_word(record + to_item, work_item() + 1)
             atomic_store_flag(record + to_complete, 1)
 
     return impl

@@ -23,19 +23,25 @@ def may_wait(routine: str) -> None:
     require(not reason, f"{routine} in a kernel: {reason}")
 
 
-def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
-    """Require a contiguous or 1-D strided array of one of the ``allowed`` dtypes."""
+def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
+    """Require an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
     require(dtype in allowed, refusal(routine, name, dtype, allowed))
+
+
+def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
+    """Require a contiguous or 1-D strided array of one of the ``allowed`` dtypes."""
+    element_type(routine, name, kind, allowed)
     require(kind.layout in "CF" or (kind.ndim == 1 and kind.layout == "A"), f"{routine}: {name} is not contiguous")
 
 
 def contiguous(routine: str, **arrays: Any) -> None:
     """Require contiguous arrays."""
     for name, kind in arrays.items():
-        array(routine, name, kind)
-        require(kind.layout in "CF", f"{routine}: {name} is not contiguous; pass a contiguous slice at a time")
+        element_type(routine, name, kind)
+        words = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
+        require(kind.layout in "CF", f"{words} take strides; other routines take a contiguous slice at a time")
 
 
 def same_dtype(dest: Any, source: Any) -> None:

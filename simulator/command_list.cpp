@@ -18,7 +18,7 @@ void run(const Command &command) {
   if (command.signal) signal(command.signal, start, nanoseconds());
 }
 
-ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits) {
+ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits, bool overlaps) {
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (waitCount > 0 && !waits) return ZE_RESULT_ERROR_INVALID_SIZE;
   if (list->closed) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
@@ -30,7 +30,7 @@ ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCou
     return ZE_RESULT_SUCCESS;
   }
   if (lost) return ZE_RESULT_ERROR_DEVICE_LOST;
-  list->immediate->submit([command = std::move(command)] { run(command); });
+  list->immediate->submit({[command = std::move(command)] { run(command); }, {waits, waits + waitCount}, overlaps});
   return status(true);
 }
 
@@ -50,7 +50,8 @@ ZE_API ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   bool synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-  *list = new CommandList{std::make_unique<Queue>(synchronous), nullptr};
+  bool ordered = desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER;
+  *list = new CommandList{std::make_unique<Queue>(synchronous, ordered), nullptr};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -88,7 +89,7 @@ ZE_API ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t list, u
 ZE_API ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_event_handle_t signal,
                                               uint32_t waitCount, ze_event_handle_t *waits) {
   trace(__func__);
-  return append(list, nullptr, signal, waitCount, waits);  // command lists always run in order
+  return append(list, nullptr, signal, waitCount, waits);  // whatever does not overlap is a barrier
 }
 
 ZE_API ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t list, ze_event_handle_t event) {

@@ -26,6 +26,7 @@ struct CommandList {
 
 void run(const Command &command);
 
-ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits);
+// `overlaps`: on an immediate list, the command may run at the same time as others that may.
+ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits, bool overlaps = false);
 
 }  // namespace simulator

@@ -77,7 +77,8 @@ ZE_API ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list
   if (empty) return append(list, nullptr, signal, waitCount, waits);
   auto launch = std::make_shared<const Launch>(
       Launch{kernel->code, kernel->arguments, global, local, kernel->offset});
-  return append(list, [launch] { return !fails(Fault::launch) && launch->run(); }, signal, waitCount, waits);
+  auto work = [launch] { return !fails(Fault::launch) && launch->run(); };
+  return append(list, work, signal, waitCount, waits, true);
 }
 
 }  // namespace simulator

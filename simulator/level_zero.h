@@ -219,7 +219,7 @@ struct ze_ipc_mem_handle_t { char data[64]; };
 
 // ---- queues, lists, fences and events
 
-enum : uint32_t { ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1 };
+enum : uint32_t { ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1, ZE_COMMAND_QUEUE_FLAG_IN_ORDER = 2 };
 struct ze_command_queue_desc_t : ze_tagged_t { uint32_t ordinal, index, flags, mode, priority; };
 struct ze_command_list_desc_t : ze_tagged_t { uint32_t commandQueueGroupOrdinal, flags; };
 struct ze_copy_region_t { uint32_t originX, originY, originZ, width, height, depth; };

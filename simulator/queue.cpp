@@ -1,8 +1,10 @@
 #include "queue.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "command_list.hpp"
@@ -10,48 +12,108 @@
 
 namespace simulator {
 
-// The thread is detached, because a kernel may spin for ever: neither a destructor nor the exit may wait for it.
-struct Queue::Worker {
+static const int mostThreads = 16;  // kernels of a queue that run at the same time
+
+struct Item {
+  uint64_t number;  // in the order of submission, from 1
+  Submission submission;
+};
+
+// The threads are detached, because a kernel may spin for ever: neither a destructor nor the exit may wait for them.
+//
+// Submissions start in order. A kernel overlaps the kernels before and after it, unless an event, a barrier or another
+// command separates them, so kernels that wait for each other make progress. Everything else runs alone.
+struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
   std::mutex mutex;
   std::condition_variable submission, completion;
-  std::deque<std::function<void()>> work;
-  std::atomic<uint64_t> submitted{0}, completed{0};
+  std::deque<Item> work;
+  std::set<uint64_t> early;  // numbers of items that have completed before an item submitted earlier
+  std::atomic<uint64_t> submitted{0}, taken{0}, completed{0};  // completed: all items up to this number have
   std::atomic<bool> closed{false};
-  bool started = false, sleeping = false;
-  int waiting = 0;
+  int threads = 0, idle = 0, sleeping = 0, running = 0, waiting = 0;
+  bool alone = false;      // an item runs that does not overlap others
+  bool starting = false;   // an item has been taken and waits for its events
+  const int most;
 
-  bool next(std::function<void()> &item);
+  explicit Worker(bool ordered) : most(ordered ? 1 : std::min<int>(mostThreads, (int)settings().engines)) {}
+  bool canStart() const;
+  void addThread();
+  bool next(Item &item);
+  void start(const Item &item);
+  void complete(const Item &item);
   void run();
 };
 
-// Takes the next work item. Returns false when the queue is closed and empty.
-bool Queue::Worker::next(std::function<void()> &item) {
-  auto ready = [this] { return submitted.load() != completed.load() || closed.load(); };
-  if (!spin(ready)) {
-    std::unique_lock<std::mutex> lock(mutex);
-    sleeping = true;
-    submission.wait(lock, ready);
-    sleeping = false;
-  }
-  std::lock_guard<std::mutex> lock(mutex);
+// Whether the first item may start. The caller holds the mutex, as for `addThread`.
+bool Queue::Worker::canStart() const {
+  if (work.empty() || starting) return false;
+  return work.front().submission.overlaps ? !alone : running == 0;
+}
+
+// Starts a thread if an item can start and no thread is free.
+void Queue::Worker::addThread() {
+  if (!canStart()) return;
+  if (sleeping) submission.notify_all();
+  if (idle || threads == most) return;
+  ++threads;
+  ++idle;
+  std::thread([worker = shared_from_this()] { worker->run(); }).detach();
+}
+
+// Takes the next item. Returns false when the queue is closed and empty.
+bool Queue::Worker::next(Item &item) {
+  spin([this] { return submitted.load() != taken.load() || closed.load(); });
+  std::unique_lock<std::mutex> lock(mutex);
+  ++sleeping;
+  submission.wait(lock, [this] { return canStart() || (closed.load() && work.empty()); });
+  --sleeping;
   if (work.empty()) return false;
   item = std::move(work.front());
   work.pop_front();
+  ++taken;
+  --idle;
+  ++running;
+  alone = !item.submission.overlaps;
+  starting = !item.submission.waits.empty();
+  addThread();
   return true;
 }
 
-void Queue::Worker::run() {
-  for (std::function<void()> item; next(item);) {
-    item();
-    item = nullptr;
-    std::lock_guard<std::mutex> lock(mutex);
+// Waits for the events of an item; later items cannot start before it.
+void Queue::Worker::start(const Item &item) {
+  if (item.submission.waits.empty()) return;
+  for (Event *event : item.submission.waits) await(event->set, forever);
+  std::lock_guard<std::mutex> lock(mutex);
+  starting = false;
+  addThread();
+}
+
+void Queue::Worker::complete(const Item &item) {
+  std::lock_guard<std::mutex> lock(mutex);
+  early.insert(item.number);
+  while (!early.empty() && *early.begin() == completed.load() + 1) {
+    early.erase(early.begin());
     ++completed;
-    workEnds();
-    if (waiting) completion.notify_all();
+  }
+  --running;
+  ++idle;
+  alone = false;
+  workEnds();
+  addThread();
+  if (waiting) completion.notify_all();
+}
+
+void Queue::Worker::run() {
+  for (Item item; next(item);) {
+    start(item);
+    item.submission.work();
+    item.submission = {};
+    complete(item);
   }
 }
 
-Queue::Queue(bool synchronous) : worker_(std::make_shared<Worker>()), synchronous_(synchronous) {}
+Queue::Queue(bool synchronous, bool ordered)
+    : worker_(std::make_shared<Worker>(ordered)), synchronous_(synchronous) {}
 
 Queue::~Queue() {
   std::lock_guard<std::mutex> lock(worker_->mutex);
@@ -59,17 +121,14 @@ Queue::~Queue() {
   worker_->submission.notify_all();
 }
 
-void Queue::submit(std::function<void()> work) {
-  if (settings().inlineWork) return work();
+void Queue::submit(Submission submission) {
+  if (settings().inlineWork) return submission.work();
   workBegins();
   {
     Worker &w = *worker_;
     std::lock_guard<std::mutex> lock(w.mutex);
-    w.work.push_back(std::move(work));
-    ++w.submitted;
-    if (!w.started) std::thread([worker = worker_] { worker->run(); }).detach();
-    w.started = true;
-    if (w.sleeping) w.submission.notify_all();
+    w.work.push_back({++w.submitted, std::move(submission)});
+    w.addThread();
   }
   if (synchronous_) synchronize(forever);
 }
@@ -92,7 +151,7 @@ ZE_API ze_result_t zeCommandQueueCreate(ze_context_handle_t context, ze_device_h
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, queue)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *queue = new Queue(desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+  *queue = new Queue(desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS, desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -121,11 +180,12 @@ ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t q
     if (lists[i]->immediate || !lists[i]->closed) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
     batch.push_back(lists[i]->commands);
   }
-  queue->submit([batch = std::move(batch), fence] {
+  auto work = [batch = std::move(batch), fence] {
     for (auto &commands : batch)
       for (auto &command : *commands) run(command);
     if (fence) raise(fence->set);
-  });
+  };
+  queue->submit({std::move(work)});
   return status(true);
 }
 

@@ -1,19 +1,27 @@
-// Command queues: each runs its work in order on its own thread.
+// Command queues: each starts its work in order, on threads of its own.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "event.hpp"
 
 namespace simulator {
 
+struct Submission {
+  std::function<void()> work;
+  std::vector<Event *> waits = {};
+  bool overlaps = false;  // it may run at the same time as those before and after it that may, too
+};
+
 class Queue {
  public:
-  explicit Queue(bool synchronous);
+  // `ordered`: nothing overlaps.
+  Queue(bool synchronous, bool ordered);
   ~Queue();
 
-  void submit(std::function<void()> work);
+  void submit(Submission submission);
 
   // Waits until all submitted work has completed, `timeout` nanoseconds have passed or a kernel has been given up.
   // Returns whether it completed.
@@ -21,7 +29,7 @@ class Queue {
 
  private:
   struct Worker;
-  std::shared_ptr<Worker> worker_;  // shared with its thread, which is detached
+  std::shared_ptr<Worker> worker_;  // shared with its threads, which are detached
   bool synchronous_;
 };
 

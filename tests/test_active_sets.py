@@ -55,7 +55,7 @@ def check_collectives() -> None:
         if me in pes:
             ishmem.sum_reduce(total, count, team=ishmem.active_set(*wanted))
             same(total, np.full(3, sum(pe + 1 for pe in pes)))
-            ishmem.broadcast(total, count, len(pes) - 1, team=ishmem.active_set(*wanted).handle)
+            ishmem.broadcast(total, count, len(pes) - 1, team=ishmem.active_set(*wanted))
             same(total, np.full(3, pes[-1] + 1))
             ishmem.team_sync(ishmem.active_set(*wanted))
         later = ishmem.TEAM_WORLD.split_2d(2)

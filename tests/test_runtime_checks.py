@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from pes import Pool, run_program
@@ -12,6 +14,9 @@ from pes import Pool, run_program
 import ishmem
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, SET, LOCK = range(13)
+
+NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+LINES = list(enumerate(Path(__file__).read_text().splitlines(), 1))
 
 # The error of each case, and words of its message.
 EXPECTED = {
@@ -68,7 +73,8 @@ def check_violations() -> None:
         with pytest.raises((IndexError, ishmem.SymmetryError)) as caught:
             ishmem.barrier_all()
         assert type(caught.value).__name__ == kind
-        for word in words:
+        line = next(number for number, text in LINES if f"case == {NAMES[case]}:" in text) + 1
+        for word in (*words, f"(bad_call, test_runtime_checks.py:{line})"):
             assert word.format(me=me, last=n - 1) in str(caught.value)
         ishmem.barrier_all()  # it is reported once, and the job goes on
         assert not a.asnumpy().any()
@@ -97,6 +103,18 @@ def checking() -> Iterator[Pool]:
 
 def test_violations_are_left_out_and_raised(checking: Pool) -> None:
     checking.run(check_violations)
+
+
+def check_freed_memory() -> None:
+    a, b = ishmem.zeros(4), ishmem.zeros(3, dtype="i4")
+    seen, numbers = a[1:], b[:]
+    ishmem.free(a)
+    ishmem.free(b)
+    assert np.isnan(seen.asnumpy()).all() and (numbers.asnumpy() == -1).all()
+
+
+def test_freed_memory_is_set(checking: Pool) -> None:
+    checking.run(check_freed_memory)
 
 
 def test_the_first_violation_is_reported(checking: Pool) -> None:

@@ -44,6 +44,7 @@ MAY_IMPORT = {
 ALSO_ALLOWED = {
     ("ishmem.launch.hosts", "ishmem.runtime.status_board"),
     ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
+    ("ishmem.launch.places", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
     # Device functions are registered when a program imports numba_dpex, not before.

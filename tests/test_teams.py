@@ -36,12 +36,12 @@ def check_numbers(team, members: list[int]) -> None:
         assert team.translate_pe(0, WORLD) == WORLD.translate_pe(0, team) == -1
         return
     assert (team.my_pe(), team.n_pes()) == (members.index(me), len(members))
-    assert (ishmem.team_my_pe(team.handle), ishmem.team_n_pes(team)) == (members.index(me), len(members))
+    assert (ishmem.team_my_pe(team), ishmem.team_n_pes(team)) == (members.index(me), len(members))
     for number in range(-1, len(members) + 1):
         inside = 0 <= number < len(members)
         assert team.translate_pe(number, WORLD) == (members[number] if inside else -1)
     for pe in range(ishmem.n_pes()):
-        assert ishmem.team_translate_pe(WORLD, pe, team.handle) == (members.index(pe) if pe in members else -1)
+        assert ishmem.team_translate_pe(WORLD, pe, team) == (members.index(pe) if pe in members else -1)
 
 
 def check_strided() -> None:
@@ -104,7 +104,6 @@ def check_predefined() -> None:
         assert repr(team) == f"ishmem.TEAM_{name}"
         with pytest.raises(ValueError, match=f"TEAM_{name} lives from init to finalize"):
             team.destroy()
-        assert ishmem.teams.find(team.handle) is team
     assert ishmem.TEAM_SHARED != WORLD
     assert not INVALID
     INVALID.destroy()
@@ -112,9 +111,9 @@ def check_predefined() -> None:
     for call in (INVALID.sync, INVALID.get_config):
         with pytest.raises(ValueError, match="TEAM_INVALID"):
             call()
-    with pytest.raises(ValueError, match=r"no team with handle 9; those of this PE are \[0, 1, 2\]"):
+    with pytest.raises(TypeError, match=r"team is a Team: .*; got 9 \(int\); a number of elements is nelems=9"):
         ishmem.team_sync(9)
-    with pytest.raises(TypeError, match="team is an integer, got str"):
+    with pytest.raises(TypeError, match="team is a Team"):
         ishmem.team_n_pes("world")
     with pytest.raises(TypeError, match="pe is an integer"):
         WORLD.translate_pe(0.5, WORLD)

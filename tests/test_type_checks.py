@@ -39,7 +39,8 @@ def said_by_kernel(text: str, *arrays: Any) -> str:
 
 # What both sides say, for the arrays a, b and c of the dtypes given.
 SAME = {
-    "ishmem.atomic_add(a, 1, 0)": ("float64", "atomic_add: dest has dtype float64; allowed are int32, int64"),
+    "ishmem.atomic_inc(a, 0)": ("float64", "atomic_inc: dest has dtype float64; allowed are int32, int64"),
+    "ishmem.atomic_add(a, 1, 0)": ("int16", "atomic_add: dest has dtype int16; allowed are int32, int64"),
     "ishmem.atomic_fetch_xor(a, 1, 0)": ("int8", "atomic_fetch_xor: dest has dtype int8; allowed are int32"),
     "ishmem.atomic_compare_swap(a, 1, 2, 0)": ("float32", "atomic_compare_swap: dest has dtype float32; allowed are"),
     "ishmem.atomic_fetch(a, 0)": ("int16", "atomic_fetch: source has dtype int16; allowed are int32"),
@@ -76,9 +77,8 @@ def check_only_kernels() -> None:
     """Calls that only a kernel refuses: the host supports them, or has no such form."""
     a = ishmem.zeros((4, 6), dtype="int64")
     for text, words in (
-        ("ishmem.put(a[:, 1], b[:, 0], 0)", "put: dest is not contiguous"),
-        ("ishmem.get(a[0], b[:, 0], 0)", "get: source is not contiguous"),
-        ("ishmem.put(a, 1, 0)", "put: source is an array, got"),
+        ("ishmem.iput(a[:, 1], b[:, 0], 1, 1, 2, 0)", "iput: dest is not contiguous"),
+        ("ishmem.get(a, 1, 0)", "get: source is an array, got"),
         ("ishmem.atomic_fetch_add_nbi(c, a, 1, 0)", "dest has dtype int64"),
         ("ishmem.gatherv(a, b, c, 0)", "gatherv: counts is a contiguous device array of int64 of one dimension, with"),
         ("ishmem.gatherv(a, b, b[0], 0, 5)", "gatherv: displs is a contiguous device array of int64"),

@@ -95,6 +95,16 @@ def check_variables(machine: Machine) -> Iterator[Finding]:
         yield ok("LD_LIBRARY_PATH and OCL_ICD_FILENAMES leave the wheels' libraries first")
 
 
+def check_imports(machine: Machine) -> Iterator[Finding]:
+    """Whether dpnp can be imported before ishmem."""
+    done = python("import dpnp, ishmem", without(machine.environ))
+    if done.returncode:
+        mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
+        yield warning(f"import dpnp before ishmem fails: {last_line(done)}", mend)
+    else:
+        yield ok("dpnp and ishmem can be imported in any order")
+
+
 def _ours(folder: str) -> bool:
     try:
         return os.path.realpath(folder) == str(stack.library_folder())
@@ -312,8 +322,8 @@ def check_job(machine: Machine) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
-    check_python, check_packages, check_libraries, check_variables, check_nodes, check_hierarchy, check_devices,
-    check_limits, check_sockets, check_leftovers, check_mpi, check_job,
+    check_python, check_packages, check_libraries, check_variables, check_imports, check_nodes, check_hierarchy,
+    check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
 )  # fmt: skip
 
 

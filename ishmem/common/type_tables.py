@@ -34,6 +34,11 @@ class Rmw(IntEnum):
     AND = 4
     OR = 5
     XOR = 6
+    ADD_FLOAT = 7
+
+    def of(self, dtype: object) -> Rmw:
+        """Return the operation for elements of a dtype: addition differs between integers and floats."""
+        return Rmw.ADD_FLOAT if self is Rmw.ADD and str(dtype).startswith("float") else self
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ ATOMICS = {
         Atomic("atomic_compare_swap", Rmw.COMPARE_SWAP, STANDARD, ("cond", "value"), fetches=True),
         Atomic("atomic_inc", Rmw.ADD, STANDARD, ()),
         Atomic("atomic_fetch_inc", Rmw.ADD, STANDARD, (), fetches=True),
-        Atomic("atomic_add", Rmw.ADD, STANDARD),
-        Atomic("atomic_fetch_add", Rmw.ADD, STANDARD, fetches=True),
+        Atomic("atomic_add", Rmw.ADD, EXTENDED),
+        Atomic("atomic_fetch_add", Rmw.ADD, EXTENDED, fetches=True),
         Atomic("atomic_and", Rmw.AND, BITWISE),
         Atomic("atomic_fetch_and", Rmw.AND, BITWISE, fetches=True),
         Atomic("atomic_or", Rmw.OR, BITWISE),

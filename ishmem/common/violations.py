@@ -6,6 +6,7 @@ into an error: ``ishmem.runtime.violation_errors``.
 
 from __future__ import annotations
 
+import struct
 from typing import NamedTuple
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
@@ -13,6 +14,9 @@ WRONG_LENGTH, NEGATIVE, UNEQUAL = range(9, 12)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
+
+CALL_WORDS = 6
+"""Words of the record that name the call, 8 characters each."""
 
 NO_LIST = -1
 """Stands for the length of a list that was left out."""
@@ -39,6 +43,8 @@ class Violation(NamedTuple):
     ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
     and ``size`` that of the team, or ``nelems`` is its entry ``first``. Where ``alltoallv`` sends a number of elements
     that the receiver does not expect, ``address`` is the sender.
+    ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
+    the words ``call0`` and so on.
     """
 
     claimed: int
@@ -50,6 +56,24 @@ class Violation(NamedTuple):
     first: int
     nelems: int
     size: int
+    item: int = 0
+    call0: int = 0
+    call1: int = 0
+    call2: int = 0
+    call3: int = 0
+    call4: int = 0
+    call5: int = 0
+
+    @property
+    def call(self) -> str:
+        """Kernel, file and line of the call; empty if they are not known."""
+        return struct.pack(f"<{CALL_WORDS}q", *self[-CALL_WORDS:]).rstrip(b"\0").decode(errors="replace")
+
+    @staticmethod
+    def words_of(call: str) -> tuple[int, ...]:
+        """Return the words that stand for a text of which the last characters matter most."""
+        text = call.encode("ascii", "replace")[-8 * CALL_WORDS :].ljust(8 * CALL_WORDS, b"\0")
+        return struct.unpack(f"<{CALL_WORDS}q", text)
 
     @classmethod
     def at(cls, field: str) -> int:

@@ -1,8 +1,25 @@
 // Atomic operations on mapped memory. They are relaxed, as in kernels; fence and quiet order them.
+#include <cstring>
+#include <type_traits>
+
 #include "remote.hpp"
 
 namespace ishmem {
 namespace {
+
+template <class Word>
+Word add_float(Word *at, Word value) {
+    using Float = std::conditional_t<sizeof(Word) == 8, double, float>;
+    Word old = __atomic_load_n(at, __ATOMIC_RELAXED), next;
+    do {
+        Float sum, operand;
+        std::memcpy(&sum, &old, sizeof sum);
+        std::memcpy(&operand, &value, sizeof operand);
+        sum += operand;
+        std::memcpy(&next, &sum, sizeof next);
+    } while (!__atomic_compare_exchange_n(at, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
 
 template <class Word>
 Word apply(int rmw, Word *at, Word value, Word cond) {
@@ -13,6 +30,7 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
         case And: return __atomic_fetch_and(at, value, __ATOMIC_RELAXED);
         case Or: return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
         case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED);
+        case AddFloat: return add_float(at, value);
         default: break;
     }
     __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -46,12 +64,13 @@ uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t
 }
 
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
-    const int rmw = static_cast<int>(code & (NO_RESULT - 1));
+    int rmw = static_cast<int>(code & (NO_RESULT - 1));
     const bool result = !(code & NO_RESULT);
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
     if (!at || (view.device && !heap().host_atomics && !is_far(at)) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    if (rmw == Add && (view.type == F32 || view.type == F64)) rmw = AddFloat;
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
                           : run<uint32_t>(rmw, result, at, view.type, value, cond);
 }

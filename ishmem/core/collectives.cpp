@@ -257,7 +257,7 @@ Verdict enter(Call &call) {
     return move(call);
 }
 
-// Converts a team argument: a handle, or a Python team. False when the team was destroyed or lacks this PE.
+// Converts a team argument. False when it is no Python team, and when the team was destroyed or lacks this PE.
 bool team_of(PyObject *object, unsigned &handle) {
     static PyObject *world = nullptr;  // recognised by address, which saves a tenth of the time of the shortest calls
     if (object == world) {
@@ -265,9 +265,7 @@ bool team_of(PyObject *object, unsigned &handle) {
         return heap().n_pes != 0;
     }
     static PyObject *const names[] = {PyUnicode_InternFromString("handle"), PyUnicode_InternFromString("_shape")};
-    const bool plain = PyLong_Check(object);
-    PyObject *number = plain ? object : PyObject_GetAttr(object, names[0]);
-    if (plain) Py_INCREF(object);
+    PyObject *number = PyObject_GetAttr(object, names[0]);
     Py_ssize_t value = -1;
     const bool given = number && integer_of(number, value);
     Py_XDECREF(number);
@@ -276,7 +274,6 @@ bool team_of(PyObject *object, unsigned &handle) {
     handle = static_cast<unsigned>(value);
     const Team &team = heap().teams[handle];
     if (heap().n_pes == 0 || team.size < 1 || team.me < 0) return false;
-    if (plain) return true;
     PyObject *shape = PyObject_GetAttr(object, names[1]);
     PyErr_Clear();
     Py_XDECREF(shape);  // the team holds a reference

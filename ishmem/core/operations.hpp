@@ -50,7 +50,7 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
-enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor };
+enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor, AddFloat };  // as in ishmem/common/type_tables.py
 
 // Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
 // result. Bit 8 + t is set when the operation accepts Type t.

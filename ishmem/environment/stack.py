@@ -47,6 +47,9 @@ _INTEL = "0x8086"
 
 _NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc")
 
+_FIRST = "libintlc.so.5"
+"""The first library that dpctl and dpnp miss."""
+
 _loaded = False
 
 
@@ -109,7 +112,26 @@ class _Finder:
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name in _NEED_STACK:
-            load()
+            _load_for_import()
+
+
+def load_first() -> None:
+    """Load the stack because a program imports dpctl, dpnp or numba_dpex before ishmem.
+
+    The file ``ishmem.pth`` beside the package calls this. Where the wheels' libraries are found without ishmem, the
+    program may have nothing to do with it, and nothing happens.
+    """
+    try:
+        ctypes.CDLL(_FIRST)
+    except OSError:
+        _load_for_import()
+
+
+def _load_for_import() -> None:
+    try:
+        load()
+    except (ValueError, IshmemError, ImportError) as error:
+        raise error.with_traceback(None) from None  # what is wrong is in the message, not in the loader
 
 
 def load_when_needed() -> None:

@@ -10,13 +10,14 @@ from importlib.machinery import PathFinder
 from typing import NoReturn
 
 _USAGE = """\
-ishmrun -n N [--sim M] [--timeout S] [--no-prefix] (prog.py | -m module) [args ...]
+ishmrun -n N [--sim M] [--timeout S] [--trace FOLDER] [--no-prefix] (prog.py | -m module | -c code) [args ...]
        ishmrun -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
        mpiexec ... ishmrun prog.py [args ...]                                     as one PE of an MPI job"""
 _DESCRIPTION = "Start a program on N processing elements (PEs), one GPU or tile each."
 _EPILOG = """\
 Each line of output has the number of its PE as prefix. When a PE fails, ishmrun ends the other PEs and
-exits with the status of the PE that failed (128 + number for a signal). SIGINT, SIGTERM and SIGHUP go to all
+exits with the status of the PE that failed (128 + number for a signal). Standard input goes to PE 0, or
+to that of --stdin, so breakpoint() works there. SIGINT, SIGTERM and SIGHUP go to all
 PEs, which then have 10 seconds to end. Several nodes need mpi4py and the site's mpiexec, which ISHMEM_MPIEXEC
 may name; PEs are numbered host by host. Settings: see ISHMEM_* in the documentation."""
 
@@ -45,17 +46,23 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         allow_abbrev=False,
     )
     parser.add_argument("-n", type=count, metavar="N", help="number of PEs")
+    parser.add_argument("-np", dest="n", type=count, metavar="N", help="the same")
     parser.add_argument("--hosts", metavar="HOST[:SLOTS],...", help="run on these nodes; SLOTS PEs fit on each")
     parser.add_argument("--hostfile", metavar="FILE", help="the same, read from a file with a host on each line")
     parser.add_argument("--ppn", "-ppn", type=count, metavar="P", help="number of PEs on each node")
     parser.add_argument("--sim", type=count, metavar="M", help="use M simulated GPUs, on each node")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="end the job after S seconds")
+    parser.add_argument("--trace", metavar="FOLDER", help="write a trace of all PEs, which `ishmem trace` shows")
     parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
+    parser.add_argument("--stdin", type=number, metavar="PE", default=0, help="the PE that gets the input; default 0")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m")
+    parser.add_argument("-c", dest="code", nargs=argparse.REMAINDER, help="run a text, as python -c")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="the program and its arguments")
     options = parser.parse_args(arguments)
     if options.hosts and options.hostfile:
         raise UsageError("--hosts and --hostfile: got both, allowed: one of them")
+    if options.n and options.stdin >= options.n:
+        raise UsageError(f"--stdin: got {options.stdin}, allowed: 0 to {options.n - 1}")
     if options.ppn and not (options.hosts or options.hostfile):
         raise UsageError("--ppn needs --hosts or --hostfile")
     return options
@@ -66,6 +73,13 @@ def count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
     return int(text)
+
+
+def number(text: str) -> int:
+    """Read a whole number, at least 0."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 0")
+    return int(text[:9])
 
 
 def seconds(text: str) -> float:
@@ -87,6 +101,10 @@ def command(options: argparse.Namespace) -> list[str]:
     """
     if options.module is not None:
         return _module_command(options.module)
+    if options.code is not None:
+        if not options.code:
+            raise UsageError("no text given after -c")
+        return [sys.executable, "-u", "-c", *options.code]
     words = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not words:
         raise UsageError("no program given")

@@ -12,6 +12,7 @@ from typing import Callable
 _CHUNK = 65536
 _WHOLE = select.PIPE_BUF  # bytes that one write puts into a pipe at once
 _LONGEST = 1 << 20
+_PROMPT = 0.1  # seconds after which an incomplete line counts as a prompt
 _ERASE = b"\x1b[K"
 
 Show = Callable[[bytes], bytes]
@@ -21,8 +22,9 @@ Show = Callable[[bytes], bytes]
 class _Source:
     """A pipe and the incomplete last line read from it."""
 
-    def __init__(self, target: _Target, show: Show, order: int) -> None:
+    def __init__(self, target: _Target, show: Show, order: int, prompts: bool) -> None:
         self.order = order
+        self.prompts = prompts
         self._target = target
         self._show = show
         self._rest = b""
@@ -39,6 +41,16 @@ class _Source:
             self._rest = b""
         else:
             self._print(data[:end])
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether an incomplete line may be a prompt."""
+        return self.prompts and bool(self._rest)
+
+    def show_prompt(self) -> None:
+        """Print the incomplete line; the user's input ends it."""
+        rest, self._rest = self._rest, b""
+        self._print(rest)
 
     def _print(self, lines: bytes) -> None:
         # A lone carriage return begins the next state of a progress bar; there is nothing to print.
@@ -80,14 +92,18 @@ class Printer:
         self._selector = selectors.DefaultSelector()
         self._targets: dict[int, _Target] = {}
 
-    def add(self, pipe: int, target: int, show: bytes | Show) -> None:
-        """Print the lines of a pipe to a descriptor, with a prefix, or as a function shows them."""
+    def add(self, pipe: int, target: int, show: bytes | Show, prompts: bool = False) -> None:
+        """Print the lines of a pipe to a descriptor, with a prefix, or as a function shows them.
+
+        ``prompts``: an incomplete line that is not continued soon is printed, too: the process asks for input.
+        """
         if target not in self._targets:
             self._targets[target] = _Target(target)
         source = _Source(
             self._targets[target],
             show if callable(show) else lambda line: show + line,
             order=len(self._selector.get_map()),
+            prompts=prompts,
         )
         self._selector.register(pipe, selectors.EVENT_READ, source)
 
@@ -101,8 +117,12 @@ class Printer:
         try:
             while left and (until is None or until in left):
                 # In the order of `add`: the supervisor's report of a PE follows the PE's own output.
-                for key, _ in sorted(self._selector.select(), key=lambda event: event[0].data.order):
+                prompts = [key.data for key in left.values() if key.data.has_prompt]
+                ready = self._selector.select(_PROMPT if prompts else None)
+                for key, _ in sorted(ready, key=lambda event: event[0].data.order):
                     self._read(key)
+                for source in prompts if not ready else ():
+                    source.show_prompt()
         except BrokenPipeError:
             return False
         return True

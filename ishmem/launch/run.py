@@ -49,12 +49,14 @@ def _start(options: argparse.Namespace) -> int:
     elif options.n is None and not on_hosts:
         raise UsageError("-n, the number of PEs, is missing")
     program = command(options)
+    if options.trace:
+        os.environ["ISHMEM_TRACE"] = os.path.abspath(options.trace)
     _allow_open_files()
     if this is not None:
         rank.become(this, options.sim, program)
     if on_hosts:
         return _on_hosts(options, program)
-    return _run(program, _environments(options.n, options.sim), options.timeout, not options.no_prefix)
+    return _run(program, _environments(options.n, options.sim), options)
 
 
 def _check_inside(this: Launched, options: argparse.Namespace) -> None:
@@ -92,20 +94,23 @@ def _environments(n: int, sim: int | None) -> list[dict[str, str]]:
     ]
 
 
-def _run(program: list[str], environments: list[dict[str, str]], timeout: float | None, prefix: bool) -> int:
-    pipes = [(os.pipe(), os.pipe()) for _ in environments] if prefix else []
+def _run(program: list[str], environments: list[dict[str, str]], options: argparse.Namespace) -> int:
+    pipes = [(os.pipe(), os.pipe()) for _ in environments] if not options.no_prefix else []
     outputs = [(out[1], err[1]) for out, err in pipes]
     reports, report = os.pipe()
     board = StatusBoard.make(len(environments))
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
-    pid = supervisor.start(supervisor.JobSpec(program, environments, outputs, report, board, timeout, _hang_timeout()))
+    spec = supervisor.JobSpec(
+        program, environments, outputs, report, board, options.timeout, _hang_timeout(), options.stdin
+    )
+    pid = supervisor.start(spec)
     with supervisor.forwarding(functools.partial(_forward, pid)):
         for end in (report, *itertools.chain(*outputs)):
             os.close(end)
-        printer = Printer()
+        printer, is_terminal = Printer(), os.isatty(0)
         for pe, (out, err) in enumerate(pipes):
-            printer.add(out[0], 1, b"[%d] " % pe)
+            printer.add(out[0], 1, b"[%d] " % pe, prompts=is_terminal and pe == options.stdin)
             printer.add(err[0], 2, b"[%d] " % pe)
         printer.add(reports, 2, b"ishmrun: ")
         # The report pipe closes with the supervisor. If it was killed, wait() ends the processes that still write.

@@ -55,6 +55,7 @@ class JobSpec:
         board: The status board of the PEs.
         timeout: Seconds after which the job is ended.
         hang_timeout: Seconds after which a PE in a kernel counts as hanging.
+        stdin: The PE that reads the standard input of ishmrun; the others read nothing.
     """
 
     command: list[str]
@@ -64,6 +65,7 @@ class JobSpec:
     board: StatusBoard
     timeout: float | None = None
     hang_timeout: float | None = None
+    stdin: int = 0
 
 
 def start(job: JobSpec) -> int:
@@ -168,7 +170,7 @@ class _Supervisor:
         process = subprocess.Popen(
             self._job.command,
             env=self._job.environments[pe],
-            stdin=subprocess.DEVNULL,
+            stdin=None if pe == self._job.stdin else subprocess.DEVNULL,
             stdout=out,
             stderr=err,
             start_new_session=True,
@@ -313,6 +315,8 @@ class _Supervisor:
     def _forward(self, number: signal.Signals) -> None:
         again = not self._sent.isdisjoint(FORWARDED)
         self._report(f"{number.name} passed on to the PEs")
+        if number == signal.SIGINT and not again:
+            self._report(*self._places())
         self._send(number)
         self._kill_at = time.monotonic() + (0.0 if again else GRACE_FORWARDED)
 

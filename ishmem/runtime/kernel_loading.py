@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """An import hook that binds ``ishmem.kernels`` once numba_dpex has been imported."""
-
-    def __init__(self, bind: Callable[[], None]) -> None:
-        self._bind = bind
+    """An import hook that loads ``ishmem.kernels`` once numba_dpex has been imported."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name != "numba_dpex":
@@ -28,30 +26,60 @@ class _Finder:
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
-            def execute_and_bind(module: ModuleType) -> None:
+            def execute_and_load(module: ModuleType) -> None:
                 execute(module)
-                self._bind()
+                _load()
 
-            spec.loader.exec_module = execute_and_bind  # type: ignore[method-assign]
+            spec.loader.exec_module = execute_and_load  # type: ignore[method-assign]
         return spec
+
+
+_job: Callable[[], None] | None = None
+"""Binds kernels to the job that runs."""
+
+
+def watch() -> None:
+    """Load the device functions once numba_dpex is imported: errors of kernels before ``init`` say so."""
+    if "numba_dpex" in sys.modules:
+        _load()
+    else:
+        sys.meta_path.insert(0, _Finder())
 
 
 def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     """Bind kernels compiled from now on to a heap; ``no_waits`` is the reason why they may not wait, if any."""
-    bind = functools.partial(_bind, heap, settings, no_waits)
+    global _job
+    _job = functools.partial(_bind, heap, settings, no_waits)
     if "numba_dpex" in sys.modules:
-        bind()
+        _load()
+
+
+_waiting: list[Callable[[], None]] = []
+
+
+def when_loaded(call: Callable[[], None]) -> None:
+    """Call a function once numba_dpex is imported: now if it is."""
+    if "numba_dpex" in sys.modules:
+        call()
     else:
-        sys.meta_path.insert(0, _Finder(bind))
+        _waiting.append(call)
 
 
 def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    global _job
+    _job = None
+    _waiting.clear()
     if "ishmem.kernels" in sys.modules:
         from ishmem.kernels import binding
 
         binding.unbind()
+
+
+def _load() -> None:
+    importlib.import_module("ishmem.kernels")
+    if _job:
+        _job()
 
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
@@ -62,3 +90,5 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)
+    while _waiting:
+        _waiting.pop(0)()

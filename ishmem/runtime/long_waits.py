@@ -62,15 +62,24 @@ class LongWaits:
             from ishmem.runtime.mixed_calls import MixedCalls
 
             self._mixed = MixedCalls(self._this)
+        if not self._board.supervised:
+            self._watch()
         if self._timeout:
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
     def close(self) -> None:
         """Stop recording waits."""
         _core.on_wait(None)
+        _core.unwatch()
         self._mixed = None
         self._closed.set()
         self._record.beat = 0.0
+
+    def _watch(self) -> None:
+        """Let the core end this process when Python does not run any more, as ishmrun does."""
+        numbers = ",".join(map(str, self._this.node.pes))
+        command = [sys.executable, "-m", "ishmem.launch.places", self._board.path, numbers]
+        _core.watch(command, self._timeout or 0.0)
 
     def hang(self) -> WaitTimeout | None:
         """Return the error that ends all waits once some PE has reached ``ISHMEM_TIMEOUT``."""
@@ -175,6 +184,7 @@ class LongWaits:
     def _beat(self) -> None:
         while not self._closed.wait(self._interval):
             self._record.beat = time.monotonic()
+            _core.beat()
 
 
 @contextlib.contextmanager

@@ -103,9 +103,17 @@ class Head(_Text):
         text: Where the PEs were at that time.
         closing: Nonzero once ``global_exit`` ends the job.
         first: 1 + the first PE that failed, or ended before ``init``; 0 when there is none.
+        printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
+        shown: Time at which the places of the PEs were last printed after SIGINT.
     """
 
-    _fields_ = [("hang", ctypes.c_int64), ("closing", ctypes.c_int64), ("first", ctypes.c_int64)]
+    _fields_ = [
+        ("hang", ctypes.c_int64),
+        ("closing", ctypes.c_int64),
+        ("first", ctypes.c_int64),
+        ("printed", ctypes.c_int64),
+        ("shown", ctypes.c_double),
+    ]
 
 
 class StatusBoard:
@@ -114,6 +122,7 @@ class StatusBoard:
     Attributes:
         numbers: The PE numbers of the job for the records.
         node: The node's description for messages, in a job on several nodes.
+        supervised: Whether another process has made the board: ishmrun, which watches for PEs that do not answer.
     """
 
     def __init__(self, fd: int, n_pes: int) -> None:
@@ -121,6 +130,7 @@ class StatusBoard:
         self.fd, self.n_pes = fd, n_pes
         self.numbers: Sequence[int] = range(n_pes)
         self.node = ""
+        self.supervised = False
         memory = mmap.mmap(fd, _PAGE * (1 + n_pes))
         self.head = Head.from_buffer(memory)
         self._records = [Record.from_buffer(memory, _PAGE * (1 + pe)) for pe in range(n_pes)]
@@ -140,7 +150,9 @@ class StatusBoard:
         with contextlib.suppress(OSError):
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             if _is_board(path) and os.fstat(fd).st_size == _PAGE * (1 + n_pes) + _TRACE * n_pes:
-                return cls(fd, n_pes)
+                found = cls(fd, n_pes)
+                found.supervised = True
+                return found
             os.close(fd)
         return None
 

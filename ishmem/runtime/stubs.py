@@ -11,10 +11,11 @@ import inspect
 from typing import Any, Callable, TypeVar
 
 from ishmem import _core
+from ishmem.runtime import docstrings
 
 R = TypeVar("R")
 Routine = TypeVar("Routine", bound=Callable[..., Any])
-_IN_KERNELS = {"Team | int": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
+_IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
 
 
 def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]:
@@ -33,7 +34,8 @@ def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]
 def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[..., R]:
     """Return ``<routine>_work_group``, which kernels call; on the host it raises ``TypeError``.
 
-    ``source`` names where the routine comes from, by default the Intel SHMEM routine of that name.
+    ``source`` names where the routine comes from, by default the Intel SHMEM routine of that name. ``group`` stands
+    after the arguments that have no default.
     """
     name = f"{routine.__name__}_work_group"
 
@@ -44,15 +46,19 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     given = [_in_kernels(each) for each in signature.parameters.values() if each.name != "timeout"]
     group = inspect.Parameter("group", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     position = sum(each.default is inspect.Parameter.empty for each in given)
+    returns = "int" if "team" in signature.parameters else signature.return_annotation
     refuse.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*given[:position], group, *given[position:]]
+        parameters=[*given[:position], group, *given[position:]], return_annotation=returns
     )
     refuse.kernel_only = True  # type: ignore[attr-defined]
-    returned = "" if signature.return_annotation == "None" else " and get the same result"
+    returned = "" if returns == "None" else " and get the same result"
+    status = "\n\nReturns:\n    0, or -1 if this PE is not in the team." if "team" in signature.parameters else ""
     text = (
         f"``{routine.__name__}`` by all work-items of a work-group together; in kernels only.\n\n"
-        f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier."
+        f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier.{status}\n\n"
     )
+    refuse.__name__ = name
+    text += docstrings.work_group_sections(refuse, routine)
     return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
 
 

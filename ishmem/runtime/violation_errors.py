@@ -61,7 +61,8 @@ _OF_LISTS: dict[int, Callable[[Violation], str]] = {
 
 
 def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
-    call = f"{ROUTINES[found.routine] if found.problem != MISMATCH else 'collective call'} in a kernel on PE {heap.pe}"
+    routine = ROUTINES[found.routine] if found.problem != MISMATCH else "collective call"
+    call = f"{routine} in a kernel on PE {heap.pe}{f' ({found.call})' if found.call else ''}"
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_ROOT:

@@ -1,0 +1,149 @@
+// Ends a process whose interpreter does not answer, because a kernel or other compiled code holds it: after SIGINT, and
+// after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.launch.places, a process of its own,
+// prints where the PEs are. Under ishmrun the supervisor does both.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace ishmem {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds STEP{0.1};
+constexpr Seconds ANSWER{1.0};     // for Python to handle SIGINT
+constexpr Seconds PATIENCE{3.0};   // from the report of a hang to the end, as under ishmrun
+constexpr Seconds LAST{10.0};      // from the report after SIGINT to the end, as under ishmrun
+constexpr int TIMED_OUT = 124, INTERRUPTED = 128 + SIGINT;
+
+std::atomic<int> interrupts{0}, answers{0};
+struct sigaction before;
+
+void on_interrupt(int number, siginfo_t *info, void *context) {
+    interrupts.fetch_add(1);
+    if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
+    else before.sa_handler(number);
+}
+
+class Watchdog {
+  public:
+    Watchdog(std::vector<std::string> command, double limit) : command_(std::move(command)), limit_(limit) {
+        beat();
+        sigaction(SIGINT, nullptr, &before);
+        catches_ = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
+        if (catches_) {
+            struct sigaction action = before;
+            action.sa_sigaction = &on_interrupt;
+            action.sa_flags = (before.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);
+            sigaction(SIGINT, &action, nullptr);
+        }
+        thread_ = std::thread([this] { run(); });
+    }
+
+    ~Watchdog() {
+        struct sigaction now;
+        if (catches_ && sigaction(SIGINT, nullptr, &now) == 0 && now.sa_sigaction == &on_interrupt) sigaction(SIGINT, &before, nullptr);
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            stopped_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+
+    void beat() { beat_ = Clock::now().time_since_epoch().count(); }
+
+  private:
+    // Returns false when the watchdog is being stopped.
+    template <class Done>
+    bool sleep(Seconds duration, Done done) {
+        const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration);
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (!stopped_ && !done() && Clock::now() < end) changed_.wait_for(lock, STEP);
+        return !stopped_;
+    }
+
+    void run() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's threads
+        for (int seen = interrupts; sleep(STEP, [] { return false; });) {
+            if (interrupts != seen) interrupted();
+            seen = interrupts;
+            if (limit_ > 0 && silence() > limit_) hang();
+        }
+    }
+
+    double silence() const {
+        return Seconds(Clock::now() - Clock::time_point(Clock::duration(beat_.load()))).count();
+    }
+
+    // Python's main thread handles signals and pending calls at the same places.
+    void interrupted() {
+        const int asked = interrupts;
+        Py_AddPendingCall([](void *) { answers = interrupts.load(); return 0; }, nullptr);
+        const auto answered = [asked] { return answers >= asked; };
+        if (!sleep(ANSWER, answered) || answered()) return;
+        report("interrupted");
+        const auto again = [&] { return answered() || interrupts > asked; };
+        if (!sleep(LAST, again) || answered()) return;
+        _exit(INTERRUPTED);
+    }
+
+    void hang() {
+        report(std::to_string(limit_));
+        if (sleep(PATIENCE, [] { return false; })) _exit(TIMED_OUT);
+    }
+
+    void report(const std::string &why) {
+        std::vector<std::string> words = command_;
+        words.push_back(why);
+        std::vector<char *> arguments;
+        for (std::string &word : words) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        pid_t pid;
+        if (posix_spawn(&pid, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0) waitpid(pid, nullptr, 0);
+    }
+
+    std::vector<std::string> command_;
+    double limit_;
+    bool catches_, stopped_ = false;
+    std::atomic<Clock::rep> beat_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::thread thread_;
+};
+
+Watchdog *watchdog = nullptr;
+
+}  // namespace
+
+void bind_watchdog(nb::module_ &m) {
+    m.def("watch", [](std::vector<std::string> command, double limit) {
+        if (!watchdog) watchdog = new Watchdog(std::move(command), limit);
+    });
+    m.def("unwatch", [] {
+        nb::gil_scoped_release release;
+        delete std::exchange(watchdog, nullptr);
+    });
+    m.def("beat", [] { if (watchdog) watchdog->beat(); });
+}
+
+}  // namespace ishmem
