@@ -32,7 +32,7 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(target=SPIRV_TARGET_NAME)(function)
 
 
-registered: set[Callable[..., Any]] = set()
+registered: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Host functions that kernels can call too."""
 
 
@@ -50,9 +50,13 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the device implementation of ``host``."""
-    registered.add(host)
-    overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
-    return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
+
+    def register(implementation: Callable[..., Any]) -> Any:
+        registered[host] = implementation
+        overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
+        return overload(host, target=SPIRV_TARGET_NAME)(implementation)
+
+    return register
 
 
 def device_function(choose: Callable[..., Any]) -> Any:
