@@ -36,7 +36,7 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
 
     Args:
         a: A symmetric array, a view of one, symmetric memory (its bytes), or a static object.
-        pe: Number of the PE on whose memory the view is.
+        pe: Number of the PE on whose memory the view is; by default this one.
 
     Returns:
         An array with the shape, strides and dtype of ``a``; None for a PE of another node. Not collective.
@@ -46,6 +46,13 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
         SymmetryError: ``a`` is not on the symmetric heap.
         TypeError: ``a`` is not an array.
         IndexError: There is no such PE.
+
+    Example:
+        >>> x = ishmem.zeros(4, dtype="i4")
+        >>> view = ishmem.host_view(x)
+        >>> view[1] = me
+        >>> int(x[1]) == me
+        True
     """
     this = job.current()
     number, reach = this.pe if pe is None else check.pe(pe), extent(a)
@@ -72,9 +79,17 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
     host memory, such as a torch CPU tensor, a numpy array. It is a private array, unless ``x`` is symmetric. Not
     collective, and may be called before ``init``.
 
+    Args:
+        x: An array with ``__dlpack__`` and ``__dlpack_device__``, of a dtype of dpnp.
+
     Raises:
         TypeError: ``x`` has no ``__dlpack__``, or lies on a device of another kind.
         BufferError: The library of ``x`` cannot export it.
+
+    Example:
+        >>> import dpctl.tensor
+        >>> x = ishmem.zeros(4, dtype="f4")
+        >>> ishmem.put(x, ishmem.from_dlpack(dpctl.tensor.ones(4, dtype="f4")), right)
     """
     if isinstance(x, np.ndarray):
         return x
