@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives bench-apps lint clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives bench-apps lint docs clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -30,6 +30,7 @@ help:
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make bench-apps   measure the applications beside mpi4py; update docs/applications.md (10 minutes)"
 	echo "make lint    ruff and mypy"
+	echo "make docs    the documentation as a site, in build/docs (1 minute)"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
 
@@ -94,6 +95,15 @@ lint: $(VENV)/.installed
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+
+# pip finds ishmem installed, so it installs what the extra needs and builds nothing.
+$(VENV)/.docs: $(VENV)/.installed
+	@$(VENV)/bin/pip install -q --no-input 'ishmem[docs]'
+	touch $@
+
+docs: $(VENV)/.docs
+	@$(VENV)/bin/sphinx-build -W --keep-going -q docs build/docs
+	echo "build/docs/index.html"
 
 clean:
 	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

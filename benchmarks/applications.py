@@ -130,9 +130,9 @@ def line(rows: list[Row]) -> str:
     return "   ".join(cells)
 
 
-def write(path: Path, rows: list[Row]) -> None:
+def write(path: Path, rows: list[Row], device: str = "") -> None:
     """Write results as JSON, one row per line."""
-    head = json.dumps({"environment": environment()}, indent=1)[:-2]
+    head = json.dumps({"environment": environment(device)}, indent=1)[:-2]
     lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
     path.write_text(f'{head},\n "rows": [\n{lines}\n]}}\n')
 

@@ -24,8 +24,8 @@ def run(names: tuple[str, ...], pes: tuple[int, ...], runs: int, json_path: Path
     for found in applications.measure(names, pes or applications.PES, runs):
         click.echo(applications.line(found))
         rows += found
-    if json_path:
-        applications.write(json_path, rows)
+        if json_path:
+            applications.write(json_path, rows)
     return 1 if any(row.reason for row in rows) else 0
 
 
@@ -39,7 +39,7 @@ def figures_command(results: Path, page: Path | None, output: Path | None) -> No
 
     head, rows = applications.read(results)
     runs = max((row.runs for row in rows), default=0)
-    text = f"{figures.about(head)} Medians of {runs} runs in turn.\n\n{applications.table(rows)}"
+    text = f"{figures.about(head)} Runs: {runs}, in turn.\n\n{applications.table(rows)}"
     if page is None:
         click.echo(text)
     else:

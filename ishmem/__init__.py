@@ -26,5 +26,12 @@ def __getattr__(name: str) -> Any:
         raise
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the cell magic ``%%ishmem`` to IPython, for ``%load_ext ishmem``: see `ishmem.notebook`."""
+    from ishmem import notebook
+
+    notebook.load(shell)
+
+
 stack.load_when_needed()
 kernel_loading.watch()

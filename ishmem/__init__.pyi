@@ -299,6 +299,18 @@ def get_nbi_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric array with the dtype and number of elements of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.get_nbi_work_group(dest, source, pe, group)
+
     Source: ishmemx_get_nbi_work_group.
     """
 
@@ -308,6 +320,18 @@ def get_work_group(
     """``get`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric array with the dtype and number of elements of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.get_work_group(dest, source, pe, group)
 
     Source: ishmemx_get_work_group.
     """
@@ -319,6 +343,18 @@ def put_nbi_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.put_nbi_work_group(dest, source, pe, group)
+
     Source: ishmemx_put_nbi_work_group.
     """
 
@@ -328,6 +364,18 @@ def put_work_group(
     """``put`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.put_work_group(dest, source, pe, group)
 
     Source: ishmemx_put_work_group.
     """
@@ -340,6 +388,21 @@ def ibget_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
+        sst: The same in ``source``.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.ibget_work_group(dest, source, dst, sst, bsize, nblocks, pe, group)
+
     Source: ishmemx_ibget_work_group.
     """
 
@@ -351,6 +414,21 @@ def ibput_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
+        sst: The same in ``source``.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.ibput_work_group(dest, source, dst, sst, bsize, nblocks, pe, group)
+
     Source: ishmemx_ibput_work_group.
     """
 
@@ -361,6 +439,20 @@ def iget_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.iget_work_group(dest, source, dst, sst, nelems, pe, group)
+
     Source: ishmemx_iget_work_group.
     """
 
@@ -370,6 +462,20 @@ def iput_work_group(
     """``iput`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.iput_work_group(dest, source, dst, sst, nelems, pe, group)
 
     Source: ishmemx_iput_work_group.
     """
@@ -382,6 +488,22 @@ def put_signal_nbi_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.put_signal_nbi_work_group(dest, source, sig_addr, signal, sig_op, pe, group)
+
     Source: ishmemx_put_signal_nbi_work_group.
     """
 
@@ -393,6 +515,22 @@ def put_signal_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: Array of the dtype of ``dest``.
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group)
+
     Source: ishmemx_put_signal_work_group.
     """
 
@@ -403,6 +541,18 @@ def signal_wait_until_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        sig_addr: Symmetric array of uint64 that holds signals.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: Value to compare with.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.signal_wait_until_work_group(sig_addr, cmp, cmp_value, group)
+
     Source: ishmemx_signal_wait_until_work_group.
     """
 
@@ -410,6 +560,14 @@ def fence_work_group(group: typing.Any) -> None:
     """``fence`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.fence_work_group(group)
 
     Source: ishmemx_fence_work_group.
     """
@@ -419,6 +577,14 @@ def quiet_work_group(group: typing.Any) -> None:
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.quiet_work_group(group)
+
     Source: ishmemx_quiet_work_group.
     """
 
@@ -426,6 +592,18 @@ def test_work_group(ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: 
     """``test`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        index: The element, counted in C order.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_work_group(ivar, cmp, cmp_value, group)
 
     Source: ishmemx_test_work_group.
     """
@@ -437,6 +615,18 @@ def wait_until_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        index: The element, counted in C order.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_work_group(ivar, cmp, cmp_value, group)
+
     Source: ishmemx_wait_until_work_group.
     """
 
@@ -446,6 +636,20 @@ def test_all_work_group(
     """``test_all`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_all_work_group(ivars, cmp, cmp_value, group)
 
     Source: ishmemx_test_all_work_group.
     """
@@ -457,6 +661,20 @@ def test_all_vector_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_all_vector_work_group(ivars, cmp, cmp_values, group)
+
     Source: ishmemx_test_all_vector_work_group.
     """
 
@@ -467,6 +685,20 @@ def test_any_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_any_work_group(ivars, cmp, cmp_value, group)
+
     Source: ishmemx_test_any_work_group.
     """
 
@@ -476,6 +708,20 @@ def test_any_vector_work_group(
     """``test_any_vector`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_any_vector_work_group(ivars, cmp, cmp_values, group)
 
     Source: ishmemx_test_any_vector_work_group.
     """
@@ -488,6 +734,21 @@ def test_some_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_some_work_group(ivars, indices, cmp, cmp_value, group)
+
     Source: ishmemx_test_some_work_group.
     """
 
@@ -499,6 +760,21 @@ def test_some_vector_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
+
     Source: ishmemx_test_some_vector_work_group.
     """
 
@@ -508,6 +784,20 @@ def wait_until_all_work_group(
     """``wait_until_all`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_all_work_group(ivars, cmp, cmp_value, group)
 
     Source: ishmemx_wait_until_all_work_group.
     """
@@ -519,6 +809,20 @@ def wait_until_all_vector_work_group(
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_all_vector_work_group(ivars, cmp, cmp_values, group)
+
     Source: ishmemx_wait_until_all_vector_work_group.
     """
 
@@ -529,6 +833,20 @@ def wait_until_any_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_any_work_group(ivars, cmp, cmp_value, group)
+
     Source: ishmemx_wait_until_any_work_group.
     """
 
@@ -538,6 +856,20 @@ def wait_until_any_vector_work_group(
     """``wait_until_any_vector`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_any_vector_work_group(ivars, cmp, cmp_values, group)
 
     Source: ishmemx_wait_until_any_vector_work_group.
     """
@@ -550,6 +882,21 @@ def wait_until_some_work_group(
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_some_work_group(ivars, indices, cmp, cmp_value, group)
+
     Source: ishmemx_wait_until_some_work_group.
     """
 
@@ -560,6 +907,21 @@ def wait_until_some_vector_work_group(
     """``wait_until_some_vector`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
+            ignored.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
 
     Source: ishmemx_wait_until_some_vector_work_group.
     """
@@ -574,6 +936,19 @@ def alltoall_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
+            ``source``.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoall_work_group(dest, source, group)
+
     Source: ishmemx_alltoall_work_group.
     """
 
@@ -587,6 +962,20 @@ def alltoalls_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dst: Distance between elements in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements that each PE sends to each.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoalls_work_group(dest, source, dst, sst, nelems, group)
+
     Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
     """
 
@@ -594,6 +983,14 @@ def barrier_all_work_group(group: typing.Any) -> None:
     """``barrier_all`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.barrier_all_work_group(group)
 
     Source: ishmemx_barrier_all_work_group.
     """
@@ -608,6 +1005,20 @@ def broadcast_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in
+            part.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.broadcast_work_group(dest, source, root, group)
+
     Source: ishmemx_broadcast_work_group.
     """
 
@@ -620,6 +1031,18 @@ def collect_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: What this PE contributes; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.collect_work_group(dest, source, group)
 
     Source: ishmemx_collect_work_group.
     """
@@ -634,6 +1057,18 @@ def fcollect_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.fcollect_work_group(dest, source, group)
+
     Source: ishmemx_fcollect_work_group.
     """
 
@@ -646,6 +1081,19 @@ def gather_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that gets the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.gather_work_group(dest, source, root, group)
 
     Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
     """
@@ -660,6 +1108,20 @@ def scatter_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every
+            PE.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block; by default that of ``dest``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.scatter_work_group(dest, source, root, group)
+
     Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
     """
 
@@ -667,6 +1129,14 @@ def sync_all_work_group(group: typing.Any) -> None:
     """``sync_all`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sync_all_work_group(group)
 
     Source: ishmemx_sync_all_work_group.
     """
@@ -678,6 +1148,15 @@ def team_sync_work_group(team: int, group: typing.Any) -> int:
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.team_sync_work_group(team, group)
 
     Source: ishmemx_team_sync_work_group.
     """
@@ -693,6 +1172,22 @@ def alltoallv_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the
+            team; in kernels a contiguous device array of int64.
+        source_counts: Number of elements to send to each PE; as ``dest_counts``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: The same in ``source``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoallv_work_group(dest, source, dest_counts, source_counts, group)
+
     Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
     """
 
@@ -706,6 +1201,21 @@ def gatherv_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that gets the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.gatherv_work_group(dest, source, counts, root, group)
 
     Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
     """
@@ -721,6 +1231,21 @@ def scatterv_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.scatterv_work_group(dest, source, counts, root, group)
+
     Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
     """
 
@@ -733,6 +1258,18 @@ def and_reduce_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.and_reduce_work_group(dest, source, group)
 
     Source: ishmemx_and_reduce_work_group.
     """
@@ -747,6 +1284,19 @@ def max_reduce_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.max_reduce_work_group(dest, source, group)
+
     Source: ishmemx_max_reduce_work_group.
     """
 
@@ -759,6 +1309,19 @@ def min_reduce_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.min_reduce_work_group(dest, source, group)
 
     Source: ishmemx_min_reduce_work_group.
     """
@@ -773,6 +1336,18 @@ def or_reduce_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.or_reduce_work_group(dest, source, group)
+
     Source: ishmemx_or_reduce_work_group.
     """
 
@@ -785,6 +1360,19 @@ def prod_reduce_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.prod_reduce_work_group(dest, source, group)
 
     Source: ishmemx_prod_reduce_work_group.
     """
@@ -799,6 +1387,19 @@ def sum_exscan_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_exscan_work_group(dest, source, group)
+
     Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
@@ -811,6 +1412,19 @@ def sum_inscan_work_group(
 
     Returns:
         0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_inscan_work_group(dest, source, group)
 
     Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
     """
@@ -825,6 +1439,19 @@ def sum_reduce_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_reduce_work_group(dest, source, group)
+
     Source: ishmemx_sum_reduce_work_group.
     """
 
@@ -838,6 +1465,18 @@ def xor_reduce_work_group(
     Returns:
         0, or -1 if this PE is not in the team.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.xor_reduce_work_group(dest, source, group)
+
     Source: ishmemx_xor_reduce_work_group.
     """
 
@@ -849,6 +1488,21 @@ def alltoall_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
+            ``source``.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.alltoall_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_alltoall_on_queue.
     """
 
@@ -859,6 +1513,22 @@ def alltoalls_on_queue(
     """``alltoalls`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dst: Distance between elements in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements that each PE sends to each.
+        team: A team; by default all PEs.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.alltoalls_on_queue(dest, source, dst, sst, nelems)
+            event.wait()
 
     Source: shmem_alltoalls, in the manner of ishmemx_alltoall_on_queue.
     """
@@ -873,6 +1543,24 @@ def alltoallv_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the
+            team; in kernels a contiguous device array of int64.
+        source_counts: Number of elements to send to each PE; as ``dest_counts``.
+        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: The same in ``source``.
+        team: A team; by default all PEs.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.alltoallv_on_queue(dest, source, dest_counts, source_counts)
+            event.wait()
+
     Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_on_queue.
     """
 
@@ -883,6 +1571,20 @@ def and_reduce_on_queue(
     """``and_reduce`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.and_reduce_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_and_reduce_on_queue.
     """
@@ -895,6 +1597,22 @@ def broadcast_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in
+            part.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that has the data.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.broadcast_on_queue(dest, source, root)
+            event.wait()
+
     Source: ishmemx_broadcast_on_queue.
     """
 
@@ -905,6 +1623,20 @@ def collect_on_queue(
     """``collect`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        team: A team; by default all PEs.
+        nelems: What this PE contributes; by default all of ``source``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.collect_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_collect_on_queue.
     """
@@ -917,6 +1649,20 @@ def fcollect_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        team: A team; by default all PEs.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.fcollect_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_fcollect_on_queue.
     """
 
@@ -927,6 +1673,21 @@ def gather_on_queue(
     """``gather`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that gets the data.
+        team: A team; by default all PEs.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.gather_on_queue(dest, source, root)
+            event.wait()
 
     Source: MPI_Gather, in the manner of ishmemx_fcollect_on_queue.
     """
@@ -940,6 +1701,23 @@ def gatherv_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that gets the data.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team; by default all PEs.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.gatherv_on_queue(dest, source, counts, root)
+            event.wait()
+
     Source: MPI_Gatherv, in the manner of ishmemx_collect_on_queue.
     """
 
@@ -950,6 +1728,21 @@ def max_reduce_on_queue(
     """``max_reduce`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.max_reduce_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_max_reduce_on_queue.
     """
@@ -962,6 +1755,21 @@ def min_reduce_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.min_reduce_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_min_reduce_on_queue.
     """
 
@@ -972,6 +1780,20 @@ def or_reduce_on_queue(
     """``or_reduce`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.or_reduce_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_or_reduce_on_queue.
     """
@@ -984,6 +1806,21 @@ def prod_reduce_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.prod_reduce_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_prod_reduce_on_queue.
     """
 
@@ -994,6 +1831,22 @@ def scatter_on_queue(
     """``scatter`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every
+            PE.
+        root: Number in the team of the PE that has the data.
+        team: A team; by default all PEs.
+        nelems: Size of a block; by default that of ``dest``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.scatter_on_queue(dest, source, root)
+            event.wait()
 
     Source: MPI_Scatter, in the manner of ishmemx_broadcast_on_queue.
     """
@@ -1007,6 +1860,23 @@ def scatterv_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that has the data.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team; by default all PEs.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.scatterv_on_queue(dest, source, counts, root)
+            event.wait()
+
     Source: MPI_Scatterv, in the manner of ishmemx_broadcast_on_queue.
     """
 
@@ -1017,6 +1887,21 @@ def sum_exscan_on_queue(
     """``sum_exscan`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.sum_exscan_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_sum_exscan_on_queue.
     """
@@ -1029,6 +1914,21 @@ def sum_inscan_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.sum_inscan_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_sum_inscan_on_queue.
     """
 
@@ -1040,6 +1940,21 @@ def sum_reduce_on_queue(
 
     Collective over the team, not blocking.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.sum_reduce_on_queue(dest, source)
+            event.wait()
+
     Source: ishmemx_sum_reduce_on_queue.
     """
 
@@ -1050,6 +1965,20 @@ def xor_reduce_on_queue(
     """``xor_reduce`` in the order of a queue.
 
     Collective over the team, not blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.xor_reduce_on_queue(dest, source)
+            event.wait()
 
     Source: ishmemx_xor_reduce_on_queue.
     """

@@ -171,6 +171,11 @@ def active_set(start: int, stride: int, size: int) -> Team:
     in the same order. ``stride`` may be negative, and 0 when ``size`` is 1. The old ``shmem_barrier(start, log, size)``
     is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
 
+    Args:
+        start: Number of the first PE.
+        stride: Distance between PEs, in PEs; not its logarithm.
+        size: Number of PEs, at least 1.
+
     Raises:
         ValueError: A PE number out of range, or this PE is not in the set; on this PE only.
         TypeError: Not integers; on this PE only.
@@ -179,6 +184,11 @@ def active_set(start: int, stride: int, size: int) -> Team:
         IshmemError: Too many teams are alive; on every member. Destroying some makes room.
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died, or a member finalised and will not call.
+
+    Example:
+        >>> ishmem.sync_all()
+        >>> everyone = ishmem.active_set(0, 1, n)
+        >>> everyone.sync()
 
     Source: OpenSHMEM 1.5, 9.9 (shmem_barrier, shmem_sync; the active sets of collectives).
     """

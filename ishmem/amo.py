@@ -83,6 +83,16 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
 def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
     """Return an element of ``source`` on a PE, read atomically.
 
+    Args:
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch(a, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
     old = _core.atomic(_FETCH, source, pe, index, None, None)
@@ -91,6 +101,19 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_set(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
@@ -101,6 +124,17 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old one.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_swap(a, 3, me)
+        5
+
     Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
     old = _core.atomic(_SWAP, dest, pe, index, value, None)
@@ -109,6 +143,18 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value to compare with.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_compare_swap(a, 5, 9, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
@@ -119,6 +165,18 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
 def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_inc(a, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
     if _core.atomic(_INC_ONLY, dest, pe, index, 1, None) is NotImplemented:
@@ -127,6 +185,16 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
 
 def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_inc(a, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
@@ -137,6 +205,19 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
 def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_add(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 8]
+
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
     if _core.atomic(_ADD_ONLY, dest, pe, index, value, None) is NotImplemented:
@@ -145,6 +226,17 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_add(a, 3, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
@@ -155,6 +247,19 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_and(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 1]
+
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
     if _core.atomic(_AND_ONLY, dest, pe, index, value, None) is NotImplemented:
@@ -163,6 +268,17 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_and(a, 3, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
@@ -173,6 +289,19 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_or(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 7]
+
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
     if _core.atomic(_OR_ONLY, dest, pe, index, value, None) is NotImplemented:
@@ -181,6 +310,17 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_or(a, 3, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
@@ -191,6 +331,19 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
 
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_xor(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
     if _core.atomic(_XOR_ONLY, dest, pe, index, value, None) is NotImplemented:
@@ -199,6 +352,17 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_xor(a, 3, me)
+        5
 
     Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
@@ -209,6 +373,19 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
     """
     _run_nbi(fetch, "atomic_fetch", source, pe, index)
@@ -216,6 +393,20 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> No
 
 def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_swap_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
     """
@@ -225,6 +416,21 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
 def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value to compare with.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_compare_swap_nbi(old, a, 5, 9, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
     """
     _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
@@ -232,6 +438,19 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
 
 def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_inc_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
     """
@@ -241,6 +460,20 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_add_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
@@ -248,6 +481,20 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_and_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
     """
@@ -257,6 +504,20 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_or_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
     Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
@@ -264,6 +525,20 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
 
 def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_xor_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
 
     Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
     """

@@ -47,6 +47,9 @@ def barrier_all() -> None:
         PeerLost: A PE died or finalised and will not call.
         LevelZeroError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
 
+    Example:
+        >>> ishmem.barrier_all()
+
     Source: OpenSHMEM 1.5, 9.9.1 (shmem_barrier_all); ishmem_barrier_all.
     """
     outcome = _core.barrier_all()
@@ -58,6 +61,9 @@ def sync_all() -> None:
     """Wait until every PE has called, without completing any operation.
 
     Collective, blocking. Errors as for ``barrier_all``.
+
+    Example:
+        >>> ishmem.sync_all()
 
     Source: OpenSHMEM 1.5, 9.9.4 (shmem_sync_all); ishmem_sync_all.
     """
@@ -71,6 +77,12 @@ def team_sync(team: Team) -> None:
     Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the
     result is 0, or -1 when there is no such team.
 
+    Args:
+        team: A team.
+
+    Example:
+        >>> ishmem.team_sync(ishmem.TEAM_WORLD)
+
     Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
     """
     find(team).sync()
@@ -81,8 +93,14 @@ def broadcast(
 ) -> None:
     """Copy ``source`` of PE ``root`` of the team to ``dest`` of every PE of it, the root's own too.
 
-    Both have one dtype and size; ``nelems`` moves that many elements from the start. ``dest`` and ``source`` may be
-    the same array, but may not overlap in part. Collective over the team, blocking.
+    Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that has the data.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Raises:
         SymmetryError: An array is not symmetric; or, on every PE, the PEs call different routines or with different
@@ -93,6 +111,12 @@ def broadcast(
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
 
+    Example:
+        >>> a = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.broadcast(a, a, n - 1)
+        >>> bool((a == n - 1).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
@@ -102,9 +126,19 @@ def broadcast(
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of every PE.
 
-    ``nelems`` is what each PE contributes, by default all of ``source``, and the same on every PE; ``dest`` has that
-    many elements for each PE. ``source`` may be this PE's own part of ``dest``. Collective over the team, blocking.
-    Errors as for ``broadcast``.
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        team: A team; by default all PEs.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+
+    Example:
+        >>> mine, everyones = ishmem.full(2, me, dtype="i4"), ishmem.zeros((n, 2), dtype="i4")
+        >>> ishmem.fcollect(everyones, mine)
+        >>> everyones[:, 0].asnumpy().tolist() == list(range(n))
+        True
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
@@ -115,8 +149,20 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate like ``fcollect``, with a number of elements that may differ between PEs.
 
-    ``nelems`` is what this PE contributes, by default all of ``source``. Collective over the team, blocking. Errors
-    as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any is too short for all.
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any
+    is too short for all.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        team: A team; by default all PEs.
+        nelems: What this PE contributes; by default all of ``source``.
+
+    Example:
+        >>> mine, everyones = ishmem.full(n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
+        >>> ishmem.collect(everyones, mine, nelems=me + 1)  # PE i contributes i + 1 elements
+        >>> int(everyones[n * (n + 1) // 2 - 1]) == n - 1
+        True
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
@@ -127,8 +173,20 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
 def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Send block ``j`` of ``source`` to PE ``j`` of the team, which stores block ``i`` of ``dest`` from PE ``i``.
 
-    ``nelems`` is the size of a block, by default the size of ``source`` divided by that of the team. The arrays must
-    not overlap. Collective over the team, blocking. Errors as for ``broadcast``.
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
+            ``source``.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+
+    Example:
+        >>> source, dest = ishmem.array(np.full(n, me)), ishmem.zeros(n, dtype="i8")
+        >>> ishmem.alltoall(dest, source)
+        >>> dest.asnumpy().tolist() == list(range(n))
+        True
 
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
@@ -139,9 +197,22 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
     """``alltoall`` of elements ``dst`` apart in ``dest`` and ``sst`` apart in ``source``.
 
-    Every PE sends ``nelems`` elements to every PE: block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and
-    ``j * nelems * sst`` of ``source``. Strides are at least 1; what lies between is not touched. Collective over the
-    team, blocking. Errors as for ``broadcast``.
+    Block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and ``j * nelems * sst`` of ``source``; what lies
+    between is not touched. Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dst: Distance between elements in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements that each PE sends to each.
+        team: A team; by default all PEs.
+
+    Example:
+        >>> source, dest = ishmem.array(np.full(n, me)), ishmem.zeros(2 * n, dtype="i8")
+        >>> ishmem.alltoalls(dest, source, 2, 1, 1)
+        >>> dest[::2].asnumpy().tolist() == list(range(n))
+        True
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
@@ -151,8 +222,20 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate the ``source`` of every PE of a team in ``dest`` of PE ``root``.
 
-    Sizes as for ``fcollect``, on every PE; ``dest`` of the others is not touched. Collective over the team, blocking.
-    Errors as for ``broadcast``.
+    ``dest`` of the other PEs is not touched. Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that gets the data.
+        team: A team; by default all PEs.
+        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+
+    Example:
+        >>> mine, everyones = ishmem.full(1, me, dtype="i4"), ishmem.zeros(n, dtype="i4")
+        >>> ishmem.gather(everyones, mine, 0)
+        >>> me > 0 or everyones.asnumpy().tolist() == list(range(n))
+        True
 
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
@@ -165,8 +248,20 @@ def scatter(
 ) -> None:
     """Send block ``j`` of the ``source`` of PE ``root`` to ``dest`` of PE ``j`` of the team.
 
-    ``nelems`` is the size of a block, by default that of ``dest``; ``source`` has that many elements for each PE, on
-    every PE. Collective over the team, blocking. Errors as for ``broadcast``.
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every PE.
+        root: Number in the team of the PE that has the data.
+        team: A team; by default all PEs.
+        nelems: Size of a block; by default that of ``dest``.
+
+    Example:
+        >>> blocks, mine = ishmem.arange(n), ishmem.zeros(1, dtype="i8")
+        >>> ishmem.scatter(mine, blocks, 0)
+        >>> int(mine[0]) == me
+        True
 
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """

@@ -20,7 +20,7 @@ import dpctl
 from ishmem import collectives, reductions, vcollectives
 from ishmem.collective import fallback
 from ishmem.on_queue import Depends, Queue
-from ishmem.runtime import job
+from ishmem.runtime import docstrings, job
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of
 from ishmem.runtime.stubs import named
 from ishmem.teams import Team, find
@@ -49,7 +49,9 @@ def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[.
         return _call(routine, **given.arguments)
 
     form.__signature__ = signature  # type: ignore[attr-defined]
-    text = f"``{routine.__name__}`` in the order of a queue.\n\nCollective over the team, not blocking."
+    form.__name__ = name
+    text = f"``{routine.__name__}`` in the order of a queue.\n\nCollective over the team, not blocking.\n\n"
+    text += docstrings.on_queue_sections(form, routine)
     return named(form, name, __name__, text, source or f"ishmemx_{name}")
 
 

@@ -174,15 +174,24 @@ CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)
 def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
     """Return a new context of a team, or CTX_INVALID when this PE is not in the team.
 
-    ``options`` are ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
-    only) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own stores), joined by ``|``. Not
-    collective.
+    Not collective.
+
+    Args:
+        team: The team whose PEs the context reaches; by default all.
+        options: 0, or ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
+            only) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own stores), joined by ``|``.
 
     Raises:
         IshmemError: Too many contexts are alive; destroying some makes room.
         ValueError: Other options.
         TypeError: ``team`` is no team, or ``options`` no integer.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
+
+    Example:
+        >>> box = ishmem.zeros(4)
+        >>> with ishmem.ctx_create() as ctx:
+        ...     ctx.put_nbi(box, np.ones(4), right)
+        ...     ctx.quiet()  # waits for the operations of this context only
 
     Source: OpenSHMEM 1.5, 9.5.1 (shmem_ctx_create).
     """
@@ -203,6 +212,13 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 def ctx_destroy(ctx: Ctx) -> None:
     """Complete the operations of a context and destroy it: see ``Ctx.destroy``.
 
+    Args:
+        ctx: A context that ``ctx_create`` has made.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_destroy(ctx)
+
     Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
     """
     _context(ctx).destroy()
@@ -210,6 +226,15 @@ def ctx_destroy(ctx: Ctx) -> None:
 
 def ctx_get_team(ctx: Ctx) -> Team:
     """Return the team of a context: see ``Ctx.get_team``.
+
+    Args:
+        ctx: A context that ``ctx_create`` has made.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_get_team(ctx)
+        ishmem.TEAM_WORLD
+        >>> ctx.destroy()
 
     Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
     """
@@ -219,6 +244,14 @@ def ctx_get_team(ctx: Ctx) -> Team:
 def ctx_fence(ctx: Ctx) -> None:
     """Order the operations of a context: see ``Ctx.fence``.
 
+    Args:
+        ctx: A context that ``ctx_create`` has made.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_fence(ctx)
+        >>> ctx.destroy()
+
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
     """
     _context(ctx).fence()
@@ -226,6 +259,14 @@ def ctx_fence(ctx: Ctx) -> None:
 
 def ctx_quiet(ctx: Ctx) -> None:
     """Wait until all operations of a context have completed: see ``Ctx.quiet``.
+
+    Args:
+        ctx: A context that ``ctx_create`` has made.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_quiet(ctx)
+        >>> ctx.destroy()
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
     """

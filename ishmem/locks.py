@@ -46,12 +46,21 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
 
     Not collective, blocking; the processor is yielded on every failed poll.
 
+    Args:
+        lock: Symmetric array of int64, zeros at first; each element is a lock.
+        index: The element.
+
     Raises:
         StateError: This thread has the lock already, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, and may have had the lock.
         SymmetryError: ``lock`` is not on the symmetric heap.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
+
+    Example:
+        >>> locks = ishmem.zeros(1, dtype="i8")
+        >>> ishmem.set_lock(locks)
+        >>> ishmem.clear_lock(locks)
 
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_set_lock).
     """
@@ -72,6 +81,15 @@ def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
     So True is what ``shmem_test_lock`` returns 0 for. Not collective, not blocking. Errors as for ``set_lock``, but
     a lock that this PE has is just not free.
 
+    Args:
+        lock: Symmetric array of int64, zeros at first; each element is a lock.
+        index: The element.
+
+    Example:
+        >>> locks = ishmem.zeros(1, dtype="i8")
+        >>> if ishmem.test_lock(locks):
+        ...     ishmem.clear_lock(locks)
+
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_test_lock).
     """
     this, place, home = find("test_lock", lock, index)
@@ -91,11 +109,20 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
 
     Not collective, blocking.
 
+    Args:
+        lock: Symmetric array of int64, zeros at first; each element is a lock.
+        index: The element.
+
     Raises:
         StateError: This PE does not have the lock, or not between ``init`` and ``finalize``.
         SymmetryError: ``lock`` is not on the symmetric heap.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
+
+    Example:
+        >>> locks = ishmem.zeros(1, dtype="i8")
+        >>> ishmem.set_lock(locks)
+        >>> ishmem.clear_lock(locks)
 
     Source: OpenSHMEM 1.5, 9.12.1 (shmem_clear_lock).
     """
@@ -114,6 +141,15 @@ def lock(lock: ndarray, index: int = 0) -> Iterator[None]:
     """Have the lock in element ``index`` of ``lock`` within a with-statement; host only, errors as for ``set_lock``.
 
     The lock is given up after an error too.
+
+    Args:
+        lock: Symmetric array of int64, zeros at first; each element is a lock.
+        index: The element.
+
+    Example:
+        >>> locks, total = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1)
+        >>> with ishmem.lock(locks):  # one PE at a time
+        ...     ishmem.p(total, ishmem.g(total, 0) + 0.5, 0)
     """
     set_lock(lock, index)
     try:

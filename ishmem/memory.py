@@ -59,8 +59,15 @@ def empty(
 ) -> ndarray:  # fmt: skip
     """Return a new symmetric array without setting its elements.
 
-    Collective, blocking. Takes the arguments of ``dpnp.empty``; device, USM type and queue are those of the heap:
-    leave them out, or pass the same.
+    Collective, blocking.
+
+    Args:
+        shape: A number of elements, or a tuple of them.
+        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -68,6 +75,9 @@ def empty(
         HeapExhausted: The heap has no room; on every PE, and the heap stays usable.
         TypeError: A dtype that dpnp does not have.
         ValueError: A shape or order that is not allowed, or another device.
+
+    Example:
+        >>> a = ishmem.empty((2, 3), dtype="f4")
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_malloc); ishmem_malloc.
     """
@@ -82,6 +92,17 @@ def zeros(
 
     Collective, blocking. Arguments and errors as for ``empty``.
 
+    Args:
+        shape: A number of elements, or a tuple of them.
+        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
+
+    Example:
+        >>> counters = ishmem.zeros(n, dtype="i8")
+
     Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
     """
     return _array("zeros", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), 0)
@@ -94,6 +115,17 @@ def ones(
     """Return a new symmetric array of ones, set on every PE when the call returns.
 
     Collective, blocking. Arguments and errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a tuple of them.
+        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
+
+    Example:
+        >>> weights = ishmem.ones((4, 4))
     """
     return _array("ones", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), 1)
 
@@ -104,8 +136,19 @@ def full(
 ) -> ndarray:  # fmt: skip
     """Return a new symmetric array filled with a scalar, which may differ between PEs.
 
-    Collective, blocking: set on every PE when the call returns. Arguments and errors as for ``empty``; without
-    ``dtype`` the one that dpnp gives the fill value.
+    Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a tuple of them.
+        fill_value: A scalar, which may differ between PEs.
+        dtype: Any dtype of dpnp; by default the one that dpnp gives the fill value.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
+
+    Example:
+        >>> mine = ishmem.full(8, me, dtype="i4")
     """
 
     def make() -> _Request:
@@ -119,6 +162,14 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
     """Return a new symmetric array with the elements of ``a``: an array or nested sequence, of one shape on all PEs.
 
     Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+
+    Args:
+        a: An array of dpnp, dpctl or numpy, or a nested sequence; of one shape on all PEs.
+        dtype: Any dtype of dpnp; by default that of ``a``.
+        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``.
+
+    Example:
+        >>> a = ishmem.array([[1, 2], [3, 4]], dtype="f8")
     """
 
     def make() -> Any:
@@ -132,6 +183,15 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     """Return a new symmetric array of evenly spaced values, as ``dpnp.arange`` makes them.
 
     Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+
+    Args:
+        start: The first value; the end, if ``stop`` is left out.
+        stop: The end, which is not included.
+        step: The distance between values, not zero.
+        dtype: Any dtype of dpnp; by default that of the arguments.
+
+    Example:
+        >>> a = ishmem.arange(10)
     """
     import dpnp
 
@@ -151,22 +211,63 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
 
 
 def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``empty`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
+    """Return ``empty`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+
+    Args:
+        a: An array: its shape and dtype are the default.
+        dtype: Another dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.empty_like(np.zeros((2, 3)))
+    """
     return _array("empty_like", lambda: _request_like(a, dtype, order, shape))
 
 
 def zeros_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``zeros`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
+    """Return ``zeros`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+
+    Args:
+        a: An array: its shape and dtype are the default.
+        dtype: Another dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.zeros_like(np.ones(4))
+    """
     return _array("zeros_like", lambda: _request_like(a, dtype, order, shape), 0)
 
 
 def ones_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``ones`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
+    """Return ``ones`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+
+    Args:
+        a: An array: its shape and dtype are the default.
+        dtype: Another dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.ones_like(np.zeros(4), dtype="i4")
+    """
     return _array("ones_like", lambda: _request_like(a, dtype, order, shape), 1)
 
 
 def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``full`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``."""
+    """Return ``full`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+
+    Args:
+        a: An array: its shape and dtype are the default.
+        fill_value: A scalar, which may differ between PEs.
+        dtype: Another dtype.
+        order: ``"C"`` or ``"F"``: the layout in memory.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.full_like(np.zeros(4), 7)
+    """
     return _array("full_like", lambda: _request_like(a, dtype, order, shape), fill_value)
 
 
@@ -174,6 +275,15 @@ def malloc(nbytes: int) -> MemoryUSMDevice | None:
     """Return ``nbytes`` of symmetric memory, aligned to 64 bytes, as a dpctl memory object; ``None`` for zero.
 
     Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        nbytes: Size in bytes, the same on every PE.
+
+    Example:
+        >>> memory = ishmem.malloc(4096)
+        >>> a = dpctl.tensor.usm_ndarray(1024, dtype="f4", buffer=memory)
+        >>> ishmem.is_symmetric(a)
+        True
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_malloc); ishmem_malloc.
     """
@@ -184,6 +294,13 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
     """Return symmetric memory of ``count * size`` bytes, all zero on every PE when the call returns.
 
     Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        count: Number of elements.
+        size: Bytes of each.
+
+    Example:
+        >>> memory = ishmem.calloc(1024, 4)
 
     Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
     """
@@ -204,6 +321,13 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 
     Collective, blocking. Errors as for ``empty``.
 
+    Args:
+        alignment: A power of two, in bytes.
+        nbytes: Size in bytes, the same on every PE.
+
+    Example:
+        >>> memory = ishmem.align(4096, 100)
+
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_align); ishmem_align.
     """
 
@@ -219,10 +343,16 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
     """Return ``malloc(nbytes)``; ``hints`` describe the use of the memory.
 
-    ``hints`` is 0 or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and
-    ``MALLOC_SIGNAL_REMOTE`` (signals that other PEs update). All symmetric memory supports both, so hints have no
-    effect; they must be the same on every PE. Collective, blocking. Errors as for ``empty``, and
+    All symmetric memory supports both uses, so hints have no effect. Collective, blocking. Errors as for ``empty``, and
     ``ValueError`` for other bits.
+
+    Args:
+        nbytes: Size in bytes, the same on every PE.
+        hints: 0, or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and ``MALLOC_SIGNAL_REMOTE``
+            (signals that other PEs update); the same on every PE.
+
+    Example:
+        >>> memory = ishmem.malloc_with_hints(64, ishmem.MALLOC_SIGNAL_REMOTE)
 
     Source: OpenSHMEM 1.5, 9.3.2 (shmem_malloc_with_hints).
     """
@@ -241,14 +371,22 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
 def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
     """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
 
-    For memory, ``size`` is in bytes: bytes that both sizes include are kept, added bytes are not initialised, and zero
-    bytes return ``None``. For an array, ``size`` is the new shape: dtype and memory order stay, elements keep their
-    order in memory, and added elements are zero, as in ``numpy.ndarray.resize``. ``None`` is ``malloc(size)``.
-    Collective, blocking: ``a`` must not be used afterwards.
+    For memory, bytes that both sizes include are kept, added bytes are not initialised, and zero bytes return ``None``.
+    For an array, dtype and memory order stay, elements keep their order in memory, and added elements are zero, as in
+    ``numpy.ndarray.resize``. Collective, blocking.
+
+    Args:
+        a: A whole allocation, or ``None``, which makes it ``malloc(size)``; it must not be used afterwards.
+        size: For memory a size in bytes; for an array its new shape.
 
     Raises:
         HeapExhausted: The heap has no room for old and new together; on every PE, and ``a`` stays unchanged.
         SymmetryError, ValueError, TypeError: As for ``free`` and ``empty``.
+
+    Example:
+        >>> a = ishmem.realloc(ishmem.ones(4), 6)
+        >>> print(a)
+        [1. 1. 1. 1. 0. 0.]
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_realloc).
     """
@@ -287,14 +425,21 @@ def _move(old: Allocation, new: Allocation, clear: bool) -> None:
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
 
-    Collective, blocking: returns when every PE has called. ``a`` is the whole allocation, not a part of it, and must
-    not be used afterwards; with ``ISHMEM_CHECK=1``, all its bytes are then 0xFF: NaN, or -1. ``del a`` frees nothing.
+    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. With ``ISHMEM_CHECK=1``, all bytes
+    of ``a`` are 0xFF afterwards: NaN, or -1.
+
+    Args:
+        a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: Not on the symmetric heap, freed before, or the PEs free different arrays.
         ValueError: A part of an allocation.
         TypeError: Not an array or memory.
+
+    Example:
+        >>> a = ishmem.zeros(4)
+        >>> ishmem.free(a)
 
     Source: OpenSHMEM 1.5, 9.3.1 (shmem_free); ishmem_free.
     """
@@ -305,6 +450,9 @@ def free_all() -> None:
     """Free all allocations of the symmetric heap, oldest first.
 
     Collective, blocking. Errors as for ``free``.
+
+    Example:
+        >>> ishmem.free_all()
     """
     for allocation in list(job.current().heap.allocator.live.values()):
         _release(lambda allocation=allocation: allocation)  # type: ignore[misc]
@@ -313,8 +461,16 @@ def free_all() -> None:
 def is_symmetric(a: Any) -> bool:
     """Return whether all elements of ``a`` lie in one live symmetric allocation or static object; not collective.
 
+    Args:
+        a: Any object.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+
+    Example:
+        >>> a = ishmem.zeros(4)
+        >>> ishmem.is_symmetric(a[1:3]), ishmem.is_symmetric(a + 1)
+        (True, False)
     """
     this = job.current()
     return extent(a) is not None or this.statics.ptr(a, this.pe) is not None

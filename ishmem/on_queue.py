@@ -24,11 +24,12 @@ import dpctl.tensor
 import numpy as np
 from dpctl.tensor import _tensor_impl
 
-from ishmem import order, rma, signals, strided, teams, wait, wait_sets
+from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.runtime import blocks, check, job
+from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slices
 
@@ -53,6 +54,7 @@ Queue = Union[dpctl.SyclQueue, None]
 Depends = Union[list[dpctl.SyclEvent], None]
 
 
+@as_on_queue(rma.put)
 def put_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
@@ -63,6 +65,7 @@ def put_on_queue(
     return _transfer("put_on_queue", dest, source, pe, nelems, True, _worker(sycl_queue), events_of(depends))
 
 
+@as_on_queue(rma.get)
 def get_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
@@ -73,6 +76,7 @@ def get_on_queue(
     return _transfer("get_on_queue", dest, source, pe, nelems, False, _worker(sycl_queue), events_of(depends))
 
 
+@as_on_queue(rma.put_nbi)
 def put_nbi_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
@@ -83,6 +87,7 @@ def put_nbi_on_queue(
     return put_on_queue(dest, source, pe, sycl_queue, depends, nelems)
 
 
+@as_on_queue(rma.get_nbi)
 def get_nbi_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
@@ -93,6 +98,7 @@ def get_nbi_on_queue(
     return get_on_queue(dest, source, pe, sycl_queue, depends, nelems)
 
 
+@as_on_queue(strided.iput)
 def iput_on_queue(
     dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
@@ -106,6 +112,7 @@ def iput_on_queue(
     return _strided("iput_on_queue", plan, worker, events)
 
 
+@as_on_queue(strided.iget)
 def iget_on_queue(
     dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
@@ -119,6 +126,7 @@ def iget_on_queue(
     return _strided("iget_on_queue", plan, worker, events)
 
 
+@as_on_queue(strided.ibput)
 def ibput_on_queue(
     dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
@@ -132,6 +140,7 @@ def ibput_on_queue(
     return _strided("ibput_on_queue", plan, worker, events)
 
 
+@as_on_queue(strided.ibget)
 def ibget_on_queue(
     dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
@@ -145,6 +154,7 @@ def ibget_on_queue(
     return _strided("ibget_on_queue", plan, worker, events)
 
 
+@as_on_queue(signals.put_signal)
 def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: int = 0,
@@ -161,6 +171,7 @@ def put_signal_on_queue(
         return worker.step([], lambda: update(sig_addr, signal, pe, index))
 
 
+@as_on_queue(signals.put_signal_nbi)
 def put_signal_nbi_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: int = 0,
@@ -172,6 +183,7 @@ def put_signal_nbi_on_queue(
     return put_signal_on_queue(dest, source, sig_addr, signal, sig_op, pe, sycl_queue, depends, nelems, index)
 
 
+@as_on_queue(order.quiet)
 def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
     """``quiet`` in the order of a queue: completes all operations started before its turn.
 
@@ -180,6 +192,7 @@ def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
     return _worker(sycl_queue).step(events_of(depends), order.quiet)
 
 
+@as_on_queue(wait.wait_until)
 def wait_until_on_queue(
     ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: int = 0
 ) -> dpctl.SyclEvent:
@@ -192,6 +205,7 @@ def wait_until_on_queue(
     return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
 
 
+@as_on_queue(wait_sets.wait_until_all)
 def wait_until_all_on_queue(
     ivars: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
 ) -> dpctl.SyclEvent:
@@ -202,6 +216,7 @@ def wait_until_all_on_queue(
     return _wait_set("all", ivars, cmp, cmp_value, None, sycl_queue, depends, status)
 
 
+@as_on_queue(wait_sets.wait_until_any)
 def wait_until_any_on_queue(
     ivars: ndarray, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     status: Any = None,
@@ -213,6 +228,7 @@ def wait_until_any_on_queue(
     return _wait_set("any", ivars, cmp, cmp_value, ret, sycl_queue, depends, status)
 
 
+@as_on_queue(wait_sets.wait_until_some)
 def wait_until_some_on_queue(
     ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None,
     depends: Depends = None, status: Any = None,
@@ -224,6 +240,7 @@ def wait_until_some_on_queue(
     return _wait_set("some", ivars, cmp, cmp_value, ret, sycl_queue, depends, status, indices)
 
 
+@as_on_queue(wait_sets.wait_until_all_vector)
 def wait_until_all_vector_on_queue(
     ivars: ndarray, cmp: int, cmp_values: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
 ) -> dpctl.SyclEvent:
@@ -234,6 +251,7 @@ def wait_until_all_vector_on_queue(
     return _wait_set("all_vector", ivars, cmp, cmp_values, None, sycl_queue, depends, status)
 
 
+@as_on_queue(wait_sets.wait_until_any_vector)
 def wait_until_any_vector_on_queue(
     ivars: ndarray, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     status: Any = None,
@@ -245,6 +263,7 @@ def wait_until_any_vector_on_queue(
     return _wait_set("any_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status)
 
 
+@as_on_queue(wait_sets.wait_until_some_vector)
 def wait_until_some_vector_on_queue(
     ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None,
     depends: Depends = None, status: Any = None,
@@ -256,6 +275,7 @@ def wait_until_some_vector_on_queue(
     return _wait_set("some_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status, indices)
 
 
+@as_on_queue(signals.signal_wait_until)
 def signal_wait_until_on_queue(
     sig_addr: ndarray, cmp: int, cmp_value: int, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     index: int = 0,
@@ -272,6 +292,7 @@ def signal_wait_until_on_queue(
     )  # fmt: skip
 
 
+@as_on_queue(collectives.barrier_all)
 def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
     """``barrier_all`` in the order of a queue, by a kernel of one work-item.
 
@@ -283,6 +304,7 @@ def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> d
     return _collective("barrier_all", 0, sycl_queue, depends)
 
 
+@as_on_queue(collectives.sync_all)
 def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
     """``sync_all`` in the order of a queue, by a kernel of one work-item.
 
@@ -293,6 +315,7 @@ def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpct
     return _collective("sync_all", 0, sycl_queue, depends)
 
 
+@as_on_queue(collectives.team_sync)
 def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
     """``team_sync`` in the order of a queue, by a kernel of one work-item.
 

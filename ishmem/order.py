@@ -20,6 +20,15 @@ def fence() -> None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
 
+    Example:
+        >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="i8")
+        >>> ishmem.put(box, np.ones(4), right)
+        >>> ishmem.fence()  # the data before the flag
+        >>> ishmem.atomic_set(flag, 1, right)
+        >>> ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+        >>> print(box)
+        [1. 1. 1. 1.]
+
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
     """
     if not _core.quiet():
@@ -36,6 +45,11 @@ def quiet() -> None:
         StateError: Not between ``init`` and ``finalize``.
         LevelZeroError: The device is lost: a kernel failed.
         IndexError, SymmetryError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
+
+    Example:
+        >>> box = ishmem.zeros(4)
+        >>> ishmem.put_nbi(box, np.ones(4), right)
+        >>> ishmem.quiet()  # the data are at the right neighbour
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
     """

@@ -24,6 +24,10 @@ def my_pe() -> int:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
 
+    Example:
+        >>> 0 <= ishmem.my_pe() < ishmem.n_pes()
+        True
+
     Source: OpenSHMEM 1.5, 9.1.2 (shmem_my_pe).
     """
     return job.current().pe
@@ -35,6 +39,9 @@ def n_pes() -> int:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
 
+    Example:
+        >>> left, right = (ishmem.my_pe() - 1) % ishmem.n_pes(), (ishmem.my_pe() + 1) % ishmem.n_pes()
+
     Source: OpenSHMEM 1.5, 9.1.3 (shmem_n_pes).
     """
     return job.current().n_pes
@@ -43,9 +50,16 @@ def n_pes() -> int:
 def pe_accessible(pe: int) -> bool:
     """Return whether ``pe`` is a PE of the job that has neither died nor finalised; not collective.
 
+    Args:
+        pe: A number of a PE, or any other integer.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         TypeError: ``pe`` is not an integer.
+
+    Example:
+        >>> ishmem.pe_accessible(right), ishmem.pe_accessible(n)
+        (True, False)
 
     Source: OpenSHMEM 1.5, 9.1.6 (shmem_pe_accessible).
     """
@@ -56,9 +70,18 @@ def pe_accessible(pe: int) -> bool:
 def addr_accessible(a: Any, pe: int) -> bool:
     """Return whether this PE can operate on ``a`` on a PE: ``a`` is symmetric and the PE is alive. Not collective.
 
+    Args:
+        a: An array; one that is not symmetric is allowed.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         IndexError: There is no such PE.
+
+    Example:
+        >>> a = ishmem.zeros(4)
+        >>> ishmem.addr_accessible(a, right), ishmem.addr_accessible(a + 1, right)
+        (True, False)
 
     Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
     """
@@ -71,11 +94,21 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
     until ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
 
+    Args:
+        a: A symmetric array of any shape and dtype, a view of one, or a static object.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
         TypeError: ``a`` is not an array.
         IndexError: There is no such PE.
+
+    Example:
+        >>> a = ishmem.full(4, me)
+        >>> theirs = ishmem.ptr(a, right)
+        >>> theirs is None or int(theirs[0]) == right
+        True
 
     Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
     """
@@ -97,6 +130,9 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 def info_get_version() -> tuple[int, int]:
     """Return the version of the OpenSHMEM specification that ishmem implements; callable at any time.
 
+    Example:
+        >>> major, minor = ishmem.info_get_version()
+
     Source: OpenSHMEM 1.5, 9.1.9 (shmem_info_get_version).
     """
     return constants.VERSION
@@ -104,6 +140,9 @@ def info_get_version() -> tuple[int, int]:
 
 def info_get_name() -> str:
     """Return the name of the library; callable at any time.
+
+    Example:
+        >>> name = ishmem.info_get_name()
 
     Source: OpenSHMEM 1.5, 9.1.10 (shmem_info_get_name).
     """

@@ -40,9 +40,14 @@ _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
 
-    Both have one dtype, of ``table.REDUCTIONS``, and one size, on all PEs; ``nelems`` takes that many elements from
-    the start. ``dest`` and ``source`` may be the same array, but may not overlap in part. Collective over the team,
-    blocking.
+    Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Raises:
         SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or one of
@@ -52,6 +57,12 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
 
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_reduce(a, a)
+        >>> bool((a == n).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
@@ -60,6 +71,19 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.prod_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
@@ -72,6 +96,19 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     It is NaN where any is NaN.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.max_reduce(a, a)
+        >>> bool((a == n - 1).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
     if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
@@ -83,6 +120,19 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     It is NaN where any is NaN.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.min_reduce(a, a)
+        >>> bool((a == 0).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
     if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
@@ -91,6 +141,18 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.and_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
@@ -101,6 +163,18 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.or_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
     if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
@@ -109,6 +183,18 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: i
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.xor_reduce(a, a)
+        >>> bool((a == n % 2).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
@@ -121,6 +207,19 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
 
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_inscan(a, a)
+        >>> bool((a == me + 1).all())
+        True
+
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
     if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
@@ -131,6 +230,19 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
 
     Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype="i4")
+        >>> ishmem.sum_exscan(a, a)
+        >>> bool((a == me).all())
+        True
 
     Source: Intel SHMEM, ishmem_sum_exscan.
     """

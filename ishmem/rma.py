@@ -29,9 +29,13 @@ _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Copy ``source`` to the symmetric array ``dest`` on a PE.
 
-    ``source`` is a dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one
-    element; ``nelems`` moves that many elements from the start of both. Not collective; returns when ``source``
-    may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+    Not collective; returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -40,6 +44,13 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         TypeError: Not arrays, or not of one dtype.
         ValueError: Sizes that do not match, or a view that is neither contiguous, nor 1-D with a positive stride, nor
             2-D with contiguous rows.
+
+    Example:
+        >>> box = ishmem.zeros(4, dtype="i4")
+        >>> ishmem.put(box, np.arange(4, dtype="i4"), right)
+        >>> ishmem.barrier_all()  # the left neighbour's put has arrived
+        >>> print(box)
+        [0 1 2 3]
 
     Source: OpenSHMEM 1.5, 9.6.1.1 (shmem_put); ishmem_put.
     """
@@ -53,6 +64,18 @@ def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
 
     Sizes, types and errors as for ``put``. Not collective; returns when the data are in ``dest``.
 
+    Args:
+        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric array with the dtype and number of elements of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> box, got = ishmem.full(4, me, dtype="i4"), np.empty(4, "i4")
+        >>> ishmem.get(got, box, right)
+        >>> bool((got == right).all())
+        True
+
     Source: OpenSHMEM 1.5, 9.6.1.4 (shmem_get); ishmem_get.
     """
     _get(dest, source, pe, nelems)
@@ -65,6 +88,17 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
     Sizes, types and errors as for ``put``. Not collective, not blocking.
 
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> box, data = ishmem.zeros(4), np.ones(4)
+        >>> ishmem.put_nbi(box, data, right)
+        >>> ishmem.quiet()  # only now may data change
+
     Source: OpenSHMEM 1.5, 9.6.2.1 (shmem_put_nbi); ishmem_put_nbi.
     """
     _put(dest, source, pe, nelems)
@@ -76,6 +110,19 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
     Sizes, types and errors as for ``put``. Not collective, not blocking.
 
+    Args:
+        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric array with the dtype and number of elements of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> box, got = ishmem.full(4, me, dtype="i4"), np.empty(4, "i4")
+        >>> ishmem.get_nbi(got, box, right)
+        >>> ishmem.quiet()
+        >>> int(got[0]) == right
+        True
+
     Source: OpenSHMEM 1.5, 9.6.2.2 (shmem_get_nbi); ishmem_get_nbi.
     """
     _get(dest, source, pe, nelems)
@@ -85,7 +132,13 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
     """Store one value into element ``index`` of the symmetric array ``dest`` on a PE.
 
-    ``index`` counts in C order. Not collective; the value arrives by the next ``quiet``.
+    Not collective; the value arrives by the next ``quiet``.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        value: A number that the dtype of ``dest`` can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -93,6 +146,10 @@ def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         IndexError: There is no such PE or element.
         TypeError: ``value`` is not a number of the kind that ``dest`` holds.
         ValueError: ``value`` does not fit the dtype.
+
+    Example:
+        >>> box = ishmem.zeros(4, dtype="i4")
+        >>> ishmem.p(box, 7, right, index=2)
 
     Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
@@ -104,6 +161,16 @@ def g(source: ndarray, pe: int, index: int = 0) -> Any:
     """Return element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
     Not collective, blocking. Errors as for ``p``.
+
+    Args:
+        source: Symmetric array, of any dtype of dpnp.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> box = ishmem.full(4, me, dtype="i4")
+        >>> ishmem.g(box, right, index=2) == right
+        True
 
     Source: OpenSHMEM 1.5, 9.6.1.5 (shmem_g); ishmem_g.
     """

@@ -19,7 +19,7 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, exit_status, job, kernel_loading, long_waits, mpi_job, network
+from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -84,43 +84,70 @@ def init(
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
-    Collective, blocking. PE number and count come from ``comm`` (an mpi4py communicator), or, on one node, from
-    ``uid`` with ``rank`` and ``nranks``, or from ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any
-    of them the job has one PE.
-    ``heap_size`` is in bytes per PE, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
-    ``device`` is a dpctl device or filter string; by default PEs take the visible GPUs in turn.
+    Collective, blocking. PE number and count come from ``comm``, or from ``uid`` with ``rank`` and ``nranks``, or from
+    ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session that
+    it returns finalises the job at the end of a with-statement.
+
+    Args:
+        heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default
+            ``ISHMEM_SYMMETRIC_SIZE``.
+        device: A ``dpctl.SyclDevice`` or a filter string; by default PEs take the visible GPUs in turn.
+        comm: An mpi4py communicator whose processes are the PEs.
+        uid: On one node and without MPI: the text that PE 0 got from ``get_uniqueid``, on every PE.
+        rank: Number of this PE, with ``uid``.
+        nranks: Number of PEs, with ``uid``.
 
     Raises:
         StateError: ishmem is already initialised, or was finalised.
         ValueError: A setting or argument is not allowed.
         IshmemError: A PE could not start; raised on every PE.
 
+    Example:
+        >>> with ishmem.init(heap_size="256M"):  # doctest: +SKIP
+        ...     print(f"PE {ishmem.my_pe()} of {ishmem.n_pes()}")
+
     Source: OpenSHMEM 1.5, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
     if job.running():
-        raise StateError("ishmem.init() was called twice; call it once per process")
+        this = job.current()
+        raise StateError(
+            f"ishmem.init() was called twice; this process is PE {this.pe} of {this.n_pes} already: go on without a "
+            "second call. Code that may run again, as a notebook's cell: if not ishmem.is_initialized(): ishmem.init()"
+        )
     if job.finished():
-        raise StateError("ishmem.init() was called after ishmem.finalize(); a process is a PE only once")
+        raise StateError(
+            "ishmem.init() was called after ishmem.finalize(); a process is a PE only once: start a new process, in a "
+            "notebook by restarting its kernel"
+        )
     from ishmem.environment import settings as settings_module
 
+    began = time.monotonic_ns()
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
     member = _membership(settings, comm, uid, rank, nranks)
     settings_module.start_logging(settings, member.pe, member.n_pes)
     _start(member, settings, size, device)
+    _observe(job.current(), began)
     return Session()
 
 
 def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:
     """Start ishmem like ``init`` and return the level of thread support, which is always ``THREAD_MULTIPLE``.
 
-    ``requested`` is one of ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` and ``THREAD_MULTIPLE``. Any
-    number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the same
-    order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
+    Any number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the
+    same order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
+
+    Args:
+        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``.
+        heap_size: As for ``init``.
+        arguments: The keyword arguments of ``init``.
 
     Raises:
         ValueError: ``requested`` is none of the levels.
         StateError, IshmemError: As for ``init``.
+
+    Example:
+        >>> level = ishmem.init_thread(ishmem.THREAD_MULTIPLE)  # doctest: +SKIP
 
     Source: OpenSHMEM 1.5, 9.2.1 (shmem_init_thread); ishmem_init_thread.
     """
@@ -136,6 +163,10 @@ def query_thread() -> constants.Thread:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+
+    Example:
+        >>> ishmem.query_thread() == ishmem.THREAD_MULTIPLE
+        True
 
     Source: OpenSHMEM 1.5, 9.2.2 (shmem_query_thread); ishmem_query_thread.
     """
@@ -231,7 +262,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         from ishmem.runtime.heap import SymmetricHeap
 
         this.links = _connect(this, member, board)
-        this.links.on_exit = end_process
+        this.links.on_exit = _end_process
         if member.mpi:
             _watch(this, member, member.mpi, monitor)
         this.heap = _together(
@@ -258,6 +289,15 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     waits.begin()
     job.start(this)
     atexit.register(_at_exit)
+
+
+def _observe(this: job.Job, began: int) -> None:
+    """Record this PE's calls, if a setting or VTune asks for it; collective in a job on several nodes."""
+    offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
+    if this.settings.trace or this.settings.stats or itt.wanted():
+        from ishmem.runtime.tracing import Observer
+
+        this.observer = Observer(this, began, offset)
 
 
 def _name_pes(this: job.Job, member: Membership) -> None:
@@ -298,7 +338,7 @@ def _watch(
         this.on_lost(pe, how)
 
     this.monitoring = _together(
-        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, end_process)
+        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, _end_process)
     )
     mpi.failure = this.monitoring.failure
     if member.network:
@@ -398,11 +438,17 @@ def finalize() -> None:
         LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
         IndexError, SymmetryError: As for ``quiet``; this PE is finalised nevertheless.
 
+    Example:
+        >>> session = ishmem.init()  # doctest: +SKIP
+        >>> ishmem.finalize()  # doctest: +SKIP
+
     Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
     if job.was_finished_by_mpi():
         return
     this = job.current()
+    if this.observer:
+        this.observer.leaving = time.monotonic_ns()
     leaks = _leaks(this)
     try:
         with long_waits.patience(this, lambda: ", for what is on queues") as look:
@@ -440,6 +486,14 @@ def _leave(this: job.Job) -> None:
 
 
 def _close(this: job.Job, state: PeState) -> None:
+    try:
+        _release(this, state)
+    finally:
+        if this.observer:
+            this.observer.stop()
+
+
+def _release(this: job.Job, state: PeState) -> None:
     atexit.unregister(_at_exit)
     this.waits.close()
     this.board[this.node.place].state = state
@@ -482,6 +536,8 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
     if job.running():
         if watched := job.current().monitoring:
             watched.fail(how, status)
+        if observer := job.current().observer:
+            observer.how = how
         _core.publish_barriers_begun(True)
         _close(job.current(), PeState.ABANDONED)
 
@@ -509,24 +565,47 @@ def global_exit(status: int) -> NoReturn:
     Output is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; if several call,
     the job ends with one of their statuses. Not collective.
 
+    Args:
+        status: Exit status of the job, an integer.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         TypeError: ``status`` is not an integer.
         ValueError: ``status`` is not 0 to 255.
+
+    Example:
+        >>> ishmem.global_exit(3)  # doctest: +SKIP
 
     Source: OpenSHMEM 1.5, 9.1.5 (shmem_global_exit).
     """
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
+    _stop_observing()
     if this.mpi and this.monitoring:
         this.monitoring.fail("global_exit", number, exits=True)
         this.mpi.abort(number)
     end_job(this.board, this.links, this.processes, number)
 
 
+def _stop_observing() -> None:
+    """Write the trace of a process that is about to end by ``global_exit``."""
+    if job.running() and (observer := job.current().observer):
+        observer.how = "global_exit"
+        observer.stop()
+
+
+def _end_process(status: int) -> NoReturn:
+    _stop_observing()
+    end_process(status)
+
+
 def is_initialized() -> bool:
     """Return whether the process is between ``init`` and ``finalize``; callable at any time.
+
+    Example:
+        >>> ishmem.is_initialized()
+        True
 
     Source: ishmemx_query_initialized.
     """
@@ -535,6 +614,10 @@ def is_initialized() -> bool:
 
 def get_uniqueid() -> str:
     """Return a new identifier for ``init(uid=...)``; create it on one process and pass it to all. Not collective.
+
+    Example:
+        >>> uid = ishmem.get_uniqueid()  # on one process, which sends it to the others
+        >>> ishmem.init(uid=uid, rank=rank, nranks=4)  # doctest: +SKIP
 
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """

@@ -40,8 +40,17 @@ def put_signal(
 ) -> None:
     """``put`` to a PE, then set (``SIGNAL_SET``) or add (``SIGNAL_ADD``) ``signal`` to a signal there.
 
-    The signal is element ``index`` of ``sig_addr``. With no elements to put, only the signal is sent.
-    Not collective; returns when ``source`` may be reused.
+    With no elements to put, only the signal is sent. Not collective; returns when ``source`` may be reused.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+        index: The signal in ``sig_addr``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -49,6 +58,12 @@ def put_signal(
         IndexError: There is no such PE or signal.
         TypeError: Arrays that ``put`` does not take, or ``sig_addr`` is not of dtype uint64.
         ValueError: Sizes that do not fit, ``sig_op`` is neither operation, or ``signal`` does not fit.
+
+    Example:
+        >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
+        >>> ishmem.put_signal(box, np.ones(4), flag, 1, ishmem.SIGNAL_SET, right)
+        >>> ishmem.signal_wait_until(flag, ishmem.CMP_EQ, 1)  # the left neighbour's data are in box
+        1
 
     Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
     """
@@ -72,6 +87,21 @@ def put_signal_nbi(
 
     Arguments and errors as for ``put_signal``. Not collective.
 
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
+        >>> ishmem.put_signal_nbi(box, np.ones(4), flag, 1, ishmem.SIGNAL_ADD, right)
+        >>> ishmem.quiet()
+
     Source: OpenSHMEM 1.5, 9.8.4 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
     """
     if sig_op not in _ALLOWED or not _core.put_signal(
@@ -84,6 +114,15 @@ def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
     """Return this PE's own signal, read atomically.
 
     Data put before the signal are visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
+
+    Args:
+        sig_addr: Symmetric array of uint64 that holds signals.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        >>> flag = ishmem.zeros(1, dtype="u8")
+        >>> ishmem.signal_fetch(flag)
+        0
 
     Source: OpenSHMEM 1.5, 9.8.5 (shmem_signal_fetch); ishmem_signal_fetch.
     """
@@ -98,6 +137,18 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
 
     Not collective; completes by the next ``quiet``.
 
+    Args:
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The signal in ``sig_addr``.
+
+    Example:
+        >>> flag = ishmem.zeros(1, dtype="u8")
+        >>> ishmem.signal_add(flag, 2, right)
+        >>> ishmem.signal_wait_until(flag, ishmem.CMP_GE, 2)
+        2
+
     Source: ishmemx_signal_add.
     """
     _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
@@ -108,12 +159,24 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
 
     Not collective; completes by the next ``quiet``.
 
+    Args:
+        sig_addr: Symmetric array of uint64 that holds signals.
+        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The signal in ``sig_addr``.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
         TypeError: ``sig_addr`` is not of dtype uint64, or ``signal`` is no integer.
         ValueError: ``signal`` does not fit.
+
+    Example:
+        >>> flag = ishmem.zeros(1, dtype="u8")
+        >>> ishmem.signal_set(flag, 7, right)
+        >>> ishmem.signal_wait_until(flag, ishmem.CMP_NE, 0)
+        7
 
     Source: ishmemx_signal_set.
     """
@@ -123,8 +186,20 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
 def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 0, timeout: float | None = None) -> int:
     """Wait until this PE's own signal compares with ``cmp_value`` as ``cmp`` says; return the value that did.
 
-    Not collective, blocking. ``timeout`` is in seconds. Errors as for ``wait_until``, and ``TypeError`` for a signal
-    that is not of dtype uint64.
+    Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for a signal that is not of dtype uint64.
+
+    Args:
+        sig_addr: Symmetric array of uint64 that holds signals.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: Value to compare with.
+        index: The signal in ``sig_addr``.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flag = ishmem.zeros(1, dtype="u8")
+        >>> ishmem.signal_add(flag, 1, right)
+        >>> ishmem.signal_wait_until(flag, ishmem.CMP_GT, 0, timeout=60)
+        1
 
     Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
     """

@@ -46,12 +46,24 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
     take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels cannot reach it: numba-dpex
     refuses numpy arrays; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
 
+    Args:
+        name: 1 to 64 bytes of printable text, which identifies the object.
+        shape: A number of elements, or a tuple of them. The same on all PEs.
+        dtype: Any dtype of dpnp, the same on all PEs.
+
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: The PEs name different objects, shapes or dtypes; on every PE.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
         HeapExhausted: The host has too little memory; on every PE.
         TypeError: A name that is no string, or a dtype that operations do not take.
+
+    Example:
+        >>> table = ishmem.static("table", 8, "i4")
+        >>> ishmem.put(table, np.full(8, me, "i4"), right)
+        >>> ishmem.barrier_all()
+        >>> bool((table == (me - 1) % n).all())
+        True
 
     Source: OpenSHMEM 1.5, 2 (global and static variables).
     """

@@ -25,8 +25,15 @@ __all__ = [
 def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
     """Copy elements ``0, sst, 2*sst, ...`` of ``source`` to elements ``0, dst, 2*dst, ...`` of ``dest`` on a PE.
 
-    ``dest`` is symmetric, ``source`` a dpnp or numpy array of its dtype. Strides are at least 1. Not collective;
-    returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+    Not collective; returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -34,6 +41,13 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         IndexError: There is no such PE.
         TypeError: Not arrays, not of one dtype, or strides and sizes that are not integers.
         ValueError: Strides below 1, arrays that are too short or not C-contiguous.
+
+    Example:
+        >>> matrix = ishmem.zeros((3, 4), dtype="i4")
+        >>> ishmem.iput(matrix, np.array([1, 2, 3], "i4"), 4, 1, 3, right)  # into the first column
+        >>> ishmem.barrier_all()
+        >>> print(matrix[:, 0])
+        [1 2 3]
 
     Source: OpenSHMEM 1.5, 9.6.1.3 (shmem_iput); ishmem_iput.
     """
@@ -43,8 +57,21 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
 def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
     """Copy elements ``0, sst, 2*sst, ...`` of ``source`` on a PE to elements ``0, dst, 2*dst, ...`` of ``dest``.
 
-    ``source`` is symmetric, ``dest`` a dpnp or numpy array of its dtype. Not collective; returns when the data are
-    in ``dest``. Errors as for ``iput``.
+    Not collective; returns when the data are in ``dest``. Errors as for ``iput``.
+
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least 1.
+        sst: The same in ``source``.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
+    Example:
+        >>> matrix, column = ishmem.full((3, 4), me, dtype="i4"), np.empty(3, "i4")
+        >>> ishmem.iget(column, matrix, 1, 4, 3, right)
+        >>> bool((column == right).all())
+        True
 
     Source: OpenSHMEM 1.5, 9.6.1.6 (shmem_iget); ishmem_iget.
     """
@@ -54,7 +81,23 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Copy ``nblocks`` blocks of ``bsize`` elements to a PE, block ``i`` from ``i*sst`` to ``i*dst``.
 
-    Strides are at least ``bsize``, and at least 1. Otherwise as ``iput``.
+    Otherwise as ``iput``.
+
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
+        sst: The same in ``source``.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
+    Example:
+        >>> matrix, tile = ishmem.zeros((3, 4), dtype="i4"), np.ones(6, "i4")
+        >>> ishmem.ibput(matrix, tile, 4, 2, 2, 3, right)  # the first two columns
+        >>> ishmem.barrier_all()
+        >>> print(matrix[1])
+        [1 1 0 0]
 
     Source: ishmemx_ibput.
     """
@@ -64,7 +107,22 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Copy ``nblocks`` blocks of ``bsize`` elements from a PE, block ``i`` from ``i*sst`` to ``i*dst``.
 
-    Strides are at least ``bsize``, and at least 1. Otherwise as ``iget``.
+    Otherwise as ``iget``.
+
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
+        sst: The same in ``source``.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
+    Example:
+        >>> matrix, tile = ishmem.full((3, 4), me, dtype="i4"), np.empty(6, "i4")
+        >>> ishmem.ibget(tile, matrix, 2, 4, 2, 3, right)
+        >>> bool((tile == right).all())
+        True
 
     Source: ishmemx_ibget.
     """

@@ -404,6 +404,13 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
 def team_my_pe(team: Team) -> int:
     """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
 
+    Args:
+        team: A team.
+
+    Example:
+        >>> ishmem.team_my_pe(ishmem.TEAM_WORLD) == me
+        True
+
     Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
     """
     return find(team).my_pe()
@@ -411,6 +418,13 @@ def team_my_pe(team: Team) -> int:
 
 def team_n_pes(team: Team) -> int:
     """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> ishmem.team_n_pes(ishmem.TEAM_WORLD) == n
+        True
 
     Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
     """
@@ -420,6 +434,16 @@ def team_n_pes(team: Team) -> int:
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
 
+    Args:
+        src_team: The team that ``src_pe`` counts in.
+        src_pe: Number of a PE in ``src_team``.
+        dest_team: The team whose number of that PE is wanted.
+
+    Example:
+        >>> last = ishmem.team_split_strided(ishmem.TEAM_WORLD, n - 1, 1, 1)
+        >>> ishmem.team_translate_pe(last, 0, ishmem.TEAM_WORLD) == (n - 1 if last else -1)
+        True
+
     Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
     """
     return find(src_team).translate_pe(src_pe, dest_team)
@@ -427,6 +451,12 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
 
 def team_get_config(team: Team) -> TeamConfig:
     """Return the configuration of a team: see ``Team.get_config``.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> config = ishmem.team_get_config(ishmem.TEAM_WORLD)
 
     Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
     """
@@ -436,6 +466,18 @@ def team_get_config(team: Team) -> TeamConfig:
 def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
     """Return a new team of every ``stride``-th PE of another; collective over it: see ``Team.split_strided``.
 
+    Args:
+        parent_team: The team to split; all its PEs call.
+        start: Number in the parent of the first PE of the new team.
+        stride: Distance between PEs of the new team: any integer but 0; may be 0 for one PE.
+        size: Number of PEs of the new team, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> even = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 2, (n + 1) // 2)
+        >>> bool(even) == (me % 2 == 0)
+        True
+
     Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
     """
     return find(parent_team).split_strided(start, stride, size, num_contexts=num_contexts)
@@ -443,6 +485,16 @@ def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *,
 
 def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
     """Return new teams of this PE's row and column; collective over the parent: see ``Team.split_2d``.
+
+    Args:
+        parent_team: The team to split; all its PEs call.
+        xrange: Number of PEs in a row, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> row, column = ishmem.team_split_2d(ishmem.TEAM_WORLD, 2)
+        >>> (row.my_pe(), column.my_pe()) == (me % 2, me // 2)
+        True
 
     Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
     """
@@ -452,6 +504,13 @@ def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> t
 def team_destroy(team: Team) -> None:
     """Destroy a team; collective over it, blocking: see ``Team.destroy``.
 
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_destroy(everyone)
+
     Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
     """
     find(team).destroy()
@@ -460,10 +519,18 @@ def team_destroy(team: Team) -> None:
 def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
     """Return ``ptr`` of PE ``pe`` of a team; ``None`` also when this PE is not in the team. Not collective.
 
+    Args:
+        team: A team.
+        a: A symmetric array of any shape and dtype.
+        pe: Number of the PE in the team.
+
     Raises:
         StateError: Destroyed, or not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
         IndexError: The team has no such PE.
+
+    Example:
+        >>> mine = ishmem.team_ptr(ishmem.TEAM_WORLD, ishmem.zeros(4), me)
 
     Source: OpenSHMEM 1.6, 9.3.7 (shmem_team_ptr).
     """

@@ -32,11 +32,25 @@ def alltoallv(
 ) -> None:
     """Exchange blocks of different sizes between all PEs of a team.
 
-    This PE sends ``source_counts[j]`` elements from element ``source_displs[j]`` on to PE ``j``, and receives
-    ``dest_counts[j]`` elements from it at element ``dest_displs[j]``; by default blocks are contiguous. In kernels
-    the lists are contiguous device arrays of int64 of one dimension, with a number for each PE of the team. Collective
-    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when the number of
-    elements that one sends differs from what the receiver expects.
+    This PE sends ``source_counts[j]`` elements to PE ``j`` and receives ``dest_counts[j]`` elements from it. Collective
+    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when the number of elements
+    that one sends differs from what the receiver expects.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the team; in
+            kernels a contiguous device array of int64.
+        source_counts: Number of elements to send to each PE; as ``dest_counts``.
+        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: The same in ``source``.
+        team: A team; by default all PEs.
+
+    Example:
+        >>> source, dest = ishmem.full(n * n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
+        >>> ishmem.alltoallv(dest, source, [pe + 1 for pe in range(n)], [me + 1] * n)  # me + 1 elements to each
+        >>> int(dest[n * (n + 1) // 2 - 1]) == n - 1
+        True
 
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
@@ -54,9 +68,20 @@ def gatherv(
 ) -> None:
     """Gather ``counts[j]`` elements from each PE ``j`` at element ``displs[j]`` of ``dest`` on the root.
 
-    By default blocks are contiguous. All PEs pass the same counts and displacements; in kernels these are contiguous
-    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
-    Errors as for ``broadcast``.
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of the
+            team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that gets the data.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team; by default all PEs.
+
+    Example:
+        >>> mine, all_of_them = ishmem.full(n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
+        >>> ishmem.gatherv(all_of_them, mine, [pe + 1 for pe in range(n)], 0)
 
     Source: MPI_Gatherv, in the manner of shmem_collect.
     """
@@ -73,9 +98,22 @@ def scatterv(
 ) -> None:
     """Scatter ``counts[j]`` elements to each PE ``j`` from element ``displs[j]`` of ``source`` on the root.
 
-    By default blocks are contiguous. All PEs pass the same counts and displacements; in kernels these are contiguous
-    device arrays of int64 of one dimension, with a number for each PE of the team. Collective over the team, blocking.
-    Errors as for ``broadcast``.
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of the
+            team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that has the data.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team; by default all PEs.
+
+    Example:
+        >>> blocks, mine = ishmem.arange(n * n), ishmem.zeros(n, dtype="i8")
+        >>> ishmem.scatterv(mine, blocks, [pe + 1 for pe in range(n)], 0)
+        >>> int(mine[0]) == me * (me + 1) // 2
+        True
 
     Source: MPI_Scatterv, in the manner of shmem_broadcast.
     """

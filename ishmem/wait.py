@@ -24,8 +24,15 @@ __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
-    Reads this PE's own copy. Not collective, blocking; yields the processor after every failed poll. What the writing
-    PE stored before a fence and the write is visible afterwards. ``timeout`` is in seconds.
+    Not collective, blocking; yields the processor after every failed poll. What the writing PE stored before a fence
+    and the write is visible afterwards.
+
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        index: The element, counted in C order.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:
         WaitTimeout: The timeout has expired (also a ``TimeoutError``).
@@ -35,6 +42,11 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
         IndexError: There is no such element.
         TypeError: A dtype or value that cannot be waited for.
         ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or the dtype cannot hold a value.
+
+    Example:
+        >>> word = ishmem.zeros(1, dtype="i8")
+        >>> ishmem.atomic_set(word, 1, right)
+        >>> ishmem.wait_until(word, ishmem.CMP_EQ, 1, timeout=60)
 
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
@@ -49,7 +61,18 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
 def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
     """Return whether element ``index`` of ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
-    Arguments and errors as for ``wait_until``. Not collective, not blocking.
+    Errors as for ``wait_until``. Not collective, not blocking.
+
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        index: The element, counted in C order.
+
+    Example:
+        >>> word = ishmem.zeros(1, dtype="i8")
+        >>> ishmem.test(word, ishmem.CMP_EQ, 1)
+        False
 
     Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
     """

@@ -53,6 +53,18 @@ def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 
     Returns at once when the set is empty.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> ishmem.wait_until_all(flags, ishmem.CMP_EQ, 1)
+
     Source: OpenSHMEM 1.5, 9.10.2 (shmem_wait_until_all); ishmem_wait_until_all.
     """
     _wait("wait_until_all", Mode.ALL, ivars, cmp, cmp_value, status, timeout)
@@ -63,6 +75,20 @@ def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 
     Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
     empty set.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> index = ishmem.wait_until_any(flags, ishmem.CMP_EQ, 1)
+        >>> index in (0, 1, 2)
+        True
 
     Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
     """
@@ -77,6 +103,21 @@ def wait_until_some(
     Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
     is empty.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> indices = np.empty(3, "i8")
+        >>> ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
+
     Source: OpenSHMEM 1.5, 9.10.4 (shmem_wait_until_some); ishmem_wait_until_some.
     """
     return _wait("wait_until_some", Mode.SOME, ivars, cmp, cmp_value, status, timeout, indices)
@@ -88,6 +129,18 @@ def wait_until_all_vector(
     """Wait until every ``ivars[i]`` has compared with ``cmp_values[i]`` as ``cmp`` says.
 
     Returns at once when the set is empty.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> ishmem.wait_until_all_vector(flags, ishmem.CMP_EQ, np.ones(3, "i8"))
 
     Source: OpenSHMEM 1.5, 9.10.5 (shmem_wait_until_all_vector); ishmem_wait_until_all_vector.
     """
@@ -102,6 +155,20 @@ def wait_until_any_vector(
     Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
     empty set.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> index = ishmem.wait_until_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        >>> index in (0, 2)
+        True
+
     Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
     """
     return _wait("wait_until_any_vector", Mode.ANY, ivars, cmp, cmp_values, status, timeout)
@@ -115,6 +182,21 @@ def wait_until_some_vector(
     Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
     is empty.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> indices = np.empty(3, "i8")
+        >>> ishmem.wait_until_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
+
     Source: OpenSHMEM 1.5, 9.10.7 (shmem_wait_until_some_vector); ishmem_wait_until_some_vector.
     """
     return _wait("wait_until_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, timeout, indices)
@@ -124,6 +206,18 @@ def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bo
     """Return whether every variable compares with ``cmp_value`` as ``cmp`` says.
 
     True when the set is empty. Not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> ishmem.test_all(flags, ishmem.CMP_EQ, 1)
+        True
 
     Source: OpenSHMEM 1.5, 9.10.9 (shmem_test_all); ishmem_test_all.
     """
@@ -135,6 +229,19 @@ def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> in
 
     Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> index = ishmem.test_any(flags, ishmem.CMP_EQ, 1)
+        >>> index in (0, 1, 2)
+        True
+
     Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
     """
     return _test("test_any", Mode.ANY, ivars, cmp, cmp_value, status)
@@ -144,6 +251,20 @@ def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: An
     """Return how many variables compare with ``cmp_value`` as ``cmp`` says.
 
     Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> indices = np.empty(3, "i8")
+        >>> ishmem.test_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
 
     Source: OpenSHMEM 1.5, 9.10.11 (shmem_test_some); ishmem_test_some.
     """
@@ -155,6 +276,18 @@ def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = Non
 
     True when the set is empty. Not blocking.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> ishmem.test_all_vector(flags, ishmem.CMP_EQ, np.ones(3, "i8"))
+        True
+
     Source: OpenSHMEM 1.5, 9.10.12 (shmem_test_all_vector); ishmem_test_all_vector.
     """
     return bool(_test("test_all_vector", Mode.ALL, ivars, cmp, cmp_values, status))
@@ -165,6 +298,19 @@ def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = Non
 
     Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
 
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> index = ishmem.test_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        >>> index in (0, 2)
+        True
+
     Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
     """
     return _test("test_any_vector", Mode.ANY, ivars, cmp, cmp_values, status)
@@ -174,6 +320,20 @@ def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, st
     """Return how many variables compare with ``cmp_values[i]`` as ``cmp`` says.
 
     Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
+            own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype="i8")
+        >>> indices = np.empty(3, "i8")
+        >>> ishmem.test_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
 
     Source: OpenSHMEM 1.5, 9.10.14 (shmem_test_some_vector); ishmem_test_some_vector.
     """

@@ -35,6 +35,7 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
 import ishmem
+from ishmem import _core
 from ishmem.teams import Team
 
 from . import binding
@@ -131,6 +132,8 @@ class _Walk:
 
     def _library(self, name: str, value: Any) -> str:
         """Return the qualified name of an object that a library exports under that name."""
+        if isinstance(value, _core.Traced):
+            value = value.__traced__
         module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
         path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
         root = module.split(".")[0]

@@ -32,14 +32,18 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
     return intrinsic(target=SPIRV_TARGET_NAME)(function)
 
 
-registered: set[Callable[..., Any]] = set()
+registered: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Host functions that kernels can call too."""
 
 
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the device implementation of ``host``."""
-    registered.add(host)
-    return overload(host, target=SPIRV_TARGET_NAME)  # type: ignore[no-any-return]
+
+    def register(implementation: Callable[..., Any]) -> Any:
+        registered[host] = implementation
+        return overload(host, target=SPIRV_TARGET_NAME)(implementation)
+
+    return register
 
 
 def device_function(choose: Callable[..., Any]) -> Any:

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
+import sys
 from pathlib import Path
 
+import doc_programs
 import pytest
-from pes import run_program
+from pes import Pool, run_command, run_program
 
 import ishmem
-from ishmem.cli import c_map
+from ishmem.cli import c_map, python_map
+from ishmem.cli.c_signatures import ARGUMENTS
+from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
+from ishmem.runtime import docstrings
 
 ROOT = Path(__file__).parent.parent
 TESTS = "\n".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py") if path.name != "test_docs.py")
 
 
-@pytest.mark.parametrize("n", [1, 3, 4])
+PAGES = [page for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")) if doc_programs.programs(page)]
+ROUTINES = sorted(name for name in ishmem.__all__ if callable(getattr(ishmem, name)) and not name.startswith("TEAM_"))
+
+
+@pytest.mark.pes(4)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_programs_of_a_page_print_what_it_shows(pes: Pool, page: Path) -> None:
+    pes.run(doc_programs.run_page, str(page))
+
+
+@pytest.mark.pes(1, 4)
+def test_examples_in_docstrings_run(pes: Pool) -> None:
+    assert set(pes.run(doc_programs.run_examples)) == {len(list(doc_programs.examples()))}
+
+
+def test_pages_have_other_code_only_to_compare_with() -> None:
+    """A block marked ``py`` is not run."""
+    with_code = {page.name for page in (ROOT / "docs").rglob("*.md") if re.search(r"^```py$", page.read_text(), re.M)}
+    assert with_code <= {"from-nvshmem4py.md"}
+
+
+@pytest.mark.parametrize("notebook", [*(ROOT / "docs" / "notebooks").glob("*.ipynb")], ids=lambda path: path.name)
+def test_a_notebook_shows_what_its_cells_print(notebook: Path) -> None:
+    done = run_command([sys.executable, str(ROOT / "tests" / "notebook.py"), str(notebook)])
+    assert done.returncode == 0, done.stdout + done.stderr
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    for cell, (printed, pictures) in zip(cells, json.loads(done.stdout.splitlines()[-1])):
+        shown = "".join(line for output in cell["outputs"] for line in output.get("text", []))
+        assert sorted(printed.splitlines()) == sorted(shown.splitlines()), cell["source"]
+        assert pictures == sum("image/png" in output.get("data", {}) for output in cell["outputs"])
+
+
+@pytest.mark.parametrize("n", [3])
 def test_the_program_in_the_readme_runs(n: int) -> None:
     program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert program
@@ -32,6 +71,35 @@ def test_the_map_from_c_is_up_to_date() -> None:
 
 def test_the_settings_page_is_up_to_date() -> None:
     assert settings.table() in (ROOT / "docs" / "settings.md").read_text()
+
+
+def test_the_maps_name_routines_that_exist() -> None:
+    assert set(ARGUMENTS) | set(c_map.ABSENT) >= {name for names in c_map.CHAPTERS.values() for name in names}
+    calls = " ".join(ours for _text, pairs in python_map.LIBRARIES.values() for _theirs, ours in pairs)
+    assert all(hasattr(ishmem, name) for name in re.findall(r"ishmem\.(\w+)", calls))
+
+
+def test_help_describes_each_argument_and_has_an_example() -> None:
+    lacking = []
+    for name in ROUTINES:
+        routine = getattr(ishmem, name)
+        if inspect.isclass(routine) or name.startswith("CTX_"):
+            continue
+        named = [each for each in inspect.signature(routine).parameters if not each.startswith("_")]
+        text = inspect.getdoc(routine) or ""
+        if list(docstrings.arguments(routine)) != named or "Example:" not in text:
+            lacking.append(name)
+    assert not lacking
+
+
+@pytest.mark.parametrize("name", [*ATOMICS, *REDUCTIONS])
+def test_help_names_the_dtypes_of_the_table(name: str) -> None:
+    dtypes = {**{each: atomic.types for each, atomic in ATOMICS.items()}, **REDUCTIONS}[name]
+    described = docstrings.arguments(getattr(ishmem, name))["source" if name == "atomic_fetch" else "dest"]
+    shown = set(re.findall(r"\b(?:u?int|float|complex)\d+", described))
+    if "any integer dtype" in described:
+        shown |= {each for each in dtypes if "int" in each}
+    assert shown == set(dtypes)
 
 
 @pytest.mark.parametrize("chapter", c_map.CHAPTERS)

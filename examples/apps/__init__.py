@@ -23,6 +23,7 @@ APPS = {
     "fft2d": "Fft2d",
     "fft3d": "Fft3d",
     "ring": "Ring",
+    "matmul": "Matmul",
 }
 """The applications: the name, which is that of the module, and the class."""
 

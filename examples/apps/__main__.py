@@ -53,7 +53,7 @@ def save(figure: Any, output: Path) -> None:
         from PIL import Image
 
         with Image.open(output) as whole:
-            small = whole.convert("RGB").quantize(64)
+            small = whole.convert("RGB").quantize(256)
         small.save(output, optimize=True)
 
 

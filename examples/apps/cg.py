@@ -160,14 +160,14 @@ class Cg(App):
     def check(self, result: list[float]) -> str:
         from scipy.sparse import linalg
 
-        solve, x, wanted = linalg.factorized(self.matrix().tocsc()), np.ones(self.size), []
+        matrix, x, wanted = -self.matrix(), np.ones(self.size), []  # positive definite
         for _ in range(self.iterations):
-            z = solve(x)
+            z = -linalg.cg(matrix, x, rtol=1e-13)[0]
             wanted.append(self.shift + 1 / (x @ z))
             x = z / np.linalg.norm(z)
         require(np.allclose(result, wanted, rtol=1e-9, atol=0), f"the eigenvalues are {result}, with scipy {wanted}")
         if (self.size, self.nonzeros, self.shift, self.iterations) != CLASS_S:
-            return f"zeta {result[-1]:.10g}, as with scipy's direct solver"
+            return f"zeta {result[-1]:.10g}, as with scipy's solver"
         require(abs(result[-1] - ZETA_OF_CLASS_S) < 1e-10, f"zeta is {result[-1]}; NAS says {ZETA_OF_CLASS_S}")
         return f"zeta {result[-1]:.13g}, as NAS says for class S"
 

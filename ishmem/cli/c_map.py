@@ -1,15 +1,19 @@
 """The map from C to Python: every routine of OpenSHMEM 1.5 and Intel SHMEM, and where it may be called here.
 
-``python -m ishmem.cli.c_map`` writes it as ``docs/c-to-python.md``. Names are listed here; where a routine may be
-called is read from the code: the functions that ``ishmem`` exports, and the device forms that are registered.
+``python -m ishmem.cli.c_map`` writes it as ``docs/c-to-python.md``. Names are listed here; where and how a routine may
+be called is read from the code: the functions that ``ishmem`` exports, and the device forms that are registered.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import ishmem
+from ishmem.cli import python_map
+from ishmem.cli.c_signatures import ARGUMENTS
 from ishmem.common.type_tables import ATOMICS
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
@@ -84,7 +88,7 @@ ABSENT = {
 """Routines that are not here, and why."""
 
 
-_HEADER = ("| C | Python | host | kernel | work-group | on-queue |", "|---|---|---|---|---|---|")
+_HEADER = ("| C | on the host | in a kernel | work-group | on-queue |", "|---|---|---|---|---|")
 
 
 @dataclass(frozen=True)
@@ -143,24 +147,44 @@ def render() -> str:
     lines = [
         "# From C to Python",
         "",
-        "This page maps every routine of OpenSHMEM 1.5 and Intel SHMEM to its Python form, and shows where that form",
-        "may be called: on the host, in a kernel by each work-item on its own, in a kernel by all work-items of a",
-        "work-group together (suffix `_work_group`), or in the order of a SYCL queue (`_on_queue`). One row stands",
-        "for all typed, sized and `mem` variants of a C routine: in Python the type comes from the array.",
-        "`python -m ishmem.cli.c_map` prints this page.",
+        "This page maps every routine of OpenSHMEM 1.5 and Intel SHMEM to its Python form, and shows where and how",
+        "that form may be called: on the host, in a kernel by each work-item on its own, in a kernel by all work-items",
+        "of a work-group together (suffix `_work_group`), or in the order of a SYCL queue (`_on_queue`). All names are",
+        "in the module `ishmem`. `same` stands for the signature of the host; the work-group forms take `group` after",
+        "the required arguments, and the on-queue forms take `sycl_queue` and `depends`. One row stands for all typed,",
+        "sized and `mem` variants of a C routine: in Python the type comes from the array. The last section maps the",
+        "calls of shmem4py, NVSHMEM4Py and Iris. `python -m ishmem.cli.c_map` prints this page.",
     ]
     for chapter in CHAPTERS:
         lines += ["", f"## {chapter}", "", *_HEADER]
         lines += [_line(row) for row in rows(chapter)]
     names = ", ".join(f"`{name}`" for name in python_only())
-    return "\n".join([*lines, "", "## Only in Python", "", names, ""])
+    return "\n".join([*lines, "", "## Only in Python", "", names, *python_map.render(), ""])
+
+
+def parameters(function: Any) -> str:
+    """Return the parameters of a function as in a call, without annotations."""
+    signature = inspect.signature(function)
+    plain = [
+        each.replace(annotation=inspect.Parameter.empty)
+        for each in signature.parameters.values()
+        if not each.name.startswith("_")
+    ]
+    bare = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
+    return str(bare).replace("ishmem.TEAM", "TEAM")
 
 
 def _line(row: Row) -> str:
     if row.absent:
-        return f"| `{row.c_name}` | not here: {row.absent} | | | | |"
-    marks = ("yes" if mark else "" for mark in (row.host, row.kernel, row.work_group, row.on_queue))
-    return f"| `{row.c_name}` | `ishmem.{row.python}` | {' | '.join(marks)} |"
+        return f"| `{row.c_name}` | not here: {row.absent} | | | |"
+    from ishmem.kernels.intrinsics import registered
+
+    function = getattr(ishmem, row.python)
+    host = f"`{row.python}{parameters(function)}`"
+    device = f"`{row.python}{parameters(registered[function])}`" if row.kernel else ""
+    marks = ("yes" if mark else "" for mark in (row.work_group, row.on_queue))
+    in_kernel = "same" if device == host else device
+    return f"| `{row.c_name}({ARGUMENTS[row.c_name]})` | {host} | {in_kernel} | {' | '.join(marks)} |"
 
 
 if __name__ == "__main__":

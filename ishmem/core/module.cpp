@@ -23,6 +23,7 @@ namespace ishmem {
 void bind_collectives(nb::module_ &m);
 void bind_private_memory(nb::module_ &m);
 void bind_rehearsal(nb::module_ &m);
+void bind_tracing(nb::module_ &m);
 void bind_watchdog(nb::module_ &m);
 }
 using namespace ishmem;
@@ -278,6 +279,7 @@ NB_MODULE(_core, m) {
     bind_private_memory(m);
     bind_engine(m);
     bind_rehearsal(m);
+    bind_tracing(m);
     bind_watchdog(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);

@@ -80,6 +80,13 @@ def _folder(value: Any) -> str:
         raise ValueError(f"the folder of no user: {value!r}") from None
 
 
+def _trace_folder(value: Any) -> Optional[str]:
+    text = str(value).strip()
+    if value is None or text.lower() in _OFF:
+        return None
+    return _folder(f"./{'ishmem-trace' if text.lower() in _ON else text}" if "/" not in text else text)
+
+
 def _algorithms(text: str) -> str:
     algorithms.parse(text)
     return text
@@ -177,6 +184,10 @@ class Settings(BaseModel):
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )
+    trace: Annotated[Optional[str], BeforeValidator(_trace_folder)] = _setting(
+        None, "a folder", "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md"
+    )
+    stats: bool = _setting(False, "true or false", "each PE prints counts and times of its calls when it ends")
     pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by ishmrun", ge=0)
     npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by ishmrun", ge=1)
     job: Optional[str] = _setting(

@@ -49,6 +49,8 @@ def _start(options: argparse.Namespace) -> int:
     elif options.n is None and not on_hosts:
         raise UsageError("-n, the number of PEs, is missing")
     program = command(options)
+    if options.trace:
+        os.environ["ISHMEM_TRACE"] = os.path.abspath(options.trace)
     _allow_open_files()
     if this is not None:
         rank.become(this, options.sim, program)

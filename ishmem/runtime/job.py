@@ -73,6 +73,7 @@ class Job:
         proxy: Serves this PE's kernels; None when they reach every PE by themselves.
         statics: The ``Statics`` of ``ishmem.statics``.
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
+        observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
         mpi, monitoring: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
     """
 
@@ -96,6 +97,7 @@ class Job:
         self.network = network
         self.mpi: MpiJob | None = None
         self.monitoring: Monitoring | None = None
+        self.observer: Any = None
         self.gone: dict[int, str] = {}
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}

@@ -54,10 +54,22 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         _load()
 
 
+_waiting: list[Callable[[], None]] = []
+
+
+def when_loaded(call: Callable[[], None]) -> None:
+    """Call a function once numba_dpex is imported: now if it is."""
+    if "numba_dpex" in sys.modules:
+        call()
+    else:
+        _waiting.append(call)
+
+
 def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended."""
     global _job
     _job = None
+    _waiting.clear()
     if "ishmem.kernels" in sys.modules:
         from ishmem.kernels import binding
 
@@ -78,3 +90,5 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)
+    while _waiting:
+        _waiting.pop(0)()

@@ -38,6 +38,7 @@ RECORD = 64
 
 _TOKEN, _DIGEST = 16, 16  # bytes
 _THREADS = _TOKEN + _DIGEST  # place in a record of the byte that says whether all threads may call MPI
+_PINGS, _CLOCK = 20, 7  # of `clock_offset`: questions, and their tag
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
@@ -176,6 +177,33 @@ class Network:
     def broadcast(self, value: Any) -> Any:
         """Return what PE 0 passes; collective, for ``init``."""
         return self._world.bcast(value)
+
+    def clock_offset(self, wanted: bool) -> int:
+        """Return the nanoseconds to add to this node's ``CLOCK_MONOTONIC`` to get that of node 0; collective.
+
+        The first PE of each node asks PE 0. Of several answers the fastest counts, which is off by at most half the
+        time it took. Returns 0 if no PE wants it.
+        """
+        if not self._world.allreduce(wanted, self._mpi.LOR):
+            return 0
+        me, found = self._world.Get_rank(), 0
+        leaders = [self.nodes.index(number) for number in range(1, max(self.nodes) + 1)]
+        if me == 0:
+            for leader in leaders:
+                for _ in range(_PINGS):
+                    self._world.recv(source=leader, tag=_CLOCK)
+                    self._world.send(time.monotonic_ns(), leader, tag=_CLOCK)
+        elif me in leaders:
+            found = min(self._ask_clock() for _ in range(_PINGS))[1]
+        return int(self._world.allgather(found)[self.nodes.index(self._node.number)])
+
+    def _ask_clock(self) -> tuple[int, int]:
+        """Return how long an answer of PE 0 took, and the offset to its clock."""
+        asked = time.monotonic_ns()
+        self._world.send(None, 0, tag=_CLOCK)
+        told: int = self._world.recv(source=0, tag=_CLOCK)
+        answered = time.monotonic_ns()
+        return answered - asked, told - (asked + answered) // 2
 
     def where(self, pe: int) -> str:
         """Name the node of a PE."""

@@ -11,6 +11,7 @@ import inspect
 from typing import Any, Callable, TypeVar
 
 from ishmem import _core
+from ishmem.runtime import docstrings
 
 R = TypeVar("R")
 Routine = TypeVar("Routine", bound=Callable[..., Any])
@@ -54,8 +55,10 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     status = "\n\nReturns:\n    0, or -1 if this PE is not in the team." if "team" in signature.parameters else ""
     text = (
         f"``{routine.__name__}`` by all work-items of a work-group together; in kernels only.\n\n"
-        f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier.{status}"
+        f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier.{status}\n\n"
     )
+    refuse.__name__ = name
+    text += docstrings.work_group_sections(refuse, routine)
     return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
 
 

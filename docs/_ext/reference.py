@@ -1,0 +1,119 @@
+"""Writes the pages of the API reference from the map of routines (`ishmem.cli.c_map`) and the docstrings."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import ishmem
+from ishmem.cli import c_map
+
+FOLDER = Path(__file__).parents[1] / "reference" / "chapters"
+FORMS = ("", "_work_group", "_on_queue")
+EXTRA = {
+    "Set-up, exit and query": ("setup", "query"),
+    "Memory": ("memory", "statics"),
+    "Teams": ("teams", "active_sets"),
+    "Contexts": ("contexts",),
+    "Remote memory access": ("rma", "strided"),
+    "Atomics": ("amo",),
+    "Signals": ("signals",),
+    "Waiting and testing": ("wait", "wait_sets"),
+    "Ordering": ("order",),
+    "Collectives": ("collectives", "reductions", "vcollectives"),
+    "Locks": ("locks",),
+}
+"""The chapters, and the modules whose routines they have; the modules' docstrings open the page."""
+
+CLASSES = {"Teams": ("Team", "TeamConfig"), "Contexts": ("Ctx",)}
+ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
+
+
+def routines(chapter: str) -> list[str]:
+    """Return the routines of a chapter: those of the map, then those that only Python has."""
+    mapped = [row.python for row in c_map.rows(chapter) if row.python] if chapter in c_map.CHAPTERS else []
+    mine = [name for module in EXTRA[chapter] for name in _routines_of(module)]
+    return [name for name in dict.fromkeys([*mapped, *mine]) if name in mine]
+
+
+def _routines_of(module: str) -> list[str]:
+    found = importlib.import_module(f"ishmem.{module}")
+    names = getattr(found, "__all__", [])
+    routine = (name for name in names if callable(getattr(found, name)) and not inspect.isclass(getattr(found, name)))
+    return [name for name in routine if not name.endswith(FORMS[1:])]
+
+
+def page(chapter: str) -> str:
+    """Return the page of a chapter."""
+    lines = [_title(chapter, "=")]
+    for module in EXTRA[chapter]:
+        lines += [f".. automodule:: ishmem.{module}", "   :no-members:", "   :no-index:", ""]
+    for name in routines(chapter):
+        lines += _routine(name)
+    for name in CLASSES.get(chapter, ()):
+        lines += [_title(name, "-"), f".. autoclass:: ishmem.{name}", "   :members:", "   :exclude-members: shape", ""]
+    return "\n".join(lines)
+
+
+def _routine(name: str) -> list[str]:
+    """Return the section of a routine: where it may be called and how, then its docstring and those of its forms."""
+    forms = [f"{name}{form}" for form in FORMS[1:] if hasattr(ishmem, f"{name}{form}")]
+    lines = [_title(name, "-"), ".. list-table::", "   :widths: 15 85", "   :class: forms", ""]
+    for where, call in calls(name):
+        lines += [f"   * - {where}", f"     - ``{call}``"]
+    lines += ["", f".. autofunction:: ishmem.{name}", ""]
+    for form in forms:
+        lines += [f".. autofunction:: ishmem.{form}", ""]
+    return lines
+
+
+def calls(name: str) -> list[tuple[str, str]]:
+    """Return the places where a routine may be called, each with the call."""
+    from ishmem.kernels.intrinsics import registered
+
+    function = getattr(ishmem, name)
+    found = [("host", f"ishmem.{name}{c_map.parameters(function)}")]
+    if function in registered:
+        found.append(("kernel", f"ishmem.{name}{c_map.parameters(registered[function])}"))
+    group = getattr(ishmem, f"{name}_work_group", None)
+    if group in registered:
+        found.append(("work-group", f"ishmem.{name}_work_group{c_map.parameters(registered[group])}"))
+    queued = getattr(ishmem, f"{name}_on_queue", None)
+    if queued is not None:
+        found.append(("on-queue", f"ishmem.{name}_on_queue{c_map.parameters(queued)}"))
+    return found
+
+
+def errors() -> str:
+    """Return the page of the exceptions."""
+    lines = [_title("Errors", "=")]
+    for name in ERRORS:
+        lines += [f".. autoexception:: ishmem.{name}", "   :show-inheritance:", ""]
+    return "\n".join(lines)
+
+
+def _title(text: str, underline: str) -> str:
+    return f"{text}\n{underline * len(text)}\n"
+
+
+def slug(chapter: str) -> str:
+    """Return the file name of a chapter, without its ending."""
+    return chapter.lower().replace(",", "").replace(" ", "-")
+
+
+def write(_app: Any) -> None:
+    """Write all pages, and only those whose text has changed, so that Sphinx reads only these anew."""
+    FOLDER.mkdir(exist_ok=True)
+    pages = {slug(chapter): page(chapter) for chapter in EXTRA} | {"errors": errors()}
+    for name, text in pages.items():
+        path = FOLDER / f"{name}.rst"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Let Sphinx call `write` before it reads the pages."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,119 @@
+"""The figures of a trace: time of routines and PEs, waits and their causes, bytes between PEs."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ishmem.cli.trace_data import Call, Trace
+
+
+@dataclass
+class RoutineTime:
+    """The calls of one routine by all PEs; times in seconds."""
+
+    name: str
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """The sum of their times."""
+        return sum(call.seconds for call in self.calls)
+
+    @property
+    def waited(self) -> float:
+        """The part of it that was spent waiting."""
+        return sum(call.waited for call in self.calls)
+
+    @property
+    def median(self) -> float:
+        """The median time of a call."""
+        return statistics.median(call.seconds for call in self.calls)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that they name."""
+        return sum(call.arguments.get("bytes", 0) for call in self.calls)
+
+
+@dataclass
+class PeTime:
+    """Where a PE's first thread spent its time from ``init`` to ``finalize``, in seconds.
+
+    Attributes:
+        program: Outside ishmem and launches of kernels.
+        kernels: In launches of kernels; ``call_kernel`` includes their run.
+        ishmem: In calls, but not waiting.
+        waited: Waiting.
+        causes: The part of ``waited`` that each PE is the cause of.
+    """
+
+    pe: int
+    program: float = 0.0
+    kernels: float = 0.0
+    ishmem: float = 0.0
+    waited: float = 0.0
+    causes: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def worked(self) -> float:
+        """Time not spent waiting."""
+        return self.program + self.kernels + self.ishmem
+
+
+def routines(trace: Trace) -> list[RoutineTime]:
+    """Return the routines that were called, those that took the most time first."""
+    found: dict[str, RoutineTime] = {}
+    for call in trace.calls:
+        if not call.queued:
+            found.setdefault(call.name, RoutineTime(call.name)).calls.append(call)
+    return sorted(found.values(), key=lambda routine: -routine.seconds)
+
+
+def pes(trace: Trace) -> list[PeTime]:
+    """Return the times of each PE between ``init`` and ``finalize``."""
+    return [_pe_time(pe, trace.of(pe)) for pe in trace.facts]
+
+
+def _pe_time(pe: int, calls: list[Call]) -> PeTime:
+    found = PeTime(pe)
+    begin = max((call.end for call in calls if call.name == "init"), default=0.0)
+    end = min((call.begin for call in calls if call.name == "finalize"), default=max(call.end for call in calls))
+    inside = [call for call in calls if "setup" not in call.categories]
+    for call in inside:
+        if "kernels" in call.categories:
+            found.kernels += call.seconds
+            continue
+        found.waited += call.waited
+        found.ishmem += call.seconds - call.waited
+        if call.cause is not None and call.cause != pe:
+            found.causes[call.cause] += call.waited
+    found.program = max(end - begin - sum(call.seconds for call in inside), 0.0)
+    return found
+
+
+def imbalance(times: Iterable[PeTime]) -> tuple[float, int]:
+    """Return how much longer than the mean the busiest PE worked, as a fraction, and that PE."""
+    worked = {time.pe: time.worked for time in times}
+    mean, busiest = statistics.mean(worked.values()), max(worked, key=lambda pe: worked[pe])
+    return (worked[busiest] / mean - 1 if mean else 0.0), busiest
+
+
+def bytes_between(trace: Trace) -> list[list[int]]:
+    """Return the bytes from each PE to each: of puts and atomics to the peer, of gets from it."""
+    found = [[0] * trace.n_pes for _ in range(trace.n_pes)]
+    for call in trace.calls:
+        peer = call.arguments.get("pe")
+        if call.queued or peer is None or not 0 <= peer < trace.n_pes:
+            continue
+        origin, target = (peer, call.pe) if "get" in call.categories else (call.pe, peer)
+        found[origin][target] += call.arguments.get("bytes", 0)
+    return found
+
+
+def longest_waits(trace: Trace, count: int) -> list[Call]:
+    """Return the calls that waited longest, ``init`` and ``finalize`` left out."""
+    waits = [call for call in trace.calls if call.waited and "setup" not in call.categories]
+    return sorted(waits, key=lambda call: -call.waited)[:count]

@@ -1,0 +1,80 @@
+"""The cell magic ``%%ishmem``, which runs a notebook's cell on several PEs; ``%load_ext ishmem`` loads it.
+
+``%%ishmem -n 4`` is followed by a program, which ``ishmrun -n 4`` runs with the environment of the notebook: the line
+takes the options of ``ishmrun``. The PEs are new processes, which know nothing of the notebook's variables. Their
+output appears below the cell, and so do the matplotlib figures that PE 0 leaves open.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+__all__: list[str] = []
+
+
+def load(shell: Any) -> None:
+    """Add the magic to an IPython shell."""
+    shell.register_magic_function(run_cell, "cell", "ishmem")
+
+
+def run_cell(line: str, cell: str) -> None:
+    """Run a cell under ``ishmrun`` with the options in ``line``; show the output and the figures of PE 0.
+
+    Raises:
+        UsageError: The exit status of the job is not 0.
+    """
+    from IPython.core.error import UsageError
+    from IPython.display import Image, display
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "cell.py")
+        program.write_text(cell)
+        status = _run(["-m", "ishmem.launch.run", *shlex.split(line), __file__, str(program)])
+        for picture in sorted(Path(folder).glob("*.png")):
+            display(Image(filename=str(picture)))
+    if status:
+        raise UsageError(f"%%ishmem: the job ended with status {status}")
+
+
+def _run(arguments: list[str]) -> int:
+    """Run Python with these arguments, print its output and return its status; Ctrl-C goes to it first."""
+    command, environment = [sys.executable, *arguments], {**os.environ, "MPLBACKEND": "agg"}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            _show(process)
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            _show(process)
+        return process.wait()
+
+
+def _show(process: subprocess.Popen[str]) -> None:
+    for line in process.stdout or ():
+        print(line, end="", flush=True)
+
+
+def _be_a_pe(program: str) -> None:
+    """Run the cell in a PE, then save the figures that PE 0 has left open beside it."""
+    sys.argv, sys.path[0] = [program], os.getcwd()
+    warnings.filterwarnings("ignore", message=".*non-interactive.*")  # plt.show() in the cell
+    runpy.run_path(program, run_name="__main__")
+    if os.environ.get("ISHMEM_PE") == "0" and "matplotlib.pyplot" in sys.modules:
+        pyplot = sys.modules["matplotlib.pyplot"]
+        for number in pyplot.get_fignums():
+            pyplot.figure(number).savefig(Path(program).with_name(f"{number:03}.png"), bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    _be_a_pe(sys.argv[1])

@@ -1,0 +1,83 @@
+"""Notes when work on queues completes, while a job is traced.
+
+A thread polls the events of what has been submitted; without such work it sleeps. While a kernel holds the
+interpreter's lock the thread cannot run, and completions are noted after it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import dpctl
+
+from ishmem.runtime.trace_file import KERNELS, Execution
+
+POLL = 2e-4
+"""Seconds between polls."""
+_COMPLETE = dpctl.event_status_type.complete
+
+
+class Completions:
+    """The work that this PE has submitted to queues."""
+
+    def __init__(self, most: int) -> None:
+        """Keep the last ``most`` completions."""
+        self.done: deque[Execution] = deque(maxlen=most)
+        self._open: dict[int, deque[tuple[int, int, Any]]] = {}
+        self._queues: dict[Any, int] = {}
+        self._ends: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._more, self._closed = threading.Event(), False
+        self._thread: threading.Thread | None = None
+
+    def submitted(self, result: Any, call: int, queue: Any) -> None:
+        """Take what a call has returned: an event, or the host's and the kernel's event of a launch."""
+        event, number = (result[1], KERNELS) if isinstance(result, tuple) else (result, self._number(queue))
+        with self._lock:
+            self._open.setdefault(number, deque()).append((call, time.monotonic_ns(), event))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="ishmem-trace", daemon=True)
+            self._thread.start()
+        self._more.set()
+
+    def _number(self, queue: Any) -> int:
+        return self._queues.setdefault(queue, len(self._queues))
+
+    def _watch(self) -> None:
+        while not self._closed:
+            self._more.wait()
+            self._more.clear()
+            if self.look():
+                self._more.set()
+            time.sleep(POLL)
+
+    def look(self) -> bool:
+        """Note what has completed; return whether anything has not."""
+        with self._lock:
+            for number, waiting in self._open.items():
+                for item in list(waiting):
+                    if item[2].execution_status == _COMPLETE:
+                        waiting.remove(item)
+                        self._note(number, item[0], item[1], time.monotonic_ns())
+                    elif number != KERNELS:  # the operations of a queue complete in turn
+                        break
+            return any(self._open.values())
+
+    def _note(self, queue: int, call: int, submitted: int, end: int) -> None:
+        begin = submitted if queue == KERNELS else max(submitted, self._ends.get(queue, 0))
+        self._ends[queue] = end or begin
+        self.done.append(Execution(call, queue, begin, end))
+
+    def close(self) -> None:
+        """Stop; what has not completed has no end."""
+        self._closed = True
+        self._more.set()
+        if self._thread is not None:
+            self._thread.join(1.0)
+        self.look()
+        for number, waiting in self._open.items():
+            for call, submitted, _event in waiting:
+                self._note(number, call, submitted, 0)

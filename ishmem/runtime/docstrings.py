@@ -1,0 +1,72 @@
+"""Docstrings of derived forms: arguments come from the routine that a form is derived from, examples from its name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from typing import Any, Callable
+
+_WIDTH = 112
+_OWN = {
+    "group": "The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.",
+    "sycl_queue": "Queue of the heap's device and context; by default the heap's own.",
+    "depends": "Events that must have completed before the operation starts; by default none.",
+    "ret": "A dpnp or numpy array of int64 or uint64; the result goes to its first element.",
+}
+_IN_KERNELS = {
+    "team": "A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.",
+    "source": "Array of the dtype of ``dest``.",
+}
+
+
+def arguments(routine: Any) -> dict[str, str]:
+    """Return the description of each argument in the docstring of a routine."""
+    text = inspect.getdoc(routine) or ""
+    found = re.search(r"^Args:\n((?:    .*\n|\n)+)", text + "\n", re.MULTILINE)
+    entries = re.split(r"\n(?=    \w)", found[1].rstrip()) if found else []
+    return {
+        name.strip(): re.sub(r"\s+", " ", words).strip() for name, _, words in (each.partition(":") for each in entries)
+    }
+
+
+def work_group_sections(form: Any, routine: Any) -> str:
+    """Return the sections on the arguments and the example of a work-group form."""
+    table = {**arguments(routine), **_OWN, "team": _IN_KERNELS["team"]}
+    if "source" in table and routine.__name__.startswith(("put", "iput", "ibput")):
+        table["source"] = _IN_KERNELS["source"]
+    call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
+    return _sections(form, table, f"In a kernel, with ``group = item.get_group()``::\n\n    {call}")
+
+
+def on_queue_sections(form: Any, routine: Any) -> str:
+    """Return the sections on the arguments and the example of an on-queue form."""
+    call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
+    text = f"Between kernels, which take and give events::\n\n    event = {call}\n    event.wait()"
+    return _sections(form, {**arguments(routine), **_OWN}, text)
+
+
+def as_on_queue(routine: Any) -> Callable[[Any], Any]:
+    """Return a decorator that adds the arguments of ``routine`` and an example to the docstring of an on-queue form."""
+
+    def decorate(form: Any) -> Any:
+        first, _, source = (inspect.getdoc(form) or "").rpartition("\n\nSource:")
+        form.__doc__ = f"{first}\n\n{on_queue_sections(form, routine)}\n\nSource:{source}\n"
+        return form
+
+    return decorate
+
+
+def _required(form: Any) -> list[str]:
+    parameters = inspect.signature(form).parameters.values()
+    return [each.name for each in parameters if each.default is inspect.Parameter.empty]
+
+
+def _sections(form: Any, table: dict[str, str], example: str) -> str:
+    lines = [
+        textwrap.fill(f"{name}: {table[name]}", _WIDTH, initial_indent="    ", subsequent_indent="        ")
+        for name in inspect.signature(form).parameters
+        if name in table
+    ]
+    arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
+    return f"{arguments}Example:\n{textwrap.indent(example, '    ', lambda line: bool(line.strip()))}"

@@ -1,0 +1,151 @@
+"""Puts objects of the core in the place of the public routines, so that their calls are observed.
+
+Without observation nothing is replaced. The routines are those of ``ishmem.__all__``, with the methods of the classes
+there, and the functions of numba_dpex that launch kernels. They are also replaced in the modules of the program, which
+may have imported them before ``init``. ishmem's own modules keep the routines: only the program's calls are observed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Callable, NamedTuple
+
+import ishmem
+from ishmem import _core
+from ishmem.runtime import kernel_loading
+
+Routine = Callable[..., Any]
+
+_LAUNCHES = ("call_kernel", "call_kernel_async")
+_NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
+_LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
+_COLLECTIVE = re.compile(r"(?<!not )\bcollective\b", re.IGNORECASE)
+
+
+class Instrument(NamedTuple):
+    """A routine that is observed.
+
+    Attributes:
+        owner: The module or class that has it.
+        name: Its name there.
+        waits: What a call may wait for: ``collective`` (the calls of other PEs), ``wait`` (a variable), or nothing.
+        original: The routine.
+        traced: What stands in for it.
+    """
+
+    owner: Any
+    name: str
+    waits: str
+    original: Routine
+    traced: Any
+
+    @property
+    def shown(self) -> str:
+        """The name as a program writes it."""
+        return f"{self.owner.__name__}.{self.name}" if inspect.isclass(self.owner) else self.name
+
+    @property
+    def categories(self) -> str:
+        """Its chapter, the direction of its data, and what it waits for, separated by commas."""
+        chapter = "kernels" if self.name in _LAUNCHES else self.original.__module__.rpartition(".")[2]
+        return ",".join(filter(None, (chapter, _direction(self.original), self.waits)))
+
+
+class Instruments:
+    """All routines that are observed; an event names a routine by its index in ``all``."""
+
+    def __init__(self, submitted: Callable[[Any, int, Any], None] | None, mark: Callable[[Routine], Routine] | None):
+        """Observe the routines.
+
+        Args:
+            submitted: Called with the result of a routine that submits work to a queue, the number of the call, and
+                the queue that the program has passed.
+            mark: Returns a function that calls a routine and marks the call for another tool.
+        """
+        self.all: list[Instrument] = []
+        self._submitted, self._mark = submitted, mark
+        self._replaced: list[tuple[dict[str, Any], str, Any, Any]] = []
+        self._add(_public())
+        kernel_loading.when_loaded(self._add_launches)
+
+    def _add_launches(self) -> None:
+        numba_dpex = sys.modules["numba_dpex"]
+        self._add((numba_dpex, name, getattr(numba_dpex, name)) for name in _LAUNCHES)
+
+    def _add(self, routines: Iterable[tuple[Any, str, Routine]]) -> None:
+        new = []
+        for owner, name, routine in routines:
+            self.all.append(self._instrument(owner, name, routine))
+            new.append(self.all[-1])
+        self._replace_in_program({id(each.original): each.traced for each in new if inspect.ismodule(each.owner)})
+        for each in new:
+            setattr(each.owner, each.name, each.traced)
+
+    def _instrument(self, owner: Any, name: str, routine: Routine) -> Instrument:
+        signature = inspect.signature(routine)
+        parameters = tuple(signature.parameters)
+        if inspect.isclass(owner) and parameters[:1] != ("self",):  # a method made of a routine
+            parameters = ("self", *parameters)
+        submits = "SyclEvent" in str(signature.return_annotation)
+        waits = "" if submits else _waits(routine, parameters)
+        called = self._mark(routine) if self._mark else routine
+        after = self._submitted if submits else None
+        traced = _core.Traced(routine, called, len(self.all), parameters, waits == "collective", after)
+        return Instrument(owner, name, waits, routine, traced)
+
+    def _replace_in_program(self, found: dict[int, Any]) -> None:
+        for name, module in list(sys.modules.items()):
+            scope = getattr(module, "__dict__", None)
+            library = name.split(".")[0] in ("ishmem", "numba_dpex") and name != _LOCKS
+            if library or not isinstance(scope, dict):
+                continue
+            for key, value in list(scope.items()):
+                if id(value) in found:
+                    self._replaced.append((scope, key, value, found[id(value)]))
+                    scope[key] = found[id(value)]
+
+    def remove(self) -> None:
+        """Put the routines back."""
+        for each in self.all:
+            setattr(each.owner, each.name, each.original)
+        for scope, key, original, traced in self._replaced:
+            if scope.get(key) is traced:
+                scope[key] = original
+
+
+def _public() -> Iterator[tuple[Any, str, Routine]]:
+    """Yield owner, name and function of the public routines that the host calls."""
+    for name in dir(ishmem):
+        value = getattr(ishmem, name)
+        if inspect.isclass(value) and value.__module__.startswith("ishmem."):
+            methods = [(value, each, method) for each, method in vars(value).items() if not each.startswith("_")]
+            yield from (found for found in methods if inspect.isfunction(found[2]))
+        elif _is_routine(value) and value.__module__ not in _NOT_OBSERVED:
+            yield ishmem, name, value
+
+
+def _is_routine(value: Any) -> bool:
+    return (inspect.isfunction(value) or isinstance(value, _core.Routine)) and not hasattr(value, "kernel_only")
+
+
+def _direction(routine: Routine) -> str:
+    """Return ``get`` if the data come from the peer, ``put`` if they go there, and nothing if there is no peer."""
+    parameters = inspect.signature(routine).parameters
+    if "pe" not in parameters:
+        return ""
+    symmetric = next((name for name in ("dest", "source") if _is_array(parameters.get(name))), "")
+    return "get" if symmetric == "source" else "put"
+
+
+def _is_array(parameter: inspect.Parameter | None) -> bool:
+    return parameter is not None and str(parameter.annotation) == "ndarray"
+
+
+def _waits(routine: Routine, parameters: tuple[str, ...]) -> str:
+    text = inspect.getdoc(routine) or ""
+    if {"source", "team"} <= set(parameters) or _COLLECTIVE.search(text):
+        return "collective"
+    return "wait" if "timeout" in parameters or "failed poll" in text else ""
