@@ -152,7 +152,7 @@ def check_life() -> None:
         ishmem.ctx_destroy(ishmem.CTX_DEFAULT)
     with pytest.raises(ValueError, match="CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE"):
         ishmem.ctx_create(options=8)
-    with pytest.raises(TypeError, match="team is an integer"):
+    with pytest.raises(TypeError, match="team is a Team"):
         ishmem.ctx_create("world")
     ishmem.barrier_all()
     ishmem.CTX_DEFAULT.p(a, 7, (me + 1) % n, 1)

@@ -49,7 +49,7 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     if not found.complete:
         return
     _core.write(heap.pe, offset, bytes(Violation.nbytes()))
-    problem = _words(heap, handles, found)
+    problem = _words(heap, handles, found) + (f" ({found.call})" if found.call else "")
     raise _ERRORS.get(found.problem, IndexError)(problem)
 
 
@@ -62,7 +62,7 @@ _OF_LISTS: dict[int, Callable[[Violation], str]] = {
 
 def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     routine = ROUTINES[found.routine] if found.problem != MISMATCH else "collective call"
-    call = f"{routine} in a kernel on PE {heap.pe}{f' ({found.call})' if found.call else ''}"
+    call = f"{routine} in a kernel on PE {heap.pe}"
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_ROOT:
