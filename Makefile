@@ -4,7 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove bench bench-hosts bench-collectives bench-apps lint docs clean
+.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove \
+  bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 VENV := .venv
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
@@ -29,7 +30,8 @@ help:
 	echo "make bench-hosts   measure what goes between nodes, on two emulated ones; update docs/performance.md (1 minute)"
 	echo "make bench-collectives   measure the collectives; update docs/collectives.md"
 	echo "make bench-apps   measure the applications beside mpi4py; update docs/applications.md (10 minutes)"
-	echo "make lint    ruff and mypy"
+	echo "make lint    ruff and mypy, and checks of scripts and of the recipes for CI services"
+	echo "make dist    a wheel and a source archive in dist/, tested without a compiler; ARGS=--download installs anew"
 	echo "make docs    the documentation as a site, in build/docs (1 minute)"
 	echo "make clean   remove the environment and everything built"
 	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
@@ -91,6 +93,9 @@ bench-apps: $(VENV)/.installed
 # mypy checks the layout of the installed package: kernels/, ipc/, benchmarks/ and examples/apps/ inside ishmem/.
 lint: $(VENV)/.installed
 	@$(VENV)/bin/ruff check .
+	$(VENV)/bin/shellcheck .ci/* examples/batch/*.sh
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows examples/ci/github-actions.yml
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci --data-transform gitlab-ci examples/ci/gitlab-ci.yml
 	rm -rf build/lint && mkdir -p build/lint/ishmem
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
@@ -105,8 +110,16 @@ docs: $(VENV)/.docs
 	@$(VENV)/bin/sphinx-build -W --keep-going -q docs build/docs
 	echo "build/docs/index.html"
 
+# build makes the source archive, and from it the wheel; auditwheel replaces the wheel by one with a manylinux tag.
+dist: $(VENV)/.installed
+	@rm -rf dist build/dist
+	$(VENV)/bin/python -m build --outdir build/dist . > build/dist.log || { cat build/dist.log >&2; exit 1; }
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/auditwheel -q repair --wheel-dir dist build/dist/ishmem-*.whl
+	mv build/dist/ishmem-*.tar.gz dist
+	$(VENV)/bin/python tests/distribution dist $(ARGS)
+
 clean:
-	@rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The wheels of the stack share folders, so an upgrade in place can delete files: the environment is made anew when a
@@ -130,7 +143,7 @@ $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	done
 	[ "$$compiler" != none ] || { echo "No C++ compiler: install g++ (or clang), or set CXX." >&2; exit 1; }
 	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (2.9 GB, takes minutes)"
-	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,bench,test,lint]' |
+	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,bench,test,lint,dist]' |
 	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
 	       { print "  " substr($$0, 1, 76); fflush() }'
 	touch $@

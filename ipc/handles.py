@@ -8,8 +8,10 @@ import mmap
 import os
 import stat
 import struct
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ishmem.common.errors import IshmemError, LevelZeroError
 
@@ -147,12 +149,19 @@ class HostMap:
         """Take over ``size`` mapped bytes at ``base``; the first byte asked for is ``skip`` bytes into them."""
         self._base: int | None = base
         self._size = size
+        self._windows: list[weakref.ref[Any]] = []
         self.address = base + skip
 
+    def window(self, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char]:
+        """Return bytes of the map as a buffer; while somebody holds it, `close` leaves the map in place."""
+        made = (ctypes.c_char * nbytes).from_address(self.address + offset)
+        self._windows = [*(window for window in self._windows if window() is not None), weakref.ref(made)]
+        return made
+
     def close(self) -> None:
-        """Unmap; a second call does nothing. No address into the map may be used afterwards."""
+        """Unmap, unless a window is held; a second call does nothing. Do not use addresses into the map afterwards."""
         base, self._base = self._base, None
-        if base is not None:
+        if base is not None and not any(window() is not None for window in self._windows):
             _libc.munmap(base, self._size)
 
 

@@ -78,6 +78,7 @@ from .contexts import (
     ctx_get_team as ctx_get_team,
     ctx_quiet as ctx_quiet,
 )
+from .interop import from_dlpack as from_dlpack, host_view as host_view
 from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
 from .memory import (
     align as align,

@@ -36,11 +36,24 @@ registered: dict[Callable[..., Any], Callable[..., Any]] = {}
 """Host functions that kernels can call too."""
 
 
+def _refusal(name: str) -> Callable[..., Any]:
+    """Return the implementation of a host function in code that numba compiles for the host: an error."""
+
+    def refuse(*_arguments: Any, **_named: Any) -> Any:
+        raise TypingError(
+            f"ishmem.{name} is called from Python or in a kernel, not in code that numba compiles for the host (njit, "
+            "dpjit, prange); dpjit may launch a kernel that calls it, by numba_dpex.call_kernel"
+        )
+
+    return refuse
+
+
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the device implementation of ``host``."""
 
     def register(implementation: Callable[..., Any]) -> Any:
         registered[host] = implementation
+        overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
         return overload(host, target=SPIRV_TARGET_NAME)(implementation)
 
     return register

@@ -24,7 +24,8 @@ FOLDERS = {
 """The folders of the checkout, and the packages that they are installed as."""
 
 SUB_PACKAGES = (
-    "common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "benchmarks",
+    "common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "testing",
+    "benchmarks",
 )  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "launch": {"common", "environment"},
     "examples": {CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
+    "testing": {"runtime"},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 ALSO_ALLOWED = {

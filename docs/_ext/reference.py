@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[1] / "reference" / "chapters"
 FORMS = ("", "_work_group", "_on_queue")
 EXTRA = {
     "Set-up, exit and query": ("setup", "query"),
-    "Memory": ("memory", "statics"),
+    "Memory": ("memory", "statics", "interop"),
     "Teams": ("teams", "active_sets"),
     "Contexts": ("contexts",),
     "Remote memory access": ("rma", "strided"),

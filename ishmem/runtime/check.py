@@ -114,12 +114,21 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     """
     facts = _core.describe(array)
     if facts is None:
-        raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}")
+        raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}{_instead(array, name)}")
     dtype = str(getattr(array, "dtype", "uint8"))
     if dtype not in types:
         raise TypeError(refusal(routine, name, dtype, types))
     address, count, itemsize, order, writable, device = facts
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
+
+
+def _instead(array: Any, name: str) -> str:
+    """Return what to call to get an array on the memory of an array of another library."""
+    if hasattr(array, "__sycl_usm_array_interface__"):
+        return f"; dpctl.tensor.asarray({name}) is an array on its memory"
+    if hasattr(array, "__dlpack__"):
+        return f"; ishmem.from_dlpack({name}) is an array on its memory"
+    return ""
 
 
 def symmetric(array: View) -> int:

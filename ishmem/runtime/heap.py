@@ -25,6 +25,7 @@ from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.environment import profile
 from ishmem.ipc import handles, native, pyze, wire
+from ishmem.runtime import numpy_protocol
 from ishmem.runtime.allocator import Allocator
 from ishmem.runtime.private_memory import PrivateMemory
 from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
@@ -307,6 +308,11 @@ class SymmetricHeap:
             raise IshmemError(f"PE {pe} is on another node, whose memory is not mapped here")
         return memoryview((ctypes.c_char * nbytes).from_address(mapped.address + offset)).cast("B")
 
+    def window(self, pe: int, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char] | None:
+        """Return bytes of a PE's heap as a buffer that outlives the heap; None for a PE of another node."""
+        mapped = self._maps[pe]
+        return mapped.window(offset, nbytes) if mapped else None
+
     def close(self, unmap: bool = True) -> None:
         """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
         _core.reset()
@@ -417,4 +423,5 @@ def shares_atomics(device: int) -> bool:
 def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
     import dpnp
 
+    numpy_protocol.install()
     return dpnp.asarray(dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))

@@ -1,0 +1,115 @@
+"""Other libraries: symmetric arrays as numpy arrays, and the arrays of other libraries for ``put`` and ``get``.
+
+docs/interop.md has a table of what works with numpy, dpctl, DLPack, mpi4py and numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ishmem.common.errors import SymmetryError
+from ishmem.memory import extent
+from ishmem.runtime import check, job
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+    from ishmem.statics import Statics
+
+__all__ = ["from_dlpack", "host_view"]
+
+_CPU, _ONEAPI = 1, 14
+"""DLPack's numbers of the kinds of devices that ishmem takes arrays of."""
+
+
+def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
+    """Return a numpy array on the memory of a symmetric array, by default on this PE, through the host's mapping.
+
+    Nothing is copied: what the host writes to the view, kernels read, and the other way round. Wait for kernels and
+    on-queue operations before the host reads what they write. For code that takes host memory only, such as MPI
+    without support for GPUs: ``comm.Bcast(ishmem.host_view(a))``. Valid until ``a`` is freed; after ``finalize`` it
+    is memory of this process only. On a GPU of its own memory, the host's loads are slow: copy large arrays with
+    ``a.asnumpy()``.
+
+    Args:
+        a: A symmetric array, a view of one, symmetric memory (its bytes), or a static object.
+        pe: Number of the PE on whose memory the view is; by default this one.
+
+    Returns:
+        An array with the shape, strides and dtype of ``a``; None for a PE of another node. Not collective.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``a`` is not on the symmetric heap.
+        TypeError: ``a`` is not an array.
+        IndexError: There is no such PE.
+
+    Example:
+        >>> x = ishmem.zeros(4, dtype="i4")
+        >>> view = ishmem.host_view(x)
+        >>> view[1] = me
+        >>> int(x[1]) == me
+        True
+    """
+    this = job.current()
+    number, reach = this.pe if pe is None else check.pe(pe), extent(a)
+    described = check.view(a, "a", routine="host_view")
+    statics: Statics = this.statics
+    if statics.ptr(a, this.pe) is not None:
+        return statics.ptr(a, number)
+    if reach is None:
+        check.symmetric(described)
+        raise SymmetryError(f"a reaches outside its allocation: {a!r}")
+    low, high = reach
+    memory = this.heap.window(number, low, high - low)
+    if memory is None:
+        return None
+    shape = a.shape if hasattr(a, "shape") else (described.count,)
+    strides = [step * described.itemsize for step in getattr(a, "strides", (1,))]
+    return np.ndarray(shape, described.dtype, memoryview(memory), described.address - this.heap.base - low, strides)
+
+
+def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
+    """Return an array on the memory of an array of another library, which ``put``, ``get`` and collectives take.
+
+    Nothing is copied. Of an array on a SYCL device, such as a torch XPU tensor, the result is a dpnp array; of one in
+    host memory, such as a torch CPU tensor, a numpy array. It is a private array, unless ``x`` is symmetric. Not
+    collective, and may be called before ``init``.
+
+    Args:
+        x: An array with ``__dlpack__`` and ``__dlpack_device__``, of a dtype of dpnp.
+
+    Raises:
+        TypeError: ``x`` has no ``__dlpack__``, or lies on a device of another kind.
+        BufferError: The library of ``x`` cannot export it.
+
+    Example:
+        >>> import dpctl.tensor
+        >>> x = ishmem.zeros(4, dtype="f4")
+        >>> ishmem.put(x, ishmem.from_dlpack(dpctl.tensor.ones(4, dtype="f4")), right)
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"x is an array with __dlpack__ and __dlpack_device__, got {type(x).__name__}")
+    kind = int(x.__dlpack_device__()[0])
+    if kind == _ONEAPI:
+        import dpnp
+
+        return dpnp.from_dlpack(x)
+    if kind == _CPU:
+        return _writable(np.from_dlpack(x))
+    raise TypeError(f"x is on a device of DLPack's kind {kind}; allowed are {_ONEAPI} (SYCL) and {_CPU} (host memory)")
+
+
+def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a writable view: numpy 1 makes all arrays from DLPack read-only, as it cannot tell."""
+    if array.flags.writeable or not array.size:
+        return array
+    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+    memory = (ctypes.c_char * (high - low)).from_address(low)
+    memory.owner = array  # type: ignore[attr-defined]  # lives as long as the view
+    return np.ndarray(array.shape, array.dtype, memoryview(memory), array.ctypes.data - low, array.strides)

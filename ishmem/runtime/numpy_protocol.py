@@ -1,0 +1,26 @@
+"""numpy's array protocol for dpnp arrays: ``np.asarray(a)`` has the elements of ``a``.
+
+dpnp 0.15 does not implement it, so numpy takes a dpnp array for a sequence and makes an array of objects of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def install() -> None:
+    """Give dpnp's arrays the protocol, unless they have it."""
+    import dpnp
+
+    if not hasattr(dpnp.ndarray, "__array__"):
+        dpnp.ndarray.__array__ = _as_numpy
+
+
+def _as_numpy(array: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """Return a copy in host memory."""
+    if copy is False:
+        raise ValueError("a dpnp array becomes a numpy array by a copy; use ishmem.host_view(a) for symmetric ones")
+    host: np.ndarray[Any, Any] = array.asnumpy()
+    return host if dtype is None else host.astype(dtype, copy=False)

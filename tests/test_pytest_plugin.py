@@ -1,0 +1,210 @@
+"""The pytest plugin: sessions of pytest with tests marked ``ishmem``, run as a user runs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from ishmem.testing import reports
+
+pytest_plugins = ["pytester"]
+
+PASSING = """
+    import dpnp
+    import ishmem
+    import numpy as np
+    import pytest
+
+    pytestmark = pytest.mark.ishmem(npes=[1, 2])
+    shared = {}
+
+
+    @pytest.fixture(scope="module")
+    def board():
+        board = ishmem.zeros(4, dtype="i8")
+        yield board
+        ishmem.free(board)
+
+
+    @pytest.fixture
+    def right(ishmem_npes):
+        return (ishmem.my_pe() + 1) % ishmem_npes
+
+
+    def test_pes(ishmem_npes):
+        assert ishmem.n_pes() == ishmem_npes
+        print("hello from", ishmem.my_pe())
+
+
+    @pytest.mark.parametrize("value", [3, 4])
+    def test_put(board, right, value):
+        ishmem.put(board[:2], np.array([value, ishmem.my_pe()]), right)
+        ishmem.barrier_all()
+        assert board.asnumpy()[0] == value
+        shared[ishmem.n_pes()] = board
+
+
+    class TestClass:
+        def test_module_fixtures_stay(self, board):
+            assert shared[ishmem.n_pes()] is board
+
+        def test_leaves_memory(self):
+            shared["left"] = ishmem.zeros(1000)
+
+        def test_memory_is_freed(self):
+            assert not ishmem.is_symmetric(shared["left"])
+
+
+    @pytest.mark.skip(reason="never")
+    def test_skipped():
+        assert False
+
+
+    def test_skips_itself():
+        pytest.skip("not today")
+
+
+    @pytest.mark.ishmem(npes=2, init=False)
+    def test_program(tmp_path):
+        with ishmem.init():
+            assert ishmem.n_pes() == 2
+        (tmp_path / "mine").write_text("x")
+
+
+    class TestNotMarkedElsewhere:
+        pytestmark = pytest.mark.ishmem(2)
+
+        def test_one_number(self, ishmem_npes):
+            assert ishmem_npes == ishmem.n_pes() == 2
+"""
+
+
+def test_tests_that_pass(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(PASSING)
+    done = pytester.runpytest_subprocess("-rA", "-p", "no:cacheprovider", "--strict-markers")
+    # 2 numbers of PEs for 6 tests and 2 skips; one number for 2 tests.
+    done.assert_outcomes(passed=14, skipped=4)
+    done.stdout.fnmatch_lines(["*hello from 1*"])
+    done.stdout.fnmatch_lines(["*PASSED*::test_put[[]2pes-3]", "*SKIPPED*not today*"], consecutive=False)
+
+
+FAILING = """
+    import os
+    import ishmem
+    import pytest
+
+    pytestmark = pytest.mark.ishmem(npes=2)
+
+
+    def test_fails_on_one():
+        me = ishmem.my_pe()
+        seen = [10, 20]
+        if me == 1:
+            assert seen == [10, 20 + me]
+        ishmem.barrier_all()
+
+
+    def test_dies():
+        if ishmem.my_pe() == 1:
+            os._exit(7)
+        ishmem.barrier_all()
+
+
+    @pytest.mark.ishmem(npes=2, timeout=3)
+    def test_hangs():
+        flag = ishmem.zeros(1, dtype="i8")
+        ishmem.wait_until(flag, ishmem.CMP_EQ, 1 - ishmem.my_pe())  # never true on PE 0
+
+
+    @pytest.fixture
+    def broken():
+        raise LookupError("no such thing")
+
+
+    def test_setup_fails_on_all(broken):
+        pass
+
+
+    def test_after_all_that():
+        ishmem.barrier_all()
+"""
+
+
+def test_tests_that_fail(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILING)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, failed=3, errors=1)
+    text = done.stdout.str()
+    done.stdout.fnmatch_lines(["--- PE 1 of 2", "*assert seen == [[]10, 20 + me]", "*At index 1 diff: 20 != 21"])
+    assert "PE 0 has not finished 3 s after the failure" in text  # it was in the barrier
+    assert "in test_fails_on_one" in text
+    done.stdout.fnmatch_lines(["PE 1 died", "*ishmrun: PE 1*status 7*"])
+    done.stdout.fnmatch_lines(["PE 0 has not finished after 3 s; it was here:", "*in test_hangs"])
+    done.stdout.fnmatch_lines(["--- PE 0, 1 of 2", "*LookupError: no such thing"])
+    done.stdout.fnmatch_lines(["FAILED*::test_fails_on_one[[]2pes] - PE 1: *"])
+
+
+def report_of(outcome: str, **more: Any) -> pytest.TestReport:
+    longrepr = "words" if outcome == "failed" else None
+    return pytest.TestReport("test_it", ("test_it.py", 1, "test_it"), {}, outcome, longrepr, "call", **more)
+
+
+@pytest.mark.parametrize(
+    ("by_pe", "outcome"),
+    [
+        ([report_of("passed"), report_of("skipped")], "passed"),
+        ([report_of("skipped"), report_of("skipped")], "skipped"),
+        ([report_of("skipped"), report_of("failed")], "failed"),
+        ([report_of("passed", wasxfail="known"), report_of("skipped", wasxfail="known")], "skipped"),
+        ([report_of("skipped", wasxfail="known"), report_of("failed")], "failed"),
+    ],
+)
+def test_one_outcome_of_all_pes(by_pe: list[pytest.TestReport], outcome: str) -> None:
+    merged = reports.merged(dict(enumerate(by_pe)), len(by_pe))
+    assert merged.outcome == outcome
+    assert hasattr(merged, "wasxfail") == (outcome == "skipped" and hasattr(by_pe[0], "wasxfail"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("npes=0", "ishmem(npes=0): allowed are npes"),
+        ("npes=[2, 'x']", "ishmem(npes=[2, 'x']): allowed are npes"),
+        ("pes=2", "ishmem(pes=2): allowed are npes"),
+    ],
+)
+def test_marks_that_are_wrong(pytester: pytest.Pytester, mark: str, words: str) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.ishmem({mark})\ndef test_it(): pass\n")
+    done = pytester.runpytest("-p", "no:cacheprovider")
+    done.assert_outcomes(errors=1)
+    assert words in done.stdout.str()
+
+
+def test_numbers_of_pes_are_chosen(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import pytest\n@pytest.mark.ishmem(npes=[2, 3, 4])\ndef test_it(): pass\n")
+    done = pytester.runpytest("-p", "no:cacheprovider", "--collect-only", "-q", "--ishmem-npes", "2,4")
+    done.stdout.fnmatch_lines(["*test_it[[]2pes]", "*test_it[[]4pes]"])
+    done.stdout.no_fnmatch_line("*3pes*")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--ishmem-npes=0"], "--ishmem-npes: got '0', allowed: numbers of PEs"),
+        (["--ishmem-timeout=-1"], "ishmem_timeout: got -1.0, allowed: seconds, more than 0"),
+        (["-o", "ishmem_device=cpu"], "ishmem_device: got 'cpu', allowed: sim, gpu, auto"),
+    ],
+)
+def test_settings_that_are_wrong(pytester: pytest.Pytester, options: list[str], words: str) -> None:
+    done = pytester.runpytest("-p", "no:cacheprovider", *options)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in done.stderr.str()
+
+
+def test_the_plugin_loads_nothing_of_the_stack() -> None:
+    program = "import sys, ishmem.testing.plugin; print(sorted({'dpctl', 'numpy', 'numba_dpex'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
