@@ -74,7 +74,7 @@ def refuse(routine: str, dest: Any, source: Any, team: Members, **arguments: Any
 def tell_refusal(routine: str, team: Members, error: Exception) -> None:
     """Take part in a call with this PE's error, so that the other PEs raise too."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
-    if _core.refuse_collective(ROUTINES[routine], team.handle, text) == _core.PEER_GONE:
+    if _core.refuse_collective(ROUTINES[routine], team, text) == _core.PEER_GONE:
         job.current().raise_lost(routine)
 
 
