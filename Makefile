@@ -112,9 +112,11 @@ docs: $(VENV)/.docs
 
 # build makes the source archive, and from it the wheel; auditwheel replaces the wheel by one with a manylinux tag.
 dist: $(VENV)/.installed
-	@rm -rf dist build/dist
-	$(VENV)/bin/python -m build --outdir build/dist . > build/dist.log || { cat build/dist.log >&2; exit 1; }
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/auditwheel -q repair --wheel-dir dist build/dist/ishmem-*.whl
+	@rm -rf dist build/dist && mkdir -p build
+	trap 'cat build/dist.log >&2' ERR
+	$(VENV)/bin/python -m build --outdir build/dist . &> build/dist.log
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/auditwheel repair --wheel-dir dist build/dist/ishmem-*.whl &>> build/dist.log
+	trap - ERR
 	mv build/dist/ishmem-*.tar.gz dist
 	$(VENV)/bin/python tests/distribution dist $(ARGS)
 
