@@ -41,7 +41,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	@rm -rf build/kernels
-	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest $(AT_ONCE) $(ARGS)
+	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)
