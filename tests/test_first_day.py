@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -264,14 +265,15 @@ import numba_dpex as dpex
 from numba_dpex import kernel_api as kapi
 
 @dpex.kernel
-def hang(item: kapi.Item, a):
+def hang(item: kapi.Item, a, runs, number):
+    ishmem.p(runs, 1, 0, number)
     ishmem.wait_until(a, ishmem.CMP_EQ, 1)
 
 with ishmem.init():
-    a = ishmem.zeros(1, dtype="i8")
-    dpex.call_kernel(hang, kapi.Range(1), ishmem.ones(1, dtype="i8"))
-    print("begins", flush=True)
-    dpex.call_kernel(hang, kapi.Range(1), a)
+    a, runs = ishmem.zeros(1, dtype="i8"), ishmem.zeros(2, dtype="i8")
+    dpex.call_kernel(hang, kapi.Range(1), ishmem.ones(1, dtype="i8"), runs, 0)
+    print(ishmem.host_view(runs)[1:].ctypes.data, flush=True)
+    dpex.call_kernel(hang, kapi.Range(1), a, runs, 1)
     ishmem.quiet()
 """
 
@@ -283,7 +285,7 @@ def test_a_hung_kernel_without_ishmrun(tmp_path: Path) -> None:
     assert done.returncode not in (0, 130), done
     assert "ISHMEM_TIMEOUT, 2 s, is over; the PEs are:\n  PE 0: " in done.stderr, done
     # The simulator gives the kernel up at the same time, so the program may be further on when it is asked.
-    assert "hang.py:14" in done.stderr or "kernel __main__.hang has not ended" in done.stderr, done
+    assert "hang.py:15" in done.stderr or "kernel __main__.hang has not ended" in done.stderr, done
 
 
 def test_sigint_during_a_kernel(tmp_path: Path) -> None:
@@ -292,11 +294,14 @@ def test_sigint_during_a_kernel(tmp_path: Path) -> None:
     command, pipe = [sys.executable, str(program)], subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as it:
         assert it.stdout and it.stderr
-        assert it.stdout.readline() == "begins\n"
+        with open(f"/proc/{it.pid}/mem", "rb", buffering=0) as memory:  # the kernel holds the interpreter's lock
+            address = int(it.stdout.readline())
+            while os.pread(memory.fileno(), 8, address) == bytes(8):
+                time.sleep(0.01)
         it.send_signal(signal.SIGINT)
         line = it.stderr.readline()
         assert line.startswith("ishmem: SIGINT, but a PE does not answer"), line
-        assert "hang.py:14" in it.stderr.readline()
+        assert "hang.py:15" in it.stderr.readline()
         it.send_signal(signal.SIGINT)
         assert it.wait(30) == 130
 
