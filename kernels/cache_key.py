@@ -65,6 +65,7 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
     parts = [walk.dispatcher(kernel), _arguments(arguments), _surroundings(), _settings(), SOURCES]
     if walk.uses_ishmem:
         parts.append(_job())
+        parts += walk.lines if _checks() else []
     return _digest(parts)
 
 
@@ -77,6 +78,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.uses_ishmem = False
+        self.lines: list[tuple[Any, ...]] = []
         self._open: list[Any] = []
 
     def dispatcher(self, kernel: SPIRVKernelDispatcher) -> tuple[Any, ...]:
@@ -96,6 +98,7 @@ class _Walk:
 
     def _function(self, function: Any) -> tuple[Any, ...]:
         code = function.__code__
+        self.lines.append(_lines(code))
         defaults = (function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items())))
         return (
             function.__qualname__,
@@ -104,7 +107,6 @@ class _Walk:
             (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_nlocals, code.co_flags),
             (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
             tuple(self._value("a constant", value) for value in code.co_consts),
-            _lines(code) if _checks() else (),
             self._value("defaults", defaults),
             tuple((name, self._value(name, value)) for name, value in _referenced(function)),
         )
