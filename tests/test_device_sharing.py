@@ -78,7 +78,7 @@ for name, arguments in WAITS.items():
         space = kapi.NdRange((4,), (4,))
         said = refused(lambda: dpex.call_kernel(kernel(name + "_work_group", arguments, True), space, a, b, s))
         assert " in a kernel: PEs 0, 1 share one device" in said, (name, said)
-for name, given in {"barrier_all": (), "sync_all": (), "team_sync": (0,)}.items():
+for name, given in {"barrier_all": (), "sync_all": (), "team_sync": (ishmem.TEAM_WORLD,)}.items():
     said = refused(lambda: getattr(ishmem, name + "_on_queue")(*given))
     assert re.match(f"{name}_on_queue is a kernel: PEs 0, 1 share one device, .*ISHMEM_SHARED_DEVICE=allow", said), said
 
