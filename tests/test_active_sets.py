@@ -157,7 +157,7 @@ ishmem.finalize()  # a set that is alive is no leak
 
 
 def test_disagreement() -> None:
-    done = run_program(DISSENT, 4, timeout=20)
+    done = run_program(DISSENT, 4, timeout=120)
     assert done.returncode == 0, done
     asked = {0: "start=0, stride=1, size=2", 1: "start=0, stride=1, size=3"}
     for me, other in ((0, 1), (1, 0)):
@@ -169,7 +169,7 @@ def test_disagreement() -> None:
 
 
 def test_missing() -> None:
-    assert "[0] lost 1" in run_program(DEATH, 2, timeout=20).stdout
-    done = run_program(EARLY, 2, timeout=20)
+    assert "[0] lost 1" in run_program(DEATH, 2, timeout=120).stdout
+    done = run_program(EARLY, 2, timeout=120)
     assert "[0] lost 1" in done.stdout, done
     assert "Warning" not in done.stderr, done

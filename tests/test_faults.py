@@ -321,7 +321,7 @@ def test_signal_to_ishmrun(trial: trials.Trial, tmp_path: Path, number: signal.S
     assert {job.stdout.readline(), job.stdout.readline()} == {"[0] ready\n", "[1] ready\n"}
     job.send_signal(number)
     try:
-        errors = job.communicate(timeout=30)[1]
+        errors = job.communicate(timeout=60)[1]
     finally:
         job.kill()
     assert job.returncode in (128 + number, 1), errors

@@ -282,7 +282,7 @@ def check_bad(name: str, alone: bool) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_bad_arguments(pes: Pool, name: str) -> None:
     for alone in (False, True):
-        pes.run(check_bad, name, alone, timeout=10)
+        pes.run(check_bad, name, alone, timeout=60)
 
 
 def check_bad_fill() -> None:

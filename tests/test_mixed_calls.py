@@ -54,7 +54,7 @@ ishmem.finalize()
 
 @pytest.mark.parametrize(("form", "team"), [("reduce", 3), ("barrier", 0)])
 def test_mixed(form: str, team: int) -> None:
-    done = run_program(PROGRAM, 2, form, env={"ISHMEM_CHECK": "1"}, timeout=40)
+    done = run_program(PROGRAM, 2, form, env={"ISHMEM_CHECK": "1"}, timeout=120)
     assert done.returncode != 0, done
     assert f"SymmetryError: PE 1 calls a collective of team {team} in a kernel, PE 0 on the host" in done.stderr, done
 

@@ -46,7 +46,7 @@ def processes(mark):
     return [pid for pid in found if pid != os.getpid()]
 
 
-def eventually(condition, seconds=5.0):
+def eventually(condition, seconds=30.0):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -162,7 +162,7 @@ def test_program_that_does_not_start(tmp_path):
 def test_failing_pe_ends_the_rest(mark):
     begin = time.monotonic()
     done = run("print('up'); time.sleep(0.2); sys.exit(3) if pe == 1 else time.sleep(60)", 3)
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 50
     assert done.returncode == 3
     assert done.stderr == "ishmrun: PE 1 exited with status 3; ending the other PEs\n"
 
@@ -206,7 +206,7 @@ def test_timeout(mark):
 def test_signal_ends_the_job(tmp_path, mark, number):
     job = start(tmp_path, "print('ready'); time.sleep(60)", 2)
     job.send_signal(number)
-    job.communicate(timeout=10)
+    job.communicate(timeout=60)
     assert job.returncode == 128 + number
 
 
@@ -221,7 +221,7 @@ def test_signal_reaches_each_pe_once(tmp_path, mark):
     """
     job = start(tmp_path, body, 3)
     job.terminate()
-    out, _ = job.communicate(timeout=10)
+    out, _ = job.communicate(timeout=60)
     assert job.returncode == 0
     assert sorted(out.decode().splitlines()) == [f"[{pe}] got 1" for pe in range(3)]
 
@@ -232,7 +232,7 @@ def test_second_signal_kills(tmp_path, mark):
     time.sleep(0.3)
     assert job.poll() is None
     job.send_signal(signal.SIGINT)
-    job.communicate(timeout=5)
+    job.communicate(timeout=60)
     assert job.returncode == 128 + signal.SIGKILL
 
 
@@ -255,7 +255,7 @@ def test_killed_launcher_leaves_nothing(tmp_path, mark):
     job = start(tmp_path, CHILDREN + "print('ready'); time.sleep(60)", 2)
     assert len(processes(mark)) >= 8
     job.kill()
-    job.communicate(timeout=10)
+    job.communicate(timeout=60)
     assert eventually(lambda: not processes(mark))
 
 
@@ -264,7 +264,7 @@ def test_killed_supervisor_leaves_nothing(tmp_path, mark):
     with open(f"/proc/{job.pid}/task/{job.pid}/children") as file:
         (supervisor,) = map(int, file.read().split())
     os.kill(supervisor, signal.SIGKILL)
-    job.communicate(timeout=10)
+    job.communicate(timeout=60)
     assert job.returncode == 128 + signal.SIGKILL
     assert not processes(mark)
 
@@ -274,7 +274,7 @@ def test_broken_pipe_ends_quietly(mark):
     job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert job.stdout.read(4) == b"[0] " or True
     job.stdout.close()
-    _, errors = job.communicate(timeout=10)
+    _, errors = job.communicate(timeout=60)
     assert errors == b""
     assert job.returncode == 128 + signal.SIGPIPE
 
@@ -333,5 +333,5 @@ def test_nohup_is_respected(tmp_path, mark):
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
     job.send_signal(signal.SIGHUP)
-    out, _ = job.communicate(timeout=10)
+    out, _ = job.communicate(timeout=60)
     assert (job.returncode, out) == (0, b"[0] end\n")

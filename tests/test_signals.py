@@ -30,7 +30,7 @@ def check_payload(dtype: str) -> None:
                 routine(dest[place : place + size], source[2 : 2 + size], signals, TOP - me, op, pe, index=me)
             expected = guard.reshape(n, size + 2)
             for pe in range(n):
-                seen = ishmem.signal_wait_until(signals, ishmem.CMP_NE, 0, index=pe, timeout=30)
+                seen = ishmem.signal_wait_until(signals, ishmem.CMP_NE, 0, index=pe, timeout=120)
                 assert seen == TOP - pe == ishmem.signal_fetch(signals, pe)
                 place = pe * (size + 2)
                 expected[pe, 1 : size + 1] = pattern(dtype, size + 3, pe)[2 : 2 + size]
@@ -61,7 +61,7 @@ def check_sources() -> None:
     ishmem.put_signal(dest[80:120:4], values[me][::4], signal, 1, add, right)
     ishmem.put_signal_nbi(dest[120:], values[me], signal, 1, add, right, nelems=7)
     ishmem.put_signal(dest[160:161], 17, signal, 1, add, right)
-    assert ishmem.signal_wait_until(signal, ishmem.CMP_GE, 5, timeout=30) == 5
+    assert ishmem.signal_wait_until(signal, ishmem.CMP_GE, 5, timeout=120) == 5
     expected = np.zeros(200, "int64")
     expected[:40] = expected[40:80] = values[left]
     expected[80:120:4], expected[120:127], expected[160] = values[left][::4], values[left][:7], 17
@@ -86,7 +86,7 @@ def check_routes() -> None:
     dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype="uint64")
     for r in range(1, 6):
         ishmem.put_signal(dest, np.full(100, 10 * r + me, "int32"), signals, r, ishmem.SIGNAL_SET, right)
-        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=30) == r
+        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=120) == r
         same(dest, np.full(100, 10 * r + left, "int32"))
         ishmem.barrier_all()
     ishmem.signal_set(signals, TOP, right, 1)
@@ -112,11 +112,11 @@ def check_ordering(rounds: int, count: int) -> None:
     seen = np.empty(count, "int64")
     for r in range(1, rounds + 1):
         ishmem.put_signal(dest, np.full(count, r), signals, r, ishmem.SIGNAL_SET, right)
-        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=30) == r
+        assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=120) == r
         ishmem.get(seen, dest, me)
         assert (seen == r).all(), (r, seen)
         ishmem.signal_add(signals, 1, left, 1)
-        ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, index=1, timeout=30)
+        ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, index=1, timeout=120)
 
 
 def test_ordering(pes: Pool) -> None:

@@ -146,9 +146,9 @@ def check_waits() -> None:
                     ishmem.p(data, 100 * round_ + other, right, other)
                     ishmem.fence()
                     ishmem.p(flags, round_, right, other)
-                ishmem.wait_until(flags, ishmem.CMP_GE, (THREADS - 1) * round_, timeout=30)
+                ishmem.wait_until(flags, ishmem.CMP_GE, (THREADS - 1) * round_, timeout=120)
             else:
-                ishmem.wait_until(flags, ishmem.CMP_EQ, round_, number, timeout=30)
+                ishmem.wait_until(flags, ishmem.CMP_EQ, round_, number, timeout=120)
                 assert ishmem.g(data, me, number) == 100 * round_ + number
                 ishmem.atomic_inc(flags, (me - 1) % n, 0)
 
@@ -169,7 +169,7 @@ def check_beside_allocation() -> None:
                 ishmem.free(kept)
             ishmem.p(flag, 1, me)
         elif number == 1:
-            ishmem.wait_until(flag, ishmem.CMP_EQ, 1, timeout=50)
+            ishmem.wait_until(flag, ishmem.CMP_EQ, 1, timeout=120)
         else:
             values = np.arange(30_000, dtype="i4") * number + me
             while not ishmem.test(flag, ishmem.CMP_EQ, 1):
@@ -192,7 +192,7 @@ def check_on_queue() -> None:
         event.wait()
 
     in_threads(work)
-    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 10 * THREADS, timeout=30)
+    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 10 * THREADS, timeout=120)
     same(a, np.full((THREADS, 500), (me - 1) % n + 1, "i4"))
     ishmem.barrier_all()
 
@@ -261,7 +261,7 @@ print("not reached")
      (3, 0, 0, "kernel"), (3, 2, 0, "kernel"), (2, 1, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
 )  # fmt: skip
 def test_global_exit(n: int, who: int, status: int, where: str) -> None:
-    done = run_program(EXIT, n, str(who), str(status), where, timeout=40)
+    done = run_program(EXIT, n, str(who), str(status), where, timeout=120)
     assert done.returncode == status, done.stderr
     assert "not reached" not in done.stdout
     if where != "kernel":

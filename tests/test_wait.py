@@ -83,7 +83,7 @@ def host_ring(rounds: int) -> None:
     for r in range(1, rounds + 1):
         if me == 0:
             ishmem.p(token, r, 1 % n, 2)
-        ishmem.wait_until(token, ishmem.CMP_GE, r, 2, timeout=30)
+        ishmem.wait_until(token, ishmem.CMP_GE, r, 2, timeout=120)
         if me:
             ishmem.atomic_set(token, r, (me + 1) % n, 2)
     same(token, np.array([0, 0, rounds], "uint32"))
@@ -126,7 +126,7 @@ def host_answers_kernel(rounds: int) -> None:
     events = dpex.call_kernel_async(answer, kapi.Range(1), (), token, echo, (me - 1) % n, rounds)
     for r in range(1, rounds + 1):
         ishmem.atomic_set(token, -r, (me + 1) % n)
-        ishmem.wait_until(echo, ishmem.CMP_LE, -r, timeout=30)
+        ishmem.wait_until(echo, ishmem.CMP_LE, -r, timeout=120)
     for event in events:
         event.wait()
     same(echo, np.array([-rounds], "int32"))

@@ -122,12 +122,12 @@ def gather(rounds: int) -> None:
         status = np.zeros(n, "int32")
         while not status.all():
             if r % 3 == 0:
-                ishmem.wait_until_all_vector(flags, ishmem.CMP_GE, np.full(n, r, "uint32"), timeout=30)
+                ishmem.wait_until_all_vector(flags, ishmem.CMP_GE, np.full(n, r, "uint32"), timeout=120)
                 status[:] = 1
             elif r % 3 == 1:
-                status[ishmem.wait_until_any(flags, ishmem.CMP_EQ, r, status, timeout=30)] = 1
+                status[ishmem.wait_until_any(flags, ishmem.CMP_EQ, r, status, timeout=120)] = 1
             else:
-                count = ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, r, status, timeout=30)
+                count = ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, r, status, timeout=120)
                 status[indices[:count]] = 1
             for pe in np.flatnonzero(status):
                 assert ishmem.g(data, me, int(pe)) == r
