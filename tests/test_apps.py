@@ -41,7 +41,7 @@ def test_results_are_those_of_the_reference(pes: Pool, name: str) -> None:
 def test_two_nodes() -> None:
     pool = Pool(4, nodes=(2, 2))
     try:
-        for app, result in pool.run(results_of, "jacobi")[0]:
+        for app, result in pool.run(results_of, "isx")[0]:
             assert app.check(result)
     finally:
         pool.stop()
