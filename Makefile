@@ -41,6 +41,8 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	@rm -rf build/kernels
+	# Each PE would compile all modules where Python must not write bytecode (PYTHONDONTWRITEBYTECODE).
+	$(VENV)/bin/python -m compileall -q ishmem kernels ipc benchmarks examples tests
 	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
 
 test-clients: $(VENV)/.installed

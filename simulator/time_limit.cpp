@@ -59,8 +59,8 @@ static std::string advice(const Running &r) {
 
 // A thread that runs machine code cannot be stopped, so the kernel is abandoned.
 static void abandon(const Running &r) {
-  complain("kernel %s has not ended after ISHMEM_TIMEOUT, %g s: the device is lost. %s", readable(r.kernel).c_str(),
-           (double)settings().kernelLimit / 1e9, advice(r).c_str());
+  complain("kernel %s has not ended after %g s (ISHMEM_TIMEOUT=%s): the device is lost. %s", readable(r.kernel).c_str(),
+           (double)settings().kernelLimit / 1e9, getenv("ISHMEM_TIMEOUT"), advice(r).c_str());
   if (settings().inlineWork) abort();  // the kernel runs on the thread that would get the error
   lost = true;
   hung = true;

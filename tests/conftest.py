@@ -33,6 +33,9 @@ settings.load_profile("ishmem")
 # The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
+# On a busy machine, a node that works may be silent for a second.
+os.environ.setdefault("ISHMEM_NODE_TIMEOUT", "10")
+
 USUAL = (1, 2, 3)
 """Numbers of PEs of a test without a mark; ``--pes`` may give others."""
 

@@ -58,7 +58,7 @@ class Pool:
         self._connections: list[Connection] = []
         self._log: Any = None
 
-    def run(self, function: Callable[..., Any], *args: Any, timeout: float = 120) -> list[Any]:
+    def run(self, function: Callable[..., Any], *args: Any, timeout: float = 300) -> list[Any]:
         """Run a module-level function on every PE; gives the results in the order of the PEs.
 
         Raises:

@@ -301,7 +301,7 @@ def pe_killed_in_init(job, pe, n_pes):
         os.kill(os.getpid(), signal.SIGKILL)
     if pe == 2:
         time.sleep(0.5)
-    Links.connect(job, pe, n_pes, LIMIT)
+    Links.connect(job, pe, n_pes, LIMIT / 2)
 
 
 def has_message(connection):

@@ -284,7 +284,7 @@ def test_a_hung_kernel_without_ishmrun(tmp_path: Path) -> None:
     done = run_command([sys.executable, str(program)], env={"ISHMEM_TIMEOUT": "2"})
     assert done.returncode not in (0, 130), done
     assert "ISHMEM_TIMEOUT, 2 s, is over; the PEs are:\n  PE 0: " in done.stderr, done
-    # The simulator gives the kernel up at the same time, so the program may be further on when it is asked.
+    # The simulator gives the kernel up a second later; on a busy machine the program may be asked after that.
     assert "hang.py:15" in done.stderr or "kernel __main__.hang has not ended" in done.stderr, done
 
 

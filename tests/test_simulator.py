@@ -606,7 +606,7 @@ def test_a_kernel_that_does_not_end():
         ISHMEM_TIMEOUT="2",
     )
     assert out.split() == ["back", "refused"]
-    assert "kernel __main__.in_turn has not ended after ISHMEM_TIMEOUT, 2 s: the device is lost." in err
+    assert "kernel __main__.in_turn has not ended after 3 s (ISHMEM_TIMEOUT=2): the device is lost." in err
     assert "The simulator runs the 2 work-items of a group one after another" in err
 
 

@@ -26,6 +26,7 @@ struct Dpctl {
     void *(*pointer)(PyObject *) = nullptr;
     size_t (*nbytes)(PyObject *) = nullptr;
     PyObject *wrapped = nullptr;  // the attribute under which a dpnp array keeps its dpctl array
+    mutable PyTypeObject *wrapper = nullptr;  // the type of the last object with this attribute
 };
 
 template <class Function>
@@ -215,22 +216,8 @@ T read(const void *in) {
     return value;
 }
 
-}  // namespace
-
-bool arrays_known() { return dpctl().array != nullptr; }
-
-bool view_of(PyObject *object, View &view) {
-    const Dpctl &api = dpctl();
-    if (!api.array) return view_buffer(object, view);
-    if (PyObject_TypeCheck(object, api.array)) {
-        view_usm(object, view);
-        return true;
-    }
-    if (api.memory && PyObject_TypeCheck(object, api.memory)) {
-        view_memory(api, object, view);
-        return true;
-    }
-    if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
+// A dpnp array. Its type is kept, so that the next array of this type is not asked whether it is of another kind.
+bool view_wrapped(const Dpctl &api, PyObject *object, View &view) {
     PyObject *array = PyObject_GetAttr(object, api.wrapped);
     if (!array) {
         PyErr_Clear();
@@ -239,7 +226,34 @@ bool view_of(PyObject *object, View &view) {
     const bool usm = PyObject_TypeCheck(array, api.array);
     if (usm) view_usm(array, view);
     Py_DECREF(array);  // the dpnp array keeps it alive
+    if (usm && Py_TYPE(object) != api.wrapper) {
+        Py_INCREF(Py_TYPE(object));  // its address is not used again
+        Py_XDECREF(api.wrapper);
+        api.wrapper = Py_TYPE(object);
+    }
     return usm;
+}
+
+}  // namespace
+
+bool arrays_known() { return dpctl().array != nullptr; }
+
+bool view_of(PyObject *object, View &view) {
+    const Dpctl &api = dpctl();
+    if (!api.array) return view_buffer(object, view);
+    PyTypeObject *type = Py_TYPE(object);
+    if (type != api.wrapper) {
+        if (PyObject_TypeCheck(object, api.array)) {
+            view_usm(object, view);
+            return true;
+        }
+        if (api.memory && PyObject_TypeCheck(object, api.memory)) {
+            view_memory(api, object, view);
+            return true;
+        }
+        if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
+    }
+    return view_wrapped(api, object, view);
 }
 
 bool store_scalar(PyObject *value, Type type, void *out) {

@@ -5,15 +5,12 @@
 
 namespace ishmem {
 
-Heap &heap() {
-    static Heap &only = *new Heap;  // never destroyed: threads may still poll it at interpreter exit
-    return only;
-}
+Heap *const the_heap = new Heap;  // never destroyed: threads may still poll it at interpreter exit
 
 ptrdiff_t Heap::offset_of(const char *address, size_t bytes) const {
     if (address < base || address >= base + size) return -1;
     const size_t offset = static_cast<size_t>(address - base);
-    Found &found = found_[offset / 64 % std::size(found_)];
+    Found &found = found_at(offset);
     if (found.offset != offset || !found.end) {
         auto next = live_.upper_bound(offset);
         if (next == live_.begin()) return -1;

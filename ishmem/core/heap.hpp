@@ -115,10 +115,16 @@ private:
     };
     std::map<size_t, size_t> live_;  // offset -> end of each allocation
     mutable Found found_[16];
+
+    // Arrays of one size follow each other, so the low bits of their offsets are often equal: all bits are mixed.
+    Found &found_at(size_t offset) const { return found_[offset * 0x9E3779B97F4A7C15 >> 60]; }
+
     mutable std::mutex statics_mutex_;  // the engine's thread reads `static_objects`, too
 };
 
-Heap &heap();
+extern Heap *const the_heap;
+
+inline Heap &heap() { return *the_heap; }
 
 // Converts an integer argument; false, without an exception, when it is not an integer.
 inline bool integer_of(PyObject *object, Py_ssize_t &value) {

@@ -2,7 +2,8 @@
 
 The wheels of dpctl and dpnp do not find their own libraries in ``<prefix>/lib``. `environment` returns the variables
 that a child process needs; `load` loads the libraries into this process, and `load_when_needed` delays that until the
-first import that needs them. Settings of the user take precedence.
+first import that needs them. MKL, more than the half of it, is loaded once dpnp is imported. Settings of the user take
+precedence.
 
 The simulator replaces the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real loader: then the simulator is a
 driver of that loader.
@@ -50,7 +51,7 @@ _NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc")
 _FIRST = "libintlc.so.5"
 """The first library that dpctl and dpnp miss."""
 
-_loaded = False
+_loaded = _mkl_loaded = False
 
 
 def choose() -> str:
@@ -81,7 +82,7 @@ def choose() -> str:
 
 
 def load() -> str:
-    """Load the stack into this process, so that dpctl, dpnp and numba_dpex can be imported.
+    """Load the stack into this process, so that dpctl and numba_dpex can be imported; MKL is loaded with dpnp.
 
     Libraries that are already loaded stay. A second call does nothing.
 
@@ -102,9 +103,17 @@ def load() -> str:
         os.environ.setdefault(name, value)
     if not loaded_loader():
         _open_loader(kind)
-    _open_group(folder)
+    _open_group(folder, [name for name in LIBRARIES if not name.startswith("libmkl")])
     _loaded = True
     return kind
+
+
+def _load_mkl() -> None:
+    """Load MKL, once, with what it needs: see `ishmem.environment.elf`."""
+    global _mkl_loaded
+    if not _mkl_loaded:
+        _open_group(library_folder(), list(LIBRARIES))
+        _mkl_loaded = True
 
 
 class _Finder:
@@ -112,7 +121,7 @@ class _Finder:
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         if name in _NEED_STACK:
-            _load_for_import()
+            _load_for_import(mkl=name == "dpnp")
 
 
 def load_first() -> None:
@@ -124,12 +133,14 @@ def load_first() -> None:
     try:
         ctypes.CDLL(_FIRST)
     except OSError:
-        _load_for_import()
+        _load_for_import(mkl=True)
 
 
-def _load_for_import() -> None:
+def _load_for_import(mkl: bool) -> None:
     try:
         load()
+        if mkl:
+            _load_mkl()
     except (ValueError, IshmemError, ImportError) as error:
         raise error.with_traceback(None) from None  # what is wrong is in the message, not in the loader
 
@@ -328,11 +339,11 @@ def _open(path: str, mode: int = ctypes.RTLD_LOCAL) -> None:
         raise ImportError(f"the SYCL stack does not load: {error}", name="dpctl") from None
 
 
-def _open_group(folder: Path) -> None:
-    """Load all libraries as one group: see `ishmem.environment.elf`.
+def _open_group(folder: Path, names: list[str]) -> None:
+    """Load libraries as one group: see `ishmem.environment.elf`.
 
     The dynamic linker identifies the group by the file's path, so the descriptor stays open and is never reused.
     """
     file = os.memfd_create("ishmem-stack")
-    os.write(file, library_of(list(LIBRARIES), str(folder)))
+    os.write(file, library_of(names, str(folder)))
     _open(f"/proc/self/fd/{file}")

@@ -89,8 +89,11 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
 
 def _start(trial: Trial, sizes: list[int], faults: Path, arguments: list[str]) -> subprocess.Popen[str]:
     program = [sys.executable, str(HERE / PROGRAM), *arguments]
+    environment = trial.environment()
+    if "node" in arguments[-1]:  # its loss is noticed by its silence
+        environment["ISHMEM_NODE_TIMEOUT"] = "1"
     return subprocess.Popen(
-        nodes.launcher(sizes, program, faults), env=trial.environment(), stdin=subprocess.DEVNULL,
+        nodes.launcher(sizes, program, faults), env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -181,7 +184,8 @@ def _judge(
         elif "lost" in report:
             outcome.told += 1
             outcome.delays.append(report["at"] - at)
-            if not any(report["lost"] in pes for pes in lost) or "node" not in report["words"]:
+            follows = "it left after an error" in report["words"]  # a PE that was told before this one
+            if not (follows or any(report["lost"] in pes for pes in lost)) or "node" not in report["words"]:
                 outcome.wrong.append(f"PE {pe} was told: {report['words']}")
         else:
             outcome.delays.append(ends[pe] - at)
