@@ -35,6 +35,7 @@ class Row:
         runs: Number of runs.
         reason: Why there is no result.
         options: The options of the application.
+        device: The device of a PE.
     """
 
     app: str
@@ -46,6 +47,7 @@ class Row:
     runs: int = 0
     reason: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    device: str = ""
 
 
 class _Contender:
@@ -54,6 +56,7 @@ class _Contender:
     def __init__(self, group: Group, row: Row, fused: bool) -> None:
         self.row = row
         self._group, self._fused = group, fused and row.contender == OWN
+        self._beside = row.contender not in (OWN, PEER)
         self._whole: list[float] = []
         self._communication: list[float] = []
 
@@ -67,7 +70,7 @@ class _Contender:
             self._communication.append(communication)
 
     def _ask(self, timeout: float, communicates: bool, check: bool) -> tuple[float, float]:
-        request = ("application", self.row.app, self.row.options, communicates, check)
+        request = ("application", self.row.app, self.row.options, communicates, check, self._beside)
         answers = self._group.ask(request, None, timeout)
         bad = [str(value) for status, value in answers if status != "ok"]
         if bad:
@@ -77,7 +80,7 @@ class _Contender:
 
     def finish(self) -> None:
         """Fill in the row."""
-        self.row.runs = len(self._whole)
+        self.row.runs, self.row.device = len(self._whole), self._group.device
         self.row.seconds = float(f"{statistics.median(self._whole):.4g}")
         self.row.communication = float(f"{statistics.median(self._communication):.4g}")
 
@@ -85,7 +88,8 @@ class _Contender:
 def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: float = 300) -> Iterator[list[Row]]:
     """Measure; yield the rows of each application, scaling and number of PEs: one of each library.
 
-    The first run of each compiles and is checked; then the libraries take turns.
+    The first run of each compiles and is checked; then the libraries take turns. Where an application names routines
+    that do the same (`App.beside`), one more row has their name as contender.
     """
     libraries = [library for library in (OWN, PEER) if not missing(library)]
     for n in pes:
@@ -95,11 +99,12 @@ def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: fl
                 kind = find(name)
                 done: dict[Any, list[Row]] = {}
                 for scaling, app in ((STRONG, kind.scaled(max(pes))), (WEAK, kind.scaled(n))):
-                    rows = [Row(name, scaling, n, library, options=asdict(app)) for library in groups]  # type: ignore[call-overload]
+                    users = {**groups, **({kind.beside: groups[OWN]} if kind.beside else {})}
+                    rows = [Row(name, scaling, n, user, options=asdict(app)) for user in users]  # type: ignore[call-overload]
                     if app in done:  # the largest number of PEs: both scalings have the same problem
                         rows = [Row(**{**asdict(row), "scaling": scaling}) for row in done[app]]
                     else:
-                        _measure([_Contender(groups[row.contender], row, kind.fused) for row in rows], runs, timeout)
+                        _measure([_Contender(users[row.contender], row, kind.fused) for row in rows], runs, timeout)
                     done[app] = rows
                     yield rows
         finally:
@@ -130,8 +135,9 @@ def line(rows: list[Row]) -> str:
     return "   ".join(cells)
 
 
-def write(path: Path, rows: list[Row], device: str = "") -> None:
+def write(path: Path, rows: list[Row]) -> None:
     """Write results as JSON, one row per line."""
+    device = next((row.device for row in rows if row.device), "")
     head = json.dumps({"environment": environment(device)}, indent=1)[:-2]
     lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
     path.write_text(f'{head},\n "rows": [\n{lines}\n]}}\n')
@@ -165,6 +171,18 @@ def table(rows: list[Row]) -> str:
         cells += [f"{row.communication / row.seconds:.0%}" for row in (own, other)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def beside(rows: list[Row]) -> str:
+    """Return the table of the applications beside host routines that do the same, in markdown; empty: none."""
+    found = {(row.app, row.scaling, row.pes): row for row in rows if row.contender not in (OWN, PEER) and row.runs}
+    lines = ["| | scaling | PEs | one kernel | host routines | | ratio |", "|---" * 7 + "|"]
+    for own, _other in pairs(rows):
+        row = found.get((own.app, own.scaling, own.pes))
+        if row:
+            cells = [find(own.app).title, own.scaling, str(own.pes), short_time(own.seconds), row.contender]
+            lines.append(f"| {' | '.join([*cells, short_time(row.seconds), f'{own.seconds / row.seconds:.2f}'])} |")
+    return "\n".join(lines) if found else ""
 
 
 def _ratio(own: float, other: float, most: float) -> str:

@@ -40,6 +40,8 @@ def figures_command(results: Path, page: Path | None, output: Path | None) -> No
     head, rows = applications.read(results)
     runs = max((row.runs for row in rows), default=0)
     text = f"{figures.about(head)} Runs: {runs}, in turn.\n\n{applications.table(rows)}"
+    if others := applications.beside(rows):
+        text += f"\n\nBeside the host routines that do the same:\n\n{others}"
     if page is None:
         click.echo(text)
     else:

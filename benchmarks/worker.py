@@ -56,13 +56,16 @@ class Worker:
         if check:
             check(done)
 
-    def application(self, name: str, options: dict[str, Any], communicates: bool, check: bool) -> tuple[float, float]:
-        """Run an application; return the seconds of the whole and of its communication on this PE."""
+    def application(
+        self, name: str, options: dict[str, Any], communicates: bool, check: bool, beside: bool
+    ) -> tuple[float, float]:
+        """Run an application, or its `run_beside`; return the seconds of the whole and of communication on this PE."""
         from ishmem.examples.apps import Run, find
 
         app, world = find(name)(**options), self.world
         run = Run(world.pe, world.n_pes, world.barrier, getattr(world, "comm", None), communicates)
-        result = app.run(run) if world.library == "ishmem" else app.run_mpi(run)
+        program = app.run_beside if beside else app.run if world.library == "ishmem" else app.run_mpi
+        result = program(run)
         if check and world.pe == 0:
             app.check(result)
         world.barrier()

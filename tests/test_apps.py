@@ -12,30 +12,39 @@ from pes import Pool, run_command
 
 import ishmem
 from ishmem.benchmarks import applications
-from ishmem.examples.apps import APPS, Run, Wrong, find
+from ishmem.examples.apps import APPS, App, Run, Wrong, find
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
 FOLDER = Path(__file__).parent.parent / "examples" / "apps"
 
 
-def results_of(name: str) -> list[object]:
-    """Run the small problems of an application on this PE."""
+def results_of(name: str) -> list[tuple[App, object]]:
+    """Run the small problems of an application on this PE, also with host routines where it has them."""
     results = []
     for app in find(name).small():
-        run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
-        results.append(app.run(run))
-        assert run.seconds > 0
-        ishmem.barrier_all()
-        ishmem.free_all()
+        for program in (app.run, app.run_beside) if app.beside else (app.run,):
+            run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
+            results.append((app, program(run)))
+            assert run.seconds >= run.communication_seconds > 0 or app.fused
+            ishmem.barrier_all()
+            ishmem.free_all()
     return results if ishmem.my_pe() == 0 else []
 
 
 @pytest.mark.pes(2, 3)
 @pytest.mark.parametrize("name", APPS)
 def test_results_are_those_of_the_reference(pes: Pool, name: str) -> None:
-    results = pes.run(results_of, name)[0]
-    for app, result in zip(find(name).small(), results):
+    for app, result in pes.run(results_of, name)[0]:
         assert app.check(result)
+
+
+def test_two_nodes() -> None:
+    pool = Pool(4, nodes=(2, 2))
+    try:
+        for app, result in pool.run(results_of, "isx")[0]:
+            assert app.check(result)
+    finally:
+        pool.stop()
 
 
 MPI = """
@@ -96,8 +105,17 @@ def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     applications.write(path, rows)
     assert applications.read(path)[1] == rows
     assert len(json.loads(path.read_text())["rows"]) == 8
+    assert applications.read(path)[0]["environment"]["device"]
     assert applications.table(rows).count("Random access") == 4
     assert len(applications.draw(rows).axes) >= 2
+
+
+def test_table_beside_host_routines() -> None:
+    times = {"ishmem": 2.0, "mpi4py": 3.0, "sum_reduce": 1.0}
+    rows = [applications.Row("ring", "weak", 2, name, seconds, seconds, 1) for name, seconds in times.items()]
+    assert "| Ring allreduce | weak | 2 | 2 s | sum_reduce | 1 s | 2.00 |" in applications.beside(rows)
+    assert applications.table(rows).count("Ring allreduce") == 1
+    assert applications.beside(rows[:2]) == ""
 
 
 @pytest.mark.parametrize("name", APPS)

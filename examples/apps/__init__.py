@@ -22,6 +22,7 @@ APPS = {
     "bfs": "Bfs",
     "fft2d": "Fft2d",
     "fft3d": "Fft3d",
+    "retrieval": "Retrieval",
     "ring": "Ring",
     "matmul": "Matmul",
 }

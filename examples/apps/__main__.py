@@ -70,6 +70,7 @@ def main() -> None:
             with ishmem.init():
                 run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all, shown=True)
                 result = app.run(run)
+                ishmem.free_all()
         if run.pe == 0:
             report(app, result, run, options.output)
     except (Wrong, ValueError) as error:

@@ -31,8 +31,8 @@ class Run:
         comm: The mpi4py communicator, in a run with mpi4py.
         communicates: False: leave the communication out, to measure the rest; see `App.fused`.
         shown: Show progress on the terminal.
-        seconds: Time of the section `timed`.
-        communication_seconds: Time of the sections `communication` in it.
+        seconds: Time of all sections `timed`.
+        communication_seconds: Time of the sections `communication` in them.
     """
 
     pe: int
@@ -48,10 +48,10 @@ class Run:
     def timed(self) -> Iterator[None]:
         """Time a section that all PEs begin and end together. Collective."""
         self.barrier()
-        self.communication_seconds, start = 0.0, time.perf_counter()
+        start = time.perf_counter()
         yield
         self.barrier()
-        self.seconds = time.perf_counter() - start
+        self.seconds += time.perf_counter() - start
 
     @contextlib.contextmanager
     def communication(self) -> Iterator[None]:
@@ -79,11 +79,13 @@ class App:
         title: A few words for tables.
         fused: The kernels that compute communicate, too. The time in communication is then that of the whole without
             that of a run whose `Run.communicates` is false.
+        beside: The host routines by which `run_beside` does the same, if the application has it.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     fused: ClassVar[bool] = False
+    beside: ClassVar[str] = ""
 
     @classmethod
     def small(cls) -> list[App]:
@@ -102,6 +104,10 @@ class App:
     def run_mpi(self, run: Run) -> Any:
         """Run the same algorithm with mpi4py on ``run.comm``; return the same result. Collective."""
         return importlib.import_module(f"ishmem.examples.apps.mpi.{self.name}").program(self, run)
+
+    def run_beside(self, run: Run) -> Any:
+        """Compute the same with the routines `beside`; return the same result. Collective."""
+        raise NotImplementedError
 
     def check(self, result: Any) -> str:
         """Compare a result with the reference; return what was compared, in a few words.

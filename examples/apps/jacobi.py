@@ -30,8 +30,12 @@ def relax_row(now, new, row, item_id):
 
 @dpex.kernel
 def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
-    """Do one iteration, a group per row. The groups of the edge rows wait for halos, and put their rows."""
-    group, row = item.get_group(), item.get_group().get_group_id(0) + 1
+    """Do one iteration, a group per row. The groups of the edge rows wait for halos, and put their rows.
+
+    They come first, so that rows travel while the others are computed, and no halo is late in the next iteration.
+    """
+    group, number = item.get_group(), item.get_group().get_group_id(0)
+    row = 1 if number == 0 else (rows if number == 1 else number)
     if row == 1 and above >= 0:
         ishmem.signal_wait_until_work_group(arrived, ishmem.CMP_GE, iteration, group, ABOVE)
     if row == rows and below >= 0:

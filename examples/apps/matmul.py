@@ -69,6 +69,7 @@ class Matmul(App):
     name = "matmul"
     title = "All-gather and product"
     fused = True
+    beside = "fcollect and dpnp.dot"
 
     @classmethod
     def small(cls) -> list[App]:
@@ -104,6 +105,19 @@ class Matmul(App):
             items = kapi.NdRange((GROUP,), (GROUP,))
             sizes = rows.size, self.inner, tile, int(run.communicates)
             dpex.call_kernel(gather_and_multiply, items, a, b, c, arrived, *sizes)
+        turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
+        run.barrier()
+        return gathered(turned, columns.counts).T
+
+    def run_beside(self, run: Run) -> np.ndarray[Any, Any]:
+        _rows, columns, own_a, own_b = self.parts(run)
+        mine, b = ishmem.array(own_a), dpnp.asarray(own_b)
+        a = ishmem.zeros((run.n_pes * len(own_a), self.inner), dtype="f8")
+        with run.timed():
+            with run.communication():
+                ishmem.fcollect(a, mine)
+            c = dpnp.dot(a, b)
+            c.sycl_queue.wait()
         turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
         run.barrier()
         return gathered(turned, columns.counts).T

@@ -62,11 +62,12 @@ class Ring(App):
     """
 
     size: int = option(100_000, "elements on each PE")
-    tile: int = option(4096, "elements of a tile")
+    tile: int = option(2048, "elements of a tile")
     repeats: int = option(10, "how often the arrays are added up")
 
     name = "ring"
     title = "Ring allreduce"
+    beside = "sum_reduce"
 
     @classmethod
     def small(cls) -> list[App]:
@@ -90,7 +91,7 @@ class Ring(App):
         source = ishmem.array(start)
         with run.timed():
             for number in run.steps(range(1, self.repeats + 1), "adding"):
-                data[...] = source
+                ishmem.get(data, source, run.pe)
                 with run.communication():
                     ishmem.barrier_all()
                     if n > 1:
@@ -99,6 +100,14 @@ class Ring(App):
         ishmem.sum_reduce(source, source)
         same = bool(dpnp.all(data == source))
         return {"sums": data.asnumpy()[: self.size], "same": same, "n": n}
+
+    def run_beside(self, run: Run) -> dict[str, Any]:
+        data, source = ishmem.zeros(self.size, dtype="f8"), ishmem.array(self.values(run.pe))
+        with run.timed():
+            for _ in range(self.repeats):
+                with run.communication():
+                    ishmem.sum_reduce(data, source)
+        return {"sums": data.asnumpy(), "same": True, "n": run.n_pes}
 
     def check(self, result: dict[str, Any]) -> str:
         wanted = sum(self.values(pe) for pe in range(result["n"]))
