@@ -27,19 +27,9 @@ inline void nap() {
     usleep(NAP);
 }
 
-// While an object exists, the engine's thread leaves driving to the thread that constructed it.
-class Driving {
- public:
-    Driving() : engine_(engine()) {
-        if (engine_) ++engine_->waiting;
-    }
-    ~Driving() {
-        if (engine_) --engine_->waiting;
-    }
-
- private:
-    Engine *engine_;
-};
+// Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
+// awaited PE needs them, and a call of MPI takes longer than a look at shared memory.
+constexpr unsigned FROM_NETWORK = 1, FROM_NODE = 8;
 
 template <class T>
 bool compare(T seen, int how, T wanted) {
@@ -66,20 +56,19 @@ class Story {
 };
 
 // Polls in slices of 20 ms without the GIL and handles signals between slices. `looks` is the number of calls of
-// `done` per round; it is 1 where one call takes long.
+// `done` per round; it is 1 where one call takes long. Every `rounds_per_drive` rounds it drives the engine.
 template <class Done, class Hopeless>
-Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
+Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_drive = FROM_NETWORK, int looks = heap().looks) {
     if (rehearsal) rehearsal->wait();
     Engine *const between_nodes = engine();
-    unsigned idle = 0;
+    unsigned idle = 0, rounds = 0;
     const auto seen = [&] {
         for (int look = 0; look < looks; ++look)
             if (done()) return true;
-        if (!between_nodes) return false;
+        if (!between_nodes || (rounds++ % rounds_per_drive && idle <= SPINS)) return false;
         idle = between_nodes->drive() ? 0 : idle + 1;
         return done();
     };
-    const Driving driving;
     for (int round = 0; round < FIRST_ROUNDS; ++round) {
         if (seen()) return Satisfied;
         sched_yield();
