@@ -197,6 +197,7 @@ bool Engine::round() {
     any |= test_sends();
     any |= !transfers_.empty() && test_transfers();
     flush_all();
+    moves_.store(!transfers_.empty(), std::memory_order_relaxed);
     return any;
 }
 
@@ -233,7 +234,7 @@ void Engine::run() {
         }
         idle = drive() ? 0 : idle + 1;
         seen = rounds_.load(std::memory_order_relaxed);
-        if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
+        if (idle > BUSY) sleep_for(moves() ? 20L : 20L << std::min((idle - BUSY) / 50, 5));
     }
 }
 

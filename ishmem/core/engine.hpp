@@ -79,6 +79,7 @@ class Engine {
     bool drive();  // one round of progress; returns whether anything happened
     bool drain();  // true when nothing is left to send
     int problem() const { return problem_.load(); }
+    bool moves() const { return moves_.load(std::memory_order_relaxed); }  // whether long payloads are in flight
 
     Group background;              // operations that only `quiet` waits for
     std::atomic<bool (*)()> also{nullptr};  // further work of each `drive`, or null
@@ -164,6 +165,7 @@ class Engine {
     uint32_t tags_ = 0;
     int longs_ = 0;
     std::atomic<int> problem_{0};
+    std::atomic<bool> moves_{false};
     std::atomic<uint64_t> rounds_{0};  // rounds of progress, by any thread
     std::atomic<bool> stop_{false};
     std::thread thread_;

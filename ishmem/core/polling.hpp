@@ -18,7 +18,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int FIRST_ROUNDS = 8;  // rounds that hold the GIL: releasing and taking it costs as much as a few rounds
 
-constexpr unsigned SPINS = 100, NAP = 20;  // idle rounds before a wait between nodes sleeps; microseconds of a sleep
+// Idle rounds before a wait between nodes sleeps, also while long payloads are in flight, which advance only when the
+// engine is driven; microseconds of a sleep.
+constexpr unsigned SPINS = 100, SPINS_MOVING = 2000, NAP = 20;
+
+inline bool long_idle(unsigned rounds) { return rounds > (engine()->moves() ? SPINS_MOVING : SPINS); }
 
 // Sleeps; a thread's timers are late by up to 50 us unless its slack is reduced.
 inline void nap() {
@@ -65,7 +69,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto seen = [&] {
         for (int look = 0; look < looks; ++look)
             if (done()) return true;
-        if (!between_nodes || (rounds++ % rounds_per_drive && idle <= SPINS)) return false;
+        if (!between_nodes || (rounds++ % rounds_per_drive && !long_idle(idle))) return false;
         idle = between_nodes->drive() ? 0 : idle + 1;
         return done();
     };
@@ -83,7 +87,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
         for (unsigned round = 1; !(satisfied = seen()); ++round) {
             given_up = hopeless();
             if (given_up) break;
-            if (between_nodes && idle > SPINS) nap();
+            if (between_nodes && long_idle(idle)) nap();
             else sched_yield();
             if (round % 64) continue;
             const auto now = Clock::now();

@@ -19,7 +19,7 @@ Outcome drive_until(Done done) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
         else if (is_lost()) return Lost;
-        else if (idle > SPINS) nap();
+        else if (long_idle(idle)) nap();
         else sched_yield();
     }
 }
