@@ -79,12 +79,14 @@ def copy_elements(like, to, origin, count, rank, size):
     """
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
     copy, unit = _copiers[itemsize], min(itemsize, 8)
+    units = itemsize // unit
 
     def impl(like, to, origin, count, rank, size):
         if count == 1:
-            for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
-                move(unit, to + part, origin + part)
-        else:
+            if rank == 0:
+                for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
+                    move(unit, to + part, origin + part)
+        elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
             copy(to, origin, count * itemsize, rank, size)
 
     return impl

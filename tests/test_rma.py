@@ -408,6 +408,53 @@ def test_kernel_off_heap(pes: Pool) -> None:
     pes.run(check_kernel_off_heap)
 
 
+SLICED = 5
+
+
+@dpex.kernel
+def put_slices(item: kapi.Item, flat, rows, source, grid, bounds, pe):  # type: ignore
+    even = source[::2]
+    for k in range(bounds.shape[0]):
+        start, stop = bounds[k, 0], bounds[k, 1]
+        cells = flat[k, 0]
+        ishmem.put(cells[start:stop], source[start:stop], pe)
+        cells = flat[k, 1]
+        ishmem.put(cells[start : start + 1], source[start : start + 1], pe)
+        cells = flat[k, 2]
+        ishmem.get(cells[start : start + 3], source[start : start + 3], pe)
+        cells = flat[k, 3]
+        part = even[start : start + 1]
+        ishmem.put(cells[: part.size], part, pe)
+        ishmem.put(rows[k][start : start + 2], grid[start : start + 2], pe)
+
+
+def check_slices() -> None:
+    """Slices are clipped as in numpy; neighbours of their elements stay as they are."""
+    right = (ishmem.my_pe() + 1) % ishmem.n_pes()
+    limits = [*range(-SLICED - 3, SLICED + 4), 2**62, -(2**62)]
+    bounds = np.array([(start, stop) for start in limits for stop in limits])
+    source, grid = np.arange(1, SLICED + 1), np.arange(1, 2 * SLICED + 1).reshape(SLICED, 2)
+    flat = np.zeros((len(bounds), 4, SLICED), "int64")
+    rows = np.zeros((len(bounds), SLICED, 2), "int64")
+    for k, (start, stop) in enumerate(bounds.tolist()):
+        for row, last in enumerate((stop, start + 1, start + 3)):
+            flat[k, row, start:last] = source[start:last]
+        part = source[::2][start : start + 1]
+        flat[k, 3, : part.size] = part
+        rows[k, start : start + 2] = grid[start : start + 2]
+    to_flat, to_rows = ishmem.zeros(flat.shape, dtype="int64"), ishmem.zeros(rows.shape, dtype="int64")
+    given, tiles, at = symmetric(source), dpnp.asarray(grid), dpnp.asarray(bounds)
+    dpex.call_kernel(put_slices, kapi.Range(1), to_flat, to_rows, given, tiles, at, right)
+    ishmem.barrier_all()
+    same(to_flat, flat)
+    same(to_rows, rows)
+
+
+@pytest.mark.pes(1, 2)
+def test_slices_in_kernel(pes: Pool) -> None:
+    pes.run(check_slices)
+
+
 # --- the copy engine does all copies
 
 
