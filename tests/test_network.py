@@ -18,6 +18,7 @@ import pytest
 from pes import Pool, run_command
 
 import ishmem
+from ishmem import _core
 from ishmem.runtime import job
 
 SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
@@ -223,6 +224,33 @@ def check_wakes_kernel() -> None:
 
 def test_wakes_kernel(spread: Pool) -> None:
     spread.run(check_wakes_kernel, timeout=120)
+
+
+def check_kernel_beside_wait() -> None:
+    """A waiting host serves its own kernel, which puts to another node; quiet and the barrier stay in the core."""
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def ask(item: kapi.Item, question, times, pe):
+        for _ in range(times):
+            ishmem.atomic_add(question, 1, pe)
+            ishmem.quiet()
+
+    me, n, times = ishmem.my_pe(), ishmem.n_pes(), 20
+    question, reply = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    if me == 0:
+        kernel, _ = dpex.call_kernel_async(ask, kapi.Range(1), (), question, times, n - 1)
+        ishmem.wait_until(reply, ishmem.CMP_EQ, times)
+        kernel.wait()
+    elif me == n - 1:
+        ishmem.wait_until(question, ishmem.CMP_EQ, times)
+        ishmem.put(reply, question, 0)
+    assert _core.quiet()
+    assert _core.barrier_all() == _core.SATISFIED
+
+
+def test_kernel_beside_wait(spread: Pool) -> None:
+    spread.run(check_kernel_beside_wait, timeout=120)
 
 
 def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:

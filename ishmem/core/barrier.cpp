@@ -58,11 +58,11 @@ struct Barrier {
         return PyErr_Occurred() ? Interrupted : Lost;
     }
 
-    Outcome await_told(unsigned round) const {
+    Outcome await_told(unsigned round, unsigned rounds_per_drive) const {
         uint64_t *mine = line(heap().me, handle, round);
         const uint64_t sequence = team.sequence;
         const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
-        const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout);
+        const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout, rounds_per_drive);
         if (outcome == Satisfied && summary) {
             Summary other;
             std::memcpy(&other, summary_in(mine), sizeof other);
@@ -77,11 +77,11 @@ static_assert(sizeof(uint64_t) + 2 * sizeof(Summary) <= 64);
 // The lines hold sequence numbers that only grow, so they are never reset and a fast PE cannot race with a reset.
 // Model: tests/models/barrier.pml.
 template <class PeOf>
-Outcome disseminate(const Barrier &barrier, int me, int size, PeOf pe_of, unsigned &round) {
+Outcome disseminate(const Barrier &barrier, int me, int size, PeOf pe_of, unsigned &round, unsigned rounds_per_drive = FROM_NODE) {
     Outcome outcome = Satisfied;
     for (int distance = 1; distance < size && outcome == Satisfied; distance *= 2, ++round) {
         outcome = barrier.tell(pe_of((me + distance) % size), round);
-        if (outcome == Satisfied) outcome = barrier.await_told(round);
+        if (outcome == Satisfied) outcome = barrier.await_told(round, rounds_per_drive);
     }
     return outcome;
 }
@@ -95,9 +95,9 @@ Outcome barrier_of_nodes(const Barrier &barrier) {
     unsigned round = 1;
     Outcome outcome = disseminate(barrier, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round);
     if (outcome != Satisfied) return outcome;
-    if (team.index) return barrier.await_told(RELEASE);
+    if (team.index) return barrier.await_told(RELEASE, FROM_NODE);
     round = 1 + team.rounds;  // the same on all nodes
-    outcome = disseminate(barrier, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round);
+    outcome = disseminate(barrier, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round, FROM_NETWORK);
     for (size_t i = 1; i < near.size() && outcome == Satisfied; ++i) outcome = barrier.tell(near[i], RELEASE);
     return outcome;
 }

@@ -62,8 +62,8 @@ bool hopeless(const Call &call) {
 }
 
 template <class Done>
-Outcome wait(const Call &call, Done done) {
-    return poll(done, [&] { return hopeless(call); }, -1.0);
+Outcome wait(const Call &call, Done done, unsigned rounds_per_drive = FROM_NODE) {
+    return poll(done, [&] { return hopeless(call); }, -1.0, rounds_per_drive);
 }
 
 // Model: tests/models/host_ring.pml.
@@ -543,10 +543,10 @@ Outcome await(const Call &call, Flag flag, int member) {
     return wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= call.sequence; });
 }
 
-Outcome await_slots(const Call &call, const std::vector<int> &members) {
+Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned rounds_per_drive) {
     for (int member : members) {
         const uint64_t *at = &call.header(member)->sequence;
-        const Outcome outcome = wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) == call.sequence; });
+        const Outcome outcome = wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) == call.sequence; }, rounds_per_drive);
         if (outcome != Satisfied) return outcome;
     }
     return Satisfied;

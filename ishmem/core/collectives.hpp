@@ -72,7 +72,7 @@ char *address_of(uint64_t place, int pe);
 // `raise` sets a flag of this PE to the call's sequence number; `await` waits until a member's flag has reached it.
 void raise(const Call &call, Flag flag);
 Outcome await(const Call &call, Flag flag, int member);
-Outcome await_slots(const Call &call, const std::vector<int> &members);
+Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned rounds_per_drive);
 
 // Computes dest = first op second for `count` elements. `combine_of` returns null when the type lacks the operation.
 using Combine = void (*)(char *dest, const char *first, const char *second, size_t count);

@@ -197,12 +197,18 @@ bool Engine::round() {
     any |= test_sends();
     any |= !transfers_.empty() && test_transfers();
     flush_all();
+    moves_.store(!transfers_.empty(), std::memory_order_relaxed);
     return any;
 }
 
 bool Engine::drive() {
-    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    return lock && round();
+    bool (*more)() = also.load();
+    bool any = more && more();
+    if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock); lock) {
+        rounds_.fetch_add(1, std::memory_order_relaxed);
+        any |= round();
+    }
+    return any;
 }
 
 bool Engine::drain() {
@@ -211,18 +217,24 @@ bool Engine::drain() {
     return sending_.empty() && transfers_.empty() && busy_.empty();
 }
 
-// Polls, then sleeps with a growing interval while nothing happens. While waiting threads drive the engine themselves, it
-// wakes up rarely: with few cores each wake-up takes a time slice from them.
+// Polls, then sleeps with a growing interval while nothing happens. While other threads drive the engine, it only looks
+// from time to time whether they still do: with few cores each wake-up takes a time slice from them.
 void Engine::run() {
     constexpr int BUSY = 200;
-    constexpr long FOR_KERNELS = 100, FOR_WAITING = 500;  // no longer: a waiting thread may be waiting for the GIL
+    constexpr long WHILE_DRIVEN = 500;  // no longer: a thread that drove may be waiting for the GIL now
     prctl(PR_SET_TIMERSLACK, 1000);
+    uint64_t seen = 0;
     for (int idle = 0; !stop_;) {
-        bool (*more)() = also.load();
-        const bool requests = more && more(), any = drive() || requests;
-        idle = any ? 0 : idle + 1;
-        if (waiting > 0 && !requests) sleep_for(more ? FOR_KERNELS : FOR_WAITING);
-        else if (idle > BUSY) sleep_for(20L << std::min((idle - BUSY) / 50, 5));
+        const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
+        if (rounds != seen) {
+            seen = rounds;
+            idle = BUSY;
+            sleep_for(WHILE_DRIVEN);
+            continue;
+        }
+        idle = drive() ? 0 : idle + 1;
+        seen = rounds_.load(std::memory_order_relaxed);
+        if (idle > BUSY) sleep_for(moves() ? 20L : 20L << std::min((idle - BUSY) / 50, 5));
     }
 }
 

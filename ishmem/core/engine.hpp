@@ -24,7 +24,7 @@
 //
 // Progress. In this module only the engine calls MPI: Isend, Irecv and Test, under one lock, without blocking. No
 // call takes the GIL. `drive` is one round of progress. The engine's thread drives when no other thread does, and
-// sleeps with a growing interval while nothing happens.
+// sleeps with a growing interval while nothing happens. `drive` also serves what kernels ask for (`also`).
 #pragma once
 #include <atomic>
 #include <deque>
@@ -79,10 +79,10 @@ class Engine {
     bool drive();  // one round of progress; returns whether anything happened
     bool drain();  // true when nothing is left to send
     int problem() const { return problem_.load(); }
+    bool moves() const { return moves_.load(std::memory_order_relaxed); }  // whether long payloads are in flight
 
-    std::atomic<int> waiting{0};   // number of threads that drive while they wait
     Group background;              // operations that only `quiet` waits for
-    std::atomic<bool (*)()> also{nullptr};  // further work of the thread in each round, or null
+    std::atomic<bool (*)()> also{nullptr};  // further work of each `drive`, or null
 
  private:
     struct Peer {
@@ -165,6 +165,8 @@ class Engine {
     uint32_t tags_ = 0;
     int longs_ = 0;
     std::atomic<int> problem_{0};
+    std::atomic<bool> moves_{false};
+    std::atomic<uint64_t> rounds_{0};  // rounds of progress, by any thread
     std::atomic<bool> stop_{false};
     std::thread thread_;
 };

@@ -202,13 +202,13 @@ Outcome forward_slots(const Call &call) {
     const Team &team = *call.team;
     const int n = static_cast<int>(team.groups.size()), me = team.node;
     const auto group = [&](int node) -> const std::vector<int> & { return team.groups[static_cast<size_t>((node + 2 * n) % n)]; };
-    Outcome outcome = await_slots(call, group(me));
+    Outcome outcome = await_slots(call, group(me), FROM_NODE);
     for (int distance = 1; distance < n && outcome == Satisfied; distance *= 2) {
         const int count = std::min(distance, n - distance), to = team.leaders[static_cast<size_t>((me + distance) % n)];
         for (int k = 0; k < count; ++k)
             for (int member : group(me - k))
                 if (!forward_slot(call, member, to)) return PyErr_Occurred() ? Interrupted : Lost;
-        for (int k = 0; k < count && outcome == Satisfied; ++k) outcome = await_slots(call, group(me - distance - k));
+        for (int k = 0; k < count && outcome == Satisfied; ++k) outcome = await_slots(call, group(me - distance - k), FROM_NETWORK);
     }
     return outcome;
 }

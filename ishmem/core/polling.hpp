@@ -18,7 +18,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int FIRST_ROUNDS = 8;  // rounds that hold the GIL: releasing and taking it costs as much as a few rounds
 
-constexpr unsigned SPINS = 100, NAP = 20;  // idle rounds before a wait between nodes sleeps; microseconds of a sleep
+// Idle rounds before a wait between nodes sleeps, also while long payloads are in flight, which advance only when the
+// engine is driven; microseconds of a sleep.
+constexpr unsigned SPINS = 100, SPINS_MOVING = 2000, NAP = 20;
+
+inline bool long_idle(unsigned rounds) { return rounds > (engine()->moves() ? SPINS_MOVING : SPINS); }
 
 // Sleeps; a thread's timers are late by up to 50 us unless its slack is reduced.
 inline void nap() {
@@ -27,19 +31,9 @@ inline void nap() {
     usleep(NAP);
 }
 
-// While an object exists, the engine's thread leaves driving to the thread that constructed it.
-class Driving {
- public:
-    Driving() : engine_(engine()) {
-        if (engine_) ++engine_->waiting;
-    }
-    ~Driving() {
-        if (engine_) --engine_->waiting;
-    }
-
- private:
-    Engine *engine_;
-};
+// Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
+// awaited PE needs them, and a call of MPI takes longer than a look at shared memory.
+constexpr unsigned FROM_NETWORK = 1, FROM_NODE = 8;
 
 template <class T>
 bool compare(T seen, int how, T wanted) {
@@ -66,20 +60,19 @@ class Story {
 };
 
 // Polls in slices of 20 ms without the GIL and handles signals between slices. `looks` is the number of calls of
-// `done` per round; it is 1 where one call takes long.
+// `done` per round; it is 1 where one call takes long. Every `rounds_per_drive` rounds it drives the engine.
 template <class Done, class Hopeless>
-Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().looks) {
+Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_drive = FROM_NETWORK, int looks = heap().looks) {
     if (rehearsal) rehearsal->wait();
     Engine *const between_nodes = engine();
-    unsigned idle = 0;
+    unsigned idle = 0, rounds = 0;
     const auto seen = [&] {
         for (int look = 0; look < looks; ++look)
             if (done()) return true;
-        if (!between_nodes) return false;
+        if (!between_nodes || (rounds++ % rounds_per_drive && !long_idle(idle))) return false;
         idle = between_nodes->drive() ? 0 : idle + 1;
         return done();
     };
-    const Driving driving;
     for (int round = 0; round < FIRST_ROUNDS; ++round) {
         if (seen()) return Satisfied;
         sched_yield();
@@ -94,7 +87,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, int looks = heap().lo
         for (unsigned round = 1; !(satisfied = seen()); ++round) {
             given_up = hopeless();
             if (given_up) break;
-            if (between_nodes && idle > SPINS) nap();
+            if (between_nodes && long_idle(idle)) nap();
             else sched_yield();
             if (round % 64) continue;
             const auto now = Clock::now();

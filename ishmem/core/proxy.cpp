@@ -78,8 +78,7 @@ struct Proxy {
 };
 
 std::unique_ptr<Proxy> proxy;
-std::mutex proxy_mutex;  // serialises the engine's thread and stop_proxy()
-
+std::mutex proxy_mutex;  // serialises the threads that drive the engine and stop_proxy()
 
 template <class T>
 T load(const T *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
@@ -261,11 +260,10 @@ void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDev
     proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + tickets_offset);
     proxy->device = device;
     proxy->locks = std::move(locks);
-    heap().busy_engines += 1;  // disables the fast paths of quiet and barrier_all
     if (Engine *e = engine())
         e->also = [] {
-            const std::lock_guard<std::mutex> lock(proxy_mutex);
-            return proxy && proxy->step();
+            const std::unique_lock<std::mutex> lock(proxy_mutex, std::try_to_lock);
+            return lock && proxy && proxy->step();
         };
     else proxy->thread = std::thread([] { proxy->run(); });
 }
@@ -282,15 +280,14 @@ void stop_proxy() {
 Outcome drain_proxy() {
     if (!proxy) return Satisfied;
     const int64_t wanted = load(proxy->tickets);
-    const auto done = [=] {
-        if (engine()) proxy->step();
-        return load(proxy->completed) >= wanted;
-    };
+    const auto done = [=] { return load(proxy->completed) >= wanted; };
     if (done()) return Satisfied;
     return poll(done, [] { return device_status() != 0; }, -1.0);  // a failed kernel may leave an incomplete request
 }
 
 uint64_t proxy_served() { return proxy ? static_cast<uint64_t>(load(proxy->completed)) : 0; }
+
+bool proxy_failed() { return proxy && proxy->problem.load(); }
 
 int proxy_problem() { return proxy ? proxy->problem.exchange(0) : 0; }
 

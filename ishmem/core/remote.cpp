@@ -15,12 +15,11 @@ bool is_lost() { return heap().lost.load() >= 0; }
 // poll() for callers that have released the GIL.
 template <class Done>
 Outcome drive_until(Done done) {
-    const Driving driving;
     for (unsigned idle = 0;; ++idle) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
         else if (is_lost()) return Lost;
-        else if (idle > SPINS) nap();
+        else if (long_idle(idle)) nap();
         else sched_yield();
     }
 }

@@ -11,7 +11,7 @@
 namespace ishmem {
 namespace {
 
-constexpr size_t PIECE = 64 << 10;  // unit that one member of a node fetches for all
+constexpr size_t PIECE = 64 << 10;  // the least that one member of a node fetches for all
 
 struct Piece {
     size_t to, bytes;
@@ -34,9 +34,10 @@ class Movement {
     // block is on this node.
     void spread(size_t to, const char *from, size_t bytes) {
         if (!is_far(from) || call_.algorithm != Levels) return fetch(to, from, bytes);
-        for (size_t done = 0; done < bytes; done += PIECE, ++pieces_) {
+        const size_t share = std::max(PIECE, (bytes + near_.size() - 1) / near_.size());
+        for (size_t done = 0; done < bytes; done += share, ++pieces_) {
             if (pieces_ % near_.size() != turn_) continue;
-            const Piece piece = {to + done, std::min(PIECE, bytes - done)};
+            const Piece piece = {to + done, std::min(share, bytes - done)};
             fetch(piece.to, from + done, piece.bytes);
             mine_.push_back(piece);
         }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "polling.hpp"
+#include "proxy.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -65,7 +66,7 @@ bool quiet() {
     const Heap &h = heap();
     if (!h.n_pes || h.busy_engines || h.violations_watched) return false;
     fence();
-    return remote_quiet() == Satisfied && device_status() == 0;
+    return drain_proxy() == Satisfied && remote_quiet() == Satisfied && device_status() == 0 && !proxy_failed();
 }
 
 namespace {

@@ -62,7 +62,7 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
     const size_t start = mode == Any ? turn() : 0;
     const auto done = [&] { return look<T>(set, mode, start, count); };
     Outcome outcome = done() ? Satisfied : Failed;
-    if (outcome == Failed && !once) outcome = poll(done, [] { return heap().lost.load() >= 0; }, timeout, 1);
+    if (outcome == Failed && !once) outcome = poll(done, [] { return heap().lost.load() >= 0; }, timeout, FROM_NETWORK, 1);
     if (outcome == Interrupted) return nullptr;
     if (outcome == Satisfied || set.pending.empty()) return Py_BuildValue("iLO", static_cast<int>(outcome), static_cast<long long>(count), Py_None);
     const T seen = seen_at<T>(set, set.found[0] = set.pending[0]);  // for the error message
