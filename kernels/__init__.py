@@ -19,7 +19,6 @@ from . import (
     failed_launches,
     host_only,
     locks,
-    optimisation,
     order,
     query,
     reductions,
@@ -36,12 +35,11 @@ from . import (
 
 __all__ = [
     "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "failed_launches",
-    "host_only", "locks", "optimisation", "order", "query", "reductions", "rma", "signals", "slices", "strided",
-    "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "host_only", "locks", "order", "query", "reductions", "rma", "signals", "slices", "strided", "team_constants",
+    "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()
 build_errors.install()
 compile_errors.install()
 failed_launches.install()
-optimisation.install()
