@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <sstream>
+#include <strings.h>
 #include <unistd.h>
 
 namespace simulator {
@@ -119,10 +121,19 @@ static Peers peers() {
 }
 
 // The folder for machine code. The same variables set the folder of ishmem's kernel cache.
+static bool isOneOf(const std::string &value, std::initializer_list<const char *> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char *word) { return strcasecmp(word, value.c_str()) == 0; });
+}
+
+// Reads the variable as ishmem/environment/settings.py does.
 static std::string machineCode() {
   std::string folder = text("ISHMEM_KERNEL_CACHE", "auto"), home = text("HOME", "");
-  if (folder == "off") return "";
-  if (folder != "auto") return folder + "/machine";
+  if (isOneOf(folder, {"", "0", "false", "no", "off"})) return "";
+  if (!isOneOf(folder, {"auto", "1", "true", "yes", "on"})) {
+    if (folder.find('/') != std::string::npos) return folder + "/machine";
+    complain("ISHMEM_KERNEL_CACHE=%s is not auto, off, or a folder (with a /); no machine code is kept", folder.c_str());
+    return "";
+  }
   std::string cache = text("XDG_CACHE_HOME", home.empty() ? "" : (home + "/.cache").c_str());
   return cache.empty() ? "" : cache + "/ishmem/machine";
 }

@@ -242,6 +242,14 @@ def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
     assert not kept(tmp_path / "new")
 
 
+def test_no_machine_code_is_kept(tmp_path) -> None:
+    for value, complains in (("0", False), ("OFF", False), ("of", True)):
+        out, err = run(f"{BUILD}\nimport os\nos.chdir({str(tmp_path)!r})\nbuild(0)", ISHMEM_KERNEL_CACHE=value)
+        assert out == "built\n"
+        assert (f"ISHMEM_KERNEL_CACHE={value} is not auto, off, or a folder" in err) == complains
+        assert not any(tmp_path.iterdir())
+
+
 RING = """
 import ishmem, numba_dpex as dpex
 from numba_dpex import kernel_api as kapi

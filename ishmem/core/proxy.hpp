@@ -25,8 +25,8 @@ void stop_proxy();
 // Waits until all posted requests are complete.
 Outcome drain_proxy();
 
-// Return the number of completed requests, whether one failed, and the first failure: a ze_result_t, -1 for an invalid request, 0 for none.
-// `proxy_problem` also clears the failure.
+// Return the number of completed requests, whether one failed, and the first failure: a ze_result_t, -1 for an invalid
+// request, 0 for none. `proxy_problem` also clears the failure.
 uint64_t proxy_served();
 bool proxy_failed();
 int proxy_problem();
