@@ -348,7 +348,7 @@ def _transfer(
 ) -> dpctl.SyclEvent:
     number = check.pe(pe)
     to = check.view(dest, "dest", routine=routine)
-    if is_put and np.isscalar(source):
+    if is_put and rma.is_scalar(source):
         source = rma.as_element(dest, source)
     origin = check.view(source, "source", routine=routine)
     if not (to.order and origin.order):

@@ -189,7 +189,7 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
     """Put by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
     to = check.view(dest, "dest", routine="put")
-    if np.isscalar(source):
+    if is_scalar(source):
         source = as_element(dest, source)
     origin = check.view(source, "source", routine="put")
     if not (to.order and origin.order):
@@ -238,6 +238,11 @@ def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: in
     dest, source = (remote, local) if to_peer else (local, remote)
     this.engine.copy(dest, source, host.itemsize, host)
     this.engine.quiet()
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether a value stands for one element; buffers, which numpy counts as scalars, are arrays."""
+    return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
 
 
 def as_element(dest: ndarray, value: Any) -> np.ndarray[Any, Any]:

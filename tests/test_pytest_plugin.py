@@ -91,6 +91,22 @@ def test_tests_that_pass(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(["*PASSED*::test_put[[]2pes-3]", "*SKIPPED*not today*"], consecutive=False)
 
 
+def test_workers_of_xdist_pass_the_options_on(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_addoption(parser): parser.addoption('--mine')")
+    pytester.makepyfile("""
+        import ishmem
+        import pytest
+
+        @pytest.mark.ishmem(npes=2)
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_it(request, number):
+            assert request.config.getoption("mine") == "5"
+            assert ishmem.n_pes() == 2
+    """)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "2", "--mine", "5")
+    done.assert_outcomes(passed=2)
+
+
 FAILING = """
     import os
     import ishmem

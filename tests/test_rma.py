@@ -137,6 +137,27 @@ def test_host_large(pes: Pool, dtype: str) -> None:
     pes.run(check_large, dtype)
 
 
+def check_buffers() -> None:
+    """Other objects with Python's buffer protocol are arrays too, with the dtype of their items."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest, chars = ishmem.zeros(6, dtype="f8"), ishmem.zeros(4, dtype="u1")
+    ishmem.put(dest[:5], memoryview(np.arange(5.0) + me), (me + 1) % n)
+    ishmem.put(chars[:3], b"abc", (me + 1) % n)
+    ishmem.barrier_all()
+    same(dest, np.append(np.arange(5.0) + (me - 1) % n, 0))
+    same(chars, np.array([97, 98, 99, 0], "u1"))
+    got = np.zeros(6)
+    ishmem.get(memoryview(got), dest, me)
+    same(got, dest.asnumpy())
+    for source, dtype in ((memoryview(np.zeros(3, "i4")), "int32"), (b"abc", "uint8"), (bytearray(3), "uint8")):
+        with pytest.raises(TypeError, match=f"{dtype}.*float64|float64.*{dtype}"):
+            ishmem.put(dest[:3], source, me)
+
+
+def test_buffers(pes: Pool) -> None:
+    pes.run(check_buffers)
+
+
 def check_off_heap(dtype: str) -> None:
     """Sources and destinations that are numpy arrays, dpnp arrays and scalars."""
     me, n = ishmem.my_pe(), ishmem.n_pes()

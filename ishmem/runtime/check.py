@@ -115,7 +115,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     facts = _core.describe(array)
     if facts is None:
         raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}{_instead(array, name)}")
-    dtype = str(getattr(array, "dtype", "uint8"))
+    dtype = str(np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8"))
     if dtype not in types:
         raise TypeError(refusal(routine, name, dtype, types))
     address, count, itemsize, order, writable, device = facts
