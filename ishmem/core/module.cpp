@@ -1,5 +1,6 @@
 // The Python module ishmem._core: thin bindings of the host operations and of the state they use.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -74,6 +75,7 @@ void reset() {
     h.unreachable.clear();
     h.clear_live();
     h.violations_watched = false;
+    h.violation = nullptr;
     h.busy_engines = 0;
     h.status_call = nullptr;
     h.statics.clear();
@@ -217,7 +219,11 @@ NB_MODULE(_core, m) {
     m.def("configure", &configure);
     m.def("configure_sync", &configure_sync);
     m.def("watch_device", &watch_device);
-    m.def("watch_violations", [](bool watched) { heap().violations_watched = watched; });
+    m.def("watch_violations", [](bool watched, std::optional<size_t> offset) {
+        Heap &h = heap();
+        h.violations_watched = watched;
+        h.violation = offset ? reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + *offset) : nullptr;
+    });
     m.def("count_busy", [](int more) { heap().busy_engines += more; });
     m.def("device_status", &device_status);
     m.def("reset", &reset);

@@ -23,6 +23,7 @@ from ishmem.common import algorithms
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.violations import Violation
 from ishmem.environment import profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
@@ -218,7 +219,8 @@ class SymmetricHeap:
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
-        _core.watch_violations(settings.check)
+        recorded = self.layout.violation + Violation.at("complete") if self.needs_proxy else None
+        _core.watch_violations(settings.check, recorded)
         configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
