@@ -177,7 +177,7 @@ def _pairs(rows: Sequence[Row]) -> Figure:
 
 
 def _peers(rows: Sequence[Row]) -> Figure:
-    """Draw ishmem's time, multiple of each peer's or the machine's, at the smallest and the largest size."""
+    """Draw ishmem's time as a multiple of each peer's or the machine's, at the smallest and the largest size."""
     panels: list[tuple[str, list[tuple[str, float]]]] = []
     for contender in COLORS:
         if contender not in ("ishmem", BOTH):

@@ -120,15 +120,15 @@ static Peers peers() {
   return Peers::atomics;
 }
 
-// The folder for machine code. The same variables set the folder of ishmem's kernel cache.
 static bool isOneOf(const std::string &value, std::initializer_list<const char *> words) {
   return std::any_of(words.begin(), words.end(), [&](const char *word) { return strcasecmp(word, value.c_str()) == 0; });
 }
 
-// Reads the variable as ishmem/environment/settings.py does.
+// The folder for machine code; empty: none is kept. The same variables set the folder of ishmem's kernel cache, and
+// ishmem/environment/settings.py takes the same words for on and off.
 static std::string machineCode() {
   std::string folder = text("ISHMEM_KERNEL_CACHE", "auto"), home = text("HOME", "");
-  if (isOneOf(folder, {"", "0", "false", "no", "off"})) return "";
+  if (isOneOf(folder, {"0", "false", "no", "off"})) return "";
   if (!isOneOf(folder, {"auto", "1", "true", "yes", "on"})) {
     if (folder.find('/') != std::string::npos) return folder + "/machine";
     complain("ISHMEM_KERNEL_CACHE=%s is not auto, off, or a folder (with a /); no machine code is kept", folder.c_str());

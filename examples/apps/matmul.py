@@ -95,6 +95,12 @@ class Matmul(App):
         own_b[:, : columns.counts[run.pe]] = b[:, columns.part(run.pe)]
         return rows, columns, own_a, own_b
 
+    def collected(self, run: Run, c: dpnp.ndarray, columns: Blocks) -> np.ndarray[Any, Any]:
+        """Return the product, whose columns the PEs have computed."""
+        turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
+        run.barrier()
+        return gathered(turned, columns.counts).T
+
     def run(self, run: Run) -> np.ndarray[Any, Any]:
         rows, columns, own_a, own_b = self.parts(run)
         a, tile = ishmem.zeros(run.n_pes * own_a.size, dtype="f8"), min(self.tile, rows.size)
@@ -105,9 +111,7 @@ class Matmul(App):
             items = kapi.NdRange((GROUP,), (GROUP,))
             sizes = rows.size, self.inner, tile, int(run.communicates)
             dpex.call_kernel(gather_and_multiply, items, a, b, c, arrived, *sizes)
-        turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
-        run.barrier()
-        return gathered(turned, columns.counts).T
+        return self.collected(run, c, columns)
 
     def run_beside(self, run: Run) -> np.ndarray[Any, Any]:
         _rows, columns, own_a, own_b = self.parts(run)
@@ -118,9 +122,7 @@ class Matmul(App):
                 ishmem.fcollect(a, mine)
             c = dpnp.dot(a, b)
             c.sycl_queue.wait()
-        turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
-        run.barrier()
-        return gathered(turned, columns.counts).T
+        return self.collected(run, c, columns)
 
     def check(self, result: np.ndarray[Any, Any]) -> str:
         a, b = self.matrices()

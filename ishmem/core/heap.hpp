@@ -58,7 +58,7 @@ struct Heap {
     Team teams[MAX_TEAMS];
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
     bool violations_watched = false;   // quiet must look for violations that kernels have recorded
-    const int64_t *violation = nullptr;  // nonzero once a kernel has recorded one; null: they record none by themselves
+    const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one; null: kernels record none
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1
     char *mirrors = nullptr;           // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp

@@ -73,7 +73,8 @@ bool quiet() {
     const Heap &h = heap();
     if (!h.n_pes || h.busy_engines || h.violations_watched) return false;
     fence();
-    return drain_proxy() == Satisfied && remote_quiet() == Satisfied && device_status() == 0 && !proxy_failed() && !violation_recorded(h);
+    if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return false;
+    return device_status() == 0 && !proxy_failed() && !violation_recorded(h);
 }
 
 namespace {

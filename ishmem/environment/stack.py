@@ -2,7 +2,7 @@
 
 The wheels of dpctl and dpnp do not find their own libraries in ``<prefix>/lib``. `environment` returns the variables
 that a child process needs; `load` loads the libraries into this process, and `load_when_needed` delays that until the
-first import that needs them. MKL, more than the half of it, is loaded once dpnp is imported. Settings of the user take
+first import that needs them. MKL, more than half of it, is loaded when dpnp is imported. Settings of the user take
 precedence.
 
 The simulator replaces the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real loader: then the simulator is a
