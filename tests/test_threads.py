@@ -187,12 +187,13 @@ def check_on_queue() -> None:
     ishmem.barrier_all()
 
     def work(number: int) -> None:
-        for _ in range(10):
-            event = ishmem.put_signal_on_queue(a[number], source, counts, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
-        event.wait()
+        for calls in (1, 9, 10):  # some threads wait for their events while others submit
+            for _ in range(calls):
+                event = ishmem.put_signal_on_queue(a[number], source, counts, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
+            event.wait()
 
     in_threads(work)
-    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 10 * THREADS, timeout=120)
+    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 20 * THREADS, timeout=120)
     same(a, np.full((THREADS, 500), (me - 1) % n + 1, "i4"))
     ishmem.barrier_all()
 

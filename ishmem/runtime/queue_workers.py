@@ -22,7 +22,7 @@ import dpctl.memory
 import dpctl.tensor
 
 from ishmem import _core
-from ishmem.common.errors import WaitTimeout
+from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.ipc import native, pyze
 
 if TYPE_CHECKING:
@@ -38,6 +38,26 @@ _BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
+_YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
+
+
+class QueueEvent(dpctl.SyclEvent):
+    """The event of an on-queue operation.
+
+    A thread in SYCL's own wait holds a lock of the event. Another thread that submits to the queue waits for that lock
+    and keeps the interpreter's lock, so that the worker cannot complete the event. ``wait`` holds no lock.
+    """
+
+    worker: QueueWorker
+
+    def wait(self) -> None:
+        """Wait until the operation has completed.
+
+        Raises:
+            StateError: The job ended first.
+        """
+        if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
+            raise StateError("the job ended before this on-queue operation completed")
 
 
 @dataclass
@@ -98,7 +118,7 @@ class QueueWorker:
         self._host_events, self._heap = host_events, heap
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
-        self._last: dpctl.SyclEvent | None = None
+        self._last: QueueEvent | None = None
         self._lock = threading.RLock()
         self._steps: SimpleQueue[tuple[Events, Callable[[], None], int] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -154,14 +174,15 @@ class QueueWorker:
         events = depends if self._last is None else [self._last, *depends]
         return [event for event in events if event.execution_status != _COMPLETE]
 
-    def _record(self, event: dpctl.SyclEvent, keep: Any, host_event: int | None = None) -> dpctl.SyclEvent:
+    def _record(self, event: dpctl.SyclEvent, keep: Any, host_event: int | None = None) -> QueueEvent:
         while self._submitted and self._submitted[0].event.execution_status == _COMPLETE:
             gone = self._submitted.popleft()
             if gone.host_event is not None:
                 self._host_events.give(gone.host_event)
-        self._submitted.append(_Submitted(event, keep, host_event))
-        self._last = event
-        return event
+        self._last = QueueEvent(event._get_capsule())
+        self._last.worker = self
+        self._submitted.append(_Submitted(self._last, keep, host_event))
+        return self._last
 
     def drain_too(self, event: dpctl.SyclEvent) -> None:
         """Let ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
@@ -185,7 +206,7 @@ class QueueWorker:
         while (item := self._steps.get()) is not None:
             before, action, host_event = item
             try:
-                if self._complete(before):
+                if self.complete(before):
                     action()
             except Exception as error:
                 # This thread has no caller: the next call of the worker raises it.
@@ -195,15 +216,15 @@ class QueueWorker:
             if not self.closing.is_set():
                 pyze.zeEventHostSignal(host_event)
 
-    def _complete(self, events: Events) -> bool:
-        """Wait for events; return false when the job ended before they completed."""
-        # Not event.wait(): two threads in it at once can deadlock inside SYCL.
+    def complete(self, events: Events) -> bool:
+        """Wait for events without SYCL's locks; return false when the job ended before they completed."""
+        begin = time.monotonic()
         for event in events:
             while event.execution_status != _COMPLETE:
                 if self.closing.is_set():
                     return False
                 self._heap.raise_lost_device()
-                time.sleep(POLL)
+                time.sleep(POLL if time.monotonic() - begin > _YIELDING else 0)
         return not self.closing.is_set()
 
     @property
