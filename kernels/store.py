@@ -13,7 +13,7 @@ from pathlib import Path
 
 MAGIC = b"ishmem kernel 1\n"
 SUFFIX = ".kernel"
-PATIENCE = 30.0  # seconds to wait for another process that is compiling the same kernel
+PATIENCE = 300.0  # seconds to wait for another process that is compiling the same kernel; its end frees the lock
 POLL = 0.005  # seconds
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
 

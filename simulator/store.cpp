@@ -14,7 +14,7 @@
 namespace simulator {
 
 static const std::string mark = "ishmem machine code 1\n", suffix = ".machine";
-static const int patience = 6000;  // attempts to take a lock, 5 ms apart
+static const int patience = 60000;  // attempts to take a lock, 5 ms apart; the end of the owner frees it
 
 static std::string sealed(const std::string &key, const std::string &value) {
   return mark + sha256(key + value) + value;

@@ -82,15 +82,22 @@ CHECKS = {
 
 
 @pytest.fixture(scope="module")
-def far(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    pool = Pool(2, MODES[request.param])
-    yield pool
-    pool.stop()
+def modes() -> Iterator[dict[str, Pool]]:
+    pools = {mode: Pool(2, settings) for mode, settings in MODES.items()}
+    yield pools
+    for pool in pools.values():
+        pool.stop()
 
 
-def on(*modes: str) -> Any:
+@pytest.fixture
+def far(request: pytest.FixtureRequest, modes: dict[str, Pool]) -> Pool:
+    """Two PEs of a mode; they serve all tests of the module, which a fixture with parameters of its own would not."""
+    return modes[request.param]
+
+
+def on(*names: str) -> Any:
     """Run a test in these modes."""
-    return pytest.mark.parametrize("far", modes, indirect=True)
+    return pytest.mark.parametrize("far", names, indirect=True)
 
 
 def check_routes(wanted: int) -> None:
