@@ -46,11 +46,11 @@ ATOMICS: list[tuple[Any, ...]] = [
 COLLECTIVES: list[tuple[Any, ...]] = [
     (test_kernels_collectives.check_all, "int32", "group", (1, 300)),
     (test_kernels_collectives.check_counted, "int16", "group", (1, 300)),
-    (test_kernels_reductions.check_all, "float64", "reals", (3, 150)),
+    (test_kernels_reductions.check_all, "float64", "reals", (3, 700)),
 ]
 FEW_COLLECTIVES: list[tuple[Any, ...]] = [  # kernels with all of them take long to compile
     (test_kernels_collectives.check_back_to_back, 300, 20),
-    (test_kernels_reductions.check_all, "float64", "numbers", (3, 150)),
+    (test_kernels_reductions.check_all, "float64", "few by group", (3, 700)),
 ]
 HOST: list[tuple[Any, ...]] = [
     (test_rma.check_host_cases, "float16", SAMPLE[::3]),
@@ -76,7 +76,7 @@ KERNELS: list[tuple[Any, ...]] = [
 ]
 CHECKS = {
     "PCIe": [*ATOMICS, *FEW_COLLECTIVES],
-    "none": [*COLLECTIVES, (test_amo.check_kernel, "uint32"), *KERNELS],
+    "none": [*COLLECTIVES, FEW_COLLECTIVES[-1], (test_amo.check_kernel, "uint32"), *KERNELS],
     "none, discrete": [*HOST, (test_rma.check_kernel_off_heap,)],
 }
 
