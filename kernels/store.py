@@ -14,7 +14,7 @@ from pathlib import Path
 MAGIC = b"ishmem kernel 1\n"
 SUFFIX = ".kernel"
 PATIENCE = 300.0  # seconds to wait for another process that is compiling the same kernel; its end frees the lock
-POLL = 0.005  # seconds
+POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
 
 
@@ -95,11 +95,12 @@ def _sealed(key: str, value: bytes) -> bytes:
 
 
 def _lock(descriptor: int) -> None:
-    deadline = time.monotonic() + PATIENCE
+    begin = time.monotonic()
     while True:
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - begin
+            if waited > PATIENCE:
                 return None
-            time.sleep(POLL)
+            time.sleep(min(max(waited / 20, POLL[0]), POLL[1]))

@@ -14,7 +14,7 @@
 namespace simulator {
 
 static const std::string mark = "ishmem machine code 1\n", suffix = ".machine";
-static const int patience = 60000;  // attempts to take a lock, 5 ms apart; the end of the owner frees it
+static const useconds_t patience = 300000000;  // us to wait for a lock; the end of its owner frees it
 
 static std::string sealed(const std::string &key, const std::string &value) {
   return mark + sha256(key + value) + value;
@@ -65,7 +65,12 @@ void Store::inTurn(const std::string &key, const std::function<void()> &make) co
   // Lock files are never removed, so keys share at most 256 of them. Keys with the same lock file run in turn.
   std::string name = folder_ + "/" + key.substr(0, 2) + ".lock";
   int file = makeFolder() ? open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
-  for (int look = 0; file >= 0 && look < patience && flock(file, LOCK_EX | LOCK_NB); ++look) usleep(5000);
+  useconds_t waited = 0;
+  while (file >= 0 && waited < patience && flock(file, LOCK_EX | LOCK_NB)) {
+    useconds_t pause = std::min<useconds_t>(std::max<useconds_t>(waited / 20, 5000), 50000);
+    usleep(pause);
+    waited += pause;
+  }
   make();
   if (file >= 0) close(file);
 }
