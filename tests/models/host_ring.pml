@@ -2,7 +2,7 @@
  *
  * publish, await_all, leave, raise, await: ishmem/core/collectives.cpp; the data of IN_SLOT calls: move_in_slot of
  * ishmem/core/movement.cpp, reduce_in_slot of reductions.cpp. MAPPED calls read the sources of others between await_all
- * and leave; TREE calls read the parent's destination once that is filled (broadcast_tree).
+ * and leave; TREE calls read the parent's destination once it is filled (broadcast_tree).
  */
 #define CALLS 3
 #define AGENTS N
@@ -41,7 +41,7 @@ inline await_all()
     do
     :: member < N ->
         await(SLOT(member), sequence);
-        assert(NEWEST(SLOT(member)) == sequence);  /* which the code waits for */
+        assert(NEWEST(SLOT(member)) == sequence);  /* the code waits for it */
         member++
     :: else -> break
     od;
@@ -115,7 +115,7 @@ active [N] proctype pe()
     byte sequence, member;
     do
     :: sequence < CALLS ->
-        atomic {  /* who comes first chooses what all call */
+        atomic {  /* the first PE to arrive chooses the call of all */
             if
             :: kind[sequence] == 0 -> if :: kind[sequence] = IN_SLOT :: kind[sequence] = MAPPED :: kind[sequence] = TREE fi
             :: else

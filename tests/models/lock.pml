@@ -1,4 +1,4 @@
-/* The ticket lock: one word, updated by relaxed atomics; whoever has it reads and writes data that no one else does.
+/* The ticket lock: one word, updated by relaxed atomics. Only the owner reads and writes the data.
  *
  * set_lock, test_lock, clear_lock: kernels/locks.py and ishmem/locks.py. Each PE takes the lock TURNS times, by either.
  */
@@ -17,7 +17,7 @@
 #define SERVING(word) ((word) >> 2 & 7)
 #define HOLDER(word) ((word) & 3)
 
-byte held;  /* how often the lock has been had */
+byte held;  /* how many times the lock was acquired */
 
 inline set_lock()
 {

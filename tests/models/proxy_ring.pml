@@ -1,12 +1,12 @@
 /* Requests of kernels to the proxy: a full ring, and work-items that run in lockstep.
  *
- * Lanes 0 and 1 of PE 0 are a sub-group: they leave a loop together. Lane 2 runs by itself. Each stores a word at another
- * PE by the proxy, waits for that in quiet, and tells a PE: by an atomic of its own, or by one that the proxy does and
+ * Lanes 0 and 1 of PE 0 are a sub-group: they leave a loop together. Lane 2 runs by itself. Each lane lets the proxy store
+ * a word at another PE, waits for it in quiet, and signals a PE: by an atomic of its own, or by an atomic of the proxy,
  * whose result it reads. That PE then reads the word.
  *
  * take_ticket, is_free, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait, complete:
- * kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may give the same old value for ever, if no acquire
- * invalidates it (NO_ACQUIRE_IN_SPIN).
+ * kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may return
+ * the same old value forever unless an acquire invalidates it (NO_ACQUIRE_IN_SPIN).
  */
 #define LANES 3
 #define SLOTS 2
@@ -36,13 +36,13 @@
 #define FREE(lane) (NEWEST(TURN(ticket[lane])) == LAP(ticket[lane]))
 #define SERVED(lane) (NEWEST(COMPLETED) > ticket[lane])
 
-bool by_proxy[LANES];  /* how a lane tells */
+bool by_proxy[LANES];  /* how a lane signals */
 
 byte ticket[LANES];
 bool posted[LANES], done[LANES];
 
 #ifdef NO_ACQUIRE_IN_SPIN
-bool blind[LANES];     /* has looked in vain, and sees the same for ever */
+bool blind[LANES];     /* has read an old value, and reads the same forever */
 #define LOOKS(lane) !blind[lane]
 #else
 #define LOOKS(lane) true
@@ -53,7 +53,7 @@ inline take_ticket(lane)
     atomic { me = lane; ticket[me] = NEWEST(TICKETS); update(TICKETS, ticket[me] + 1) }
 }
 
-/* Write the request into a slot that is free, and post it. */
+/* Write the request into a free slot and post it. */
 inline post(kind)
 {
     await(TURN(ticket[me]), LAP(ticket[me]));

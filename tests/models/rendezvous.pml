@@ -1,9 +1,10 @@
 /* How the members of a team enter and leave collective calls in kernels, and use their slots again.
  *
- * Functions of kernels/rendezvous.py, and copy_from_slots of kernels/collectives.py. All members do the same CALLS calls, of any
- * kinds: SMALL, whose data go with the rendezvous; LARGE, whose data are put into the others' arrays between a rendezvous
- * and a barrier; SYNC, a barrier alone. Rendezvous and barriers are counted together: `number`. Where PEs check their
- * calls, a synchronisation is a rendezvous without data: SMALL has all of that.
+ * Functions of kernels/rendezvous.py, copy_from_slots of kernels/collectives.py, and tiles of kernels/reductions.py. All
+ * members make the same CALLS calls, of any kinds: SMALL, whose data go with the rendezvous; LARGE, which puts its data
+ * into the members' arrays between a rendezvous and a barrier, and uses its own slots for tiles; SYNC, a barrier alone.
+ * Rendezvous and barriers share one sequence of numbers: `number`. Where PEs check their calls, a synchronisation
+ * is a rendezvous without data, which SMALL covers.
  */
 #define CALLS 3
 #define AGENTS N
@@ -69,7 +70,11 @@ inline move()
 {
     step = 0;
     do
-    :: step < N -> store(BLOCK((me + step) % N, me), number + 1); step++
+    :: step < N ->
+        store(SLOT(me, step), number + CALLS);  /* a tile: of another member first, then the result for it */
+        load(SLOT(me, step), number + CALLS);
+        store(BLOCK((me + step) % N, me), number + 1);
+        step++
     :: else -> break
     od;
     step = 0
@@ -112,7 +117,7 @@ active [N] proctype pe()
     byte number, call, step;
     do
     :: call < CALLS ->
-        atomic {  /* who comes first chooses what all call */
+        atomic {  /* the first PE to arrive chooses the call of all */
             if
             :: kind[call] == 0 -> if :: kind[call] = SMALL :: kind[call] = LARGE :: kind[call] = SYNC fi
             :: else

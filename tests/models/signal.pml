@@ -1,7 +1,7 @@
 /* Data, then a signal, then the same buffer again.
  *
- * A token goes round the PEs LAPS times. Each PE waits for its signal, reads what was put into its buffer and what PE 0
- * wrote for all, puts into the buffer of the next PE, and signals it.
+ * A token passes round the PEs LAPS times. Each PE waits for its signal, reads its buffer and the word that PE 0 wrote
+ * for all, puts into the buffer of the next PE, and signals it.
  *
  * put, p: kernels/rma.py, ishmem/core/rma.cpp. put_signal: kernels/signals.py, ishmem/core/signals.cpp. fence, quiet:
  * kernels/order.py, ishmem/core/wait.cpp. atomic_set, atomic_add: kernels/amo.py, ishmem/core/amo.cpp. wait_until, test
@@ -12,7 +12,7 @@
 #define FLAGS N
 #define TIMES LAPS
 #define DATA (N + 1)
-#define ALL N  /* what PE 0 writes for all */
+#define ALL N  /* written by PE 0 for all */
 #define me _pid
 #include "weak.pml"
 
@@ -59,7 +59,7 @@ inline signal_fetch_until(flag, number)
 #endif
 }
 
-/* Polling by atomic_fetch, and quiet before what was signalled is read. */
+/* Poll by atomic_fetch, and call quiet before reading the data. */
 inline atomic_fetch_until(flag, number)
 {
     await(flag, number);

@@ -1,18 +1,18 @@
 /* A memory as weak as that of SPIR-V and C++, for the models beside it.
  *
- * An agent (a PE, a work-item, a thread of a host) knows of some stores. It comes to know of others only by reading:
- * of what was published before a release, once it has read the flag that the release published and done an acquire.
+ * An agent (a PE, a work-item, a host thread) knows of some stores. It learns of others only by reading a flag: after an
+ * acquire, it knows of all stores that were published by the release before the store to that flag.
  *
  * Flags are words that agents access at the same time: atomics, and aligned words written and read by one instruction.
- * Each keeps its history. A load gets any value that is not older than what its agent knows of: so stores are delayed
- * and overtake each other, and loads are early, as far as no fence forbids it. An update reads the newest.
+ * Each flag keeps its history. A load returns any value that is not older than those its agent knows of. So stores may
+ * be delayed and overtake each other, and loads may be early, unless a fence forbids it. An update reads the newest.
  *
- * Data are all other words. Two accesses to a word, one of them a store, must be ordered by a chain of releases and
- * acquires: otherwise the hardware, or the compiler, may do them in either order, a load after a later store too. The
- * model stops there with a failed assertion, without going through the words that could be read.
+ * All other words are data. Two accesses to such a word, one of them a store, must be ordered by a chain of releases and
+ * acquires; otherwise the hardware or the compiler may perform them in either order. The model then stops with a failed
+ * assertion, without trying the values that could be read.
  *
- * A fence of a work-item is not taken to publish what others of its work-group have stored: what it learns from them at
- * a barrier of the group is `near`. Other models leave that empty.
+ * A fence of a work-item does not publish the stores of others in its work-group: what it learns from them at a barrier
+ * of the group is in `near`. Other models leave `near` empty.
  *
  * A model defines AGENTS, FLAGS, TIMES (stores to one flag), DATA, and `me`, the number of the agent that acts. The
  * statements that use this declare AGENT. Names of flags and data are numbers from 0.
@@ -53,7 +53,7 @@ inline join(to, from)
     i_ = 0; do :: i_ < SIZE -> to.in[i_] = to.in[i_] | from.in[i_]; i_++ :: else -> break od; i_ = 0
 }
 
-/* The event happens anew: nobody knows of it yet. */
+/* The event happens again: no agent knows of it yet. */
 inline forget(event)
 {
     i_ = 0;
@@ -72,9 +72,9 @@ inline forget(event)
 inline store(data, value)
 {
     d_step {
-        assert(!written[data] || KNOWS(WROTE(data)));  /* after the store before it */
+        assert(!written[data] || KNOWS(WROTE(data)));  /* ordered after the previous store */
         t_ = 0;
-        do                                                      /* and after all loads of what that stored */
+        do                                                      /* and after all loads of the old value */
         :: t_ < AGENTS -> assert(t_ == me || !(readers[data] >> t_ & 1) || KNOWS(READ(data, t_))); t_++
         :: else -> break
         od;
@@ -132,7 +132,7 @@ inline set_release(flag, value)
     d_step { ORDERED(flag); append(flag, value); copy(published[MESSAGE(flag, newest[flag])], known[me]) }
 }
 
-/* Relaxed read-modify-write of the newest value, which goes on publishing what that published. */
+/* Relaxed read-modify-write of the newest value; the new value also publishes what the old one published. */
 inline update(flag, value)
 {
     d_step {
@@ -165,7 +165,7 @@ inline get(flag, value)
     }
 }
 
-/* Wait with relaxed loads until a flag, whose values grow, is at least a number. Atomic loads see every store some day. */
+/* Wait until a growing flag is at least a number. Relaxed atomic loads see each store eventually. */
 inline await(flag, number)
 {
     atomic {

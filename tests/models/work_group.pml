@@ -1,8 +1,8 @@
-/* Data of all work-items of a group, then a signal of its first one.
+/* Data of all work-items of a group, then a signal by the first one.
  *
  * put_signal_work_group: kernels/signals.py; fence_work_group, quiet_work_group: kernels/order.py; group_sync:
- * kernels/rendezvous.py; wait_until_work_group: kernels/wait.py. As in signal.pml a token goes round; the PEs are groups of
- * two work-items, each of which puts a part and reads the other.
+ * kernels/rendezvous.py; wait_until_work_group: kernels/wait.py. As in signal.pml, a token passes round; each PE is a
+ * group of two work-items, each of which puts one part and reads the other.
  */
 #define LAPS 3  /* by group_sync and a flag, by put_signal_work_group, by fence_work_group and an atomic */
 #define AGENTS (N * 2)
@@ -14,7 +14,7 @@
 
 byte arrived[N];
 
-inline group_barrier()  /* who comes last lets all know */
+inline group_barrier()  /* the last work-item to arrive publishes the knowledge of all */
 {
     arrivals = arrivals + 2;
     d_step {
