@@ -41,7 +41,7 @@ SLICE = 0.1
 _YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
 
 
-class QueueEvent(dpctl.SyclEvent):
+class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The event of an on-queue operation.
 
     A thread in SYCL's own wait holds a lock of the event. Another thread that submits to the queue waits for that lock
