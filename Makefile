@@ -8,8 +8,8 @@ SHELL := bash
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 VENV := .venv
-# Run three test files at a time, as some only wait, except on real GPUs: see docs/hardware.md.
-AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 3 --dist loadfile)
+# Run two test files at a time, except on real GPUs: see docs/hardware.md.
+AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 2 --dist loadfile)
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
   v = "%d.%d" % sys.version_info[:2]; \

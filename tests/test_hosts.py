@@ -358,10 +358,10 @@ def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
     (tmp_path / "waits.py").write_text(WAITS)
     words = ("--hosts", "node0:1,node1:2", str(tmp_path / "waits.py"))
-    done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "2"})
+    done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):
-        head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 2 s, is over; the PEs of node 1 (node1) are:"
+        head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 6 s, is over; the PEs of node 1 (node1) are:"
         places = [line.partition(": ")[0] for line in lines[lines.index(head) + 1 :] if line.startswith(f"[{pe}]   PE")]
         assert places == [f"[{pe}]   PE 1", f"[{pe}]   PE 2"]
 

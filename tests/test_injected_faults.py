@@ -218,8 +218,8 @@ def test_slow_device(trial: trials.Trial) -> None:
 def test_device_that_is_too_slow(trial: trials.Trial) -> None:
     """ISHMEM_TIMEOUT says which PE is still at work, and in which line unless the machine is too busy to find out."""
     done = run(
-        "for _ in range(12): ishmem.put(a, big, 0)", "told(ishmem.barrier_all)",
-        ISHMEM_SIM_SLOW="150000@1", ISHMEM_TIMEOUT="1", ISHMEM_COPY_CUTOVER="1",
+        "for _ in range(40): ishmem.put(a, big, 0)", "told(ishmem.barrier_all)",
+        ISHMEM_SIM_SLOW="150000@1", ISHMEM_TIMEOUT="4", ISHMEM_COPY_CUTOVER="1",
     )  # fmt: skip
     (line,) = [line for line in done.stdout.splitlines() if "told" in line]
     assert "WaitTimeout" in line and re.search(r"PE 1: (put, \S+program.py:\d+|does not answer)", line), done

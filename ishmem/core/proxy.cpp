@@ -85,17 +85,17 @@ T load(const T *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 template <class T>
 void store(T *at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 
-// Idle polls before the thread sleeps between polls; microseconds of a sleep. It sleeps instead of yielding: on the
-// simulator waiting kernels spin on the same cores, and the scheduler runs a thread that wakes up before the spinning
-// ones, but a thread that yields after them.
-constexpr unsigned BUSY = 1000, SLEEP = 20;
+// Idle polls before the thread sleeps between polls; microseconds of a sleep, which doubles after each LONGER idle polls,
+// up to LONGEST times. It sleeps instead of yielding: on the simulator waiting kernels spin on the same cores, and the
+// scheduler runs a thread that wakes up before the spinning ones, but a thread that yields after them.
+constexpr unsigned BUSY = 1000, SLEEP = 20, LONGER = 500, LONGEST = 5;
 
 // Model: tests/models/proxy_ring.pml.
 void Proxy::run() {
     unsigned idle = 0;
     while (!stop.load(std::memory_order_relaxed)) {
         if (step()) idle = 0;
-        else if (++idle > BUSY) usleep(SLEEP);
+        else if (++idle > BUSY) usleep(SLEEP << std::min((idle - BUSY) / LONGER, LONGEST));
     }
 }
 
