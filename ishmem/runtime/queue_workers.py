@@ -247,6 +247,7 @@ class QueueWorker:
         self._steps.put(None)
         if self._thread is not None:
             self._thread.join(20 * SLICE)
+        self._last = None  # an event refers to its worker
 
 
 class BarrierQueues:
