@@ -94,6 +94,7 @@ def move_tile(kind, members, slots, address, nbytes, rank, width):
     """Get (``GET``) a tile of each member's array into its slot here, or put (``PUT``) the slots to the members.
 
     Each of ``width`` work-items takes another member, and returns when its tiles have arrived or may be overwritten.
+    Unlike `transfer_steps` of ``copy``, it waits once for all requests to the proxy.
     """
     start, stride, size, _me = members
     ticket = -1

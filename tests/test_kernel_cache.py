@@ -464,7 +464,8 @@ def test_only_the_first_run_compiles(tmp_path: Path) -> None:
 
 
 def test_cache_turned_off(tmp_path: Path) -> None:
-    assert compiled(1, "off", XDG_CACHE_HOME=str(tmp_path)) == 6
+    for _ in range(2):
+        assert compiled(1, "off", XDG_CACHE_HOME=str(tmp_path)) == 6
     assert not list(tmp_path.rglob("*.kernel"))
 
 

@@ -43,14 +43,17 @@ ATOMICS: list[tuple[Any, ...]] = [
     (test_locks.check_kernel, 4, 0, False),
     (test_order.check_order, "kernel", "kernel", 10),
 ]
+GROUP_REDUCTIONS = (test_kernels_reductions.check_all, "float64", "few by group", (3, 700))
 COLLECTIVES: list[tuple[Any, ...]] = [
     (test_kernels_collectives.check_all, "int32", "group", (1, 300)),
     (test_kernels_collectives.check_counted, "int16", "group", (1, 300)),
     (test_kernels_reductions.check_all, "float64", "reals", (3, 700)),
+    GROUP_REDUCTIONS,
 ]
 FEW_COLLECTIVES: list[tuple[Any, ...]] = [  # kernels with all of them take long to compile
     (test_kernels_collectives.check_back_to_back, 300, 20),
-    (test_kernels_reductions.check_all, "float64", "few by group", (3, 700)),
+    (test_kernels_reductions.check_all, "float64", "numbers", (3, 150)),
+    GROUP_REDUCTIONS,
 ]
 HOST: list[tuple[Any, ...]] = [
     (test_rma.check_host_cases, "float16", SAMPLE[::3]),
@@ -76,7 +79,7 @@ KERNELS: list[tuple[Any, ...]] = [
 ]
 CHECKS = {
     "PCIe": [*ATOMICS, *FEW_COLLECTIVES],
-    "none": [*COLLECTIVES, FEW_COLLECTIVES[-1], (test_amo.check_kernel, "uint32"), *KERNELS],
+    "none": [*COLLECTIVES, (test_amo.check_kernel, "uint32"), *KERNELS],
     "none, discrete": [*HOST, (test_rma.check_kernel_off_heap,)],
 }
 

@@ -38,7 +38,7 @@ _BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
-_YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
+_YIELDING = 1e-3  # seconds in which the wait of a program for an event yields; then it sleeps
 
 
 class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
@@ -56,7 +56,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
         Raises:
             StateError: The job ended first.
         """
-        if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
+        if not (self.worker.complete([self], _YIELDING) or self.execution_status == _COMPLETE):
             raise StateError("the job ended before this on-queue operation completed")
 
 
@@ -216,15 +216,18 @@ class QueueWorker:
             if not self.closing.is_set():
                 pyze.zeEventHostSignal(host_event)
 
-    def complete(self, events: Events) -> bool:
-        """Wait for events without SYCL's locks; return false when the job ended before they completed."""
+    def complete(self, events: Events, yielding: float = 0.0) -> bool:
+        """Wait for events without SYCL's locks; return false when the job ended before they completed.
+
+        For ``yielding`` seconds it looks at once again, after other threads; then it sleeps between looks.
+        """
         begin = time.monotonic()
         for event in events:
             while event.execution_status != _COMPLETE:
                 if self.closing.is_set():
                     return False
                 self._heap.raise_lost_device()
-                time.sleep(POLL if time.monotonic() - begin > _YIELDING else 0)
+                time.sleep(POLL if time.monotonic() - begin >= yielding else 0)
         return not self.closing.is_set()
 
     @property
