@@ -376,7 +376,7 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
     this.heap.attach(exports, this.settings)
     if this.network:
-        this.network.start(this.heap.atomics_lock)
+        this.network.start(this.heap.atomics_lock, this.settings.mpi_device_memory)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()

@@ -119,7 +119,7 @@ def test_info_of_a_job() -> None:
     mpiexec = [str(Path(sys.executable).with_name("mpiexec"))]
     for node in range(2):
         mpiexec += [":"] * node + ["-n", str(1 + node), "env", f"ISHMEM_NODE=node{node}", *ISHMEM, "info", "--json"]
-    done = run_command(mpiexec, env=nodes.MPICH)
+    done = run_command(mpiexec, env={**nodes.MPICH, "ISHMEM_MPI_DEVICE_MEMORY": "on"})
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert [(node["PEs"], node["devices"]) for node in facts["nodes"]] == [([0], 1), ([1, 2], 2)]
@@ -127,6 +127,7 @@ def test_info_of_a_job() -> None:
     assert far == [[False, True, True], [True, False, False], [True, False, False]]
     assert facts["MPI"]["library"].startswith("MPICH")
     assert facts["MPI"]["transport"] == "ofi, provider tcp"
+    assert facts["MPI"]["payloads"] == "from and to device memory"
     assert facts["MPI"]["mpiexec"].startswith(mpiexec[0])
 
 
@@ -134,6 +135,7 @@ def test_info_of_mpi_without_a_job() -> None:
     done = ishmem_command("info", env={"COLUMNS": "200"})
     lines = done.stdout.splitlines()
     assert any(line.split()[:2] == ["library", "MPICH"] for line in lines), done.stdout
+    assert any(line.split()[:4] == ["payloads", "known", "in", "a"] for line in lines), done.stdout
     assert not any(line.startswith("Nodes") for line in lines)
 
 

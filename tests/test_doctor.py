@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import json
 import os
 import resource
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -232,10 +234,42 @@ def test_pinning() -> None:
 
 def test_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
     check, both = doctor_mpi.judge_gpu_support, [process("a", gpu=True), process("a")]
-    assert list(check(both, "Intel MPI")) == []  # there is only the simulator
+    assert list(check(both, "Intel MPI", {})) == []  # there is only the simulator
     monkeypatch.setattr(stack, "choose", lambda: "gpu")
-    expect(list(check(both, "Intel MPI")), Verdict.WARNING, "does not handle Level Zero memory", "I_MPI_OFFLOAD=1")
-    assert list(check(both[:1], "Intel MPI")) == []
+    found = list(check(both, "Intel MPI", {}))
+    expect(found, Verdict.WARNING, "does not handle Level Zero memory", "I_MPI_OFFLOAD=1")
+    expect(list(check(both[:1], "Intel MPI", {})), Verdict.OK, "above 8 KiB go from and to device memory")
+    found = list(check(both[1:], "Intel MPI", {"ISHMEM_MPI_DEVICE_MEMORY": "off"}))
+    expect(found, Verdict.WARNING, "ISHMEM_MPI_DEVICE_MEMORY=off", "unset it")
+
+
+def mpi(*, initialised: bool = True, version: str = OPEN_MPI, kinds: str | None = None) -> SimpleNamespace:
+    """Return what `handles_device_memory` needs of ``mpi4py.MPI``."""
+    return SimpleNamespace(
+        __file__=_ctypes.__file__,  # a library without functions of MPI
+        Is_initialized=lambda: initialised,
+        Is_finalized=lambda: False,
+        Get_library_version=lambda: version,
+        COMM_WORLD=SimpleNamespace(Get_info=lambda: SimpleNamespace(Get=lambda _key: kinds)),
+    )
+
+
+def test_device_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(module: Any, setting: str = "auto", **environ: str) -> bool | None:
+        return mpi_library.handles_device_memory(module, setting, environ)
+
+    assert asked(mpi(initialised=False)) is None
+    assert asked(mpi()) is False
+    assert asked(mpi(kinds="mpi,system")) is False
+    assert asked(mpi(kinds="mpi,system,level_zero")) is True
+    assert asked(mpi(version=INTEL)) is asked(mpi(version=INTEL), I_MPI_OFFLOAD="0") is False
+    assert asked(mpi(version=INTEL), I_MPI_OFFLOAD="1") is True
+    for answer in (0, 1):
+        library = SimpleNamespace(MPIX_Query_ze_support=lambda: answer)  # noqa: B023
+        monkeypatch.setattr(mpi_library.ctypes, "CDLL", lambda _file: library)  # noqa: B023
+        assert asked(mpi(version=INTEL), I_MPI_OFFLOAD="1") is bool(answer)
+        assert asked(mpi(), "on") is True
+        assert asked(mpi(), "off") is asked(mpi(initialised=False), "off") is False
 
 
 def test_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dpnp
 import nodes
 import numpy as np
 import pytest
@@ -127,6 +128,59 @@ def check_long_bursts() -> None:
 
 def test_long_bursts(spread: Pool) -> None:
     spread.run(check_long_bursts)
+
+
+def check_payloads(count: int, expected: int) -> None:
+    """Put and get every kind of array to the next PE, by host and kernel; ``expected`` payloads by device address.
+
+    The rows of ``dest`` come from a symmetric, a private and a numpy array, two from rows with gaps between them, and
+    from a symmetric and a private array by a kernel.
+    """
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def move(item: kapi.Item, dest, symmetric, private, other, ordinary, pe):
+        ishmem.put(dest[5], symmetric, pe)
+        ishmem.put(dest[6], private, pe)
+        ishmem.quiet()
+        ishmem.get(other, symmetric, pe)
+        ishmem.get(ordinary, symmetric, pe)
+
+    before, after = neighbours()
+    mine, theirs = (np.arange(count) + 1000 * pe for pe in (ishmem.my_pe(), after))
+    source, private = ishmem.array(mine), dpnp.asarray(mine)
+    wide = dpnp.asarray(np.stack([np.append(mine, 0)] * 2))
+    dest = ishmem.zeros((7, count), dtype="i8")
+    into = [ishmem.zeros(count, dtype="i8"), dpnp.zeros(count, dtype="i8"), np.zeros(count, "i8")]
+    by_kernel = [ishmem.zeros(count, dtype="i8"), dpnp.zeros(count, dtype="i8")]
+    payloads = _core.direct_payloads()
+    ishmem.barrier_all()
+    for row, each in enumerate((source, private, mine)):
+        ishmem.put(dest[row], each, after)
+    ishmem.put_nbi(dest[3:5], wide[:, :-1], after)
+    for each in into:
+        ishmem.get(each, source, after)
+    dpex.call_kernel(move, kapi.Range(1), dest, source, private, *by_kernel, after)
+    ishmem.barrier_all()
+    assert _core.direct_payloads() == payloads + expected, (count, _core.direct_payloads() - payloads)
+    assert (dest.asnumpy() == np.arange(count) + 1000 * before).all()
+    for each in (*into, *by_kernel):
+        np.testing.assert_array_equal(dpnp.asnumpy(each), theirs)
+
+
+@pytest.mark.parametrize(("device_memory", "expected"), [("on", 10 + 12), ("off", 0)])
+def test_payloads(device_memory: str, expected: int) -> None:
+    """On devices whose memory the host reads over PCIe, by device addresses and by the copy engine.
+
+    Of the 12 payloads that a PE starts, 10 are in device memory; those of the other PE arrive there.
+    """
+    pool = Pool(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, "ISHMEM_SIM_HOST_ATOMICS": "0"}, [1, 1])
+    try:
+        for count in (1024, 1025, 30_000):
+            pool.run(check_payloads, count, expected if count > 1024 else 0)
+        pool.run(check_flag_after_data, 200_000, "put_signal")
+    finally:
+        pool.stop()
 
 
 def check_counter() -> None:

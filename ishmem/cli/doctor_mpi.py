@@ -27,7 +27,10 @@ from mpi4py import MPI
 maps = [line.split(maxsplit=5)[-1].strip() for line in open("/proc/self/maps") if "/libmpi.so" in line]
 print(json.dumps({"version": MPI.Get_library_version().strip(chr(0)).strip(), "path": (maps or [""])[0]}))
 """
-_OFFLOAD = {"Intel MPI": "set I_MPI_OFFLOAD=1", "MPICH": "use the site's MPICH, built --with-ze"}
+_OFFLOAD = {
+    "Intel MPI": "set I_MPI_OFFLOAD=1",
+    "MPICH": "use the site's MPICH, built --with-ze, and MPIR_CVAR_ENABLE_GPU=1",
+}
 
 
 def check_mpi(machine: Machine) -> Iterator[Finding]:
@@ -84,7 +87,7 @@ def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
         processes = yield from _started(found, machine.environ)
     if processes:
         yield from judge_pinning(processes)
-        yield from judge_gpu_support(processes, library)
+        yield from judge_gpu_support(processes, library, machine.environ)
 
 
 def _shadow(machine: Machine, found: mpiexec.Mpiexec) -> Iterator[Finding]:
@@ -148,14 +151,22 @@ def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
     yield ok("mpiexec pins no two processes to one core")
 
 
-def judge_gpu_support(processes: list[dict[str, Any]], kind: str) -> Iterator[Finding]:
+def judge_gpu_support(
+    processes: list[dict[str, Any]], kind: str, environ: Mapping[str, str]
+) -> Iterator[Finding]:
     """Say whether MPI handles device memory, where there are real devices."""
     try:
         simulated = stack.choose() == "sim"
     except (IshmemError, ValueError):
         return
-    if not simulated and not all(process["gpu"] for process in processes):
+    direct = all(process["gpu"] for process in processes)
+    text = f"payloads between nodes above 8 KiB go {mpi_library.payloads(direct)}"
+    if direct:
+        yield ok(text)
+    elif environ.get("ISHMEM_MPI_DEVICE_MEMORY", "").lower() == "off":
+        yield warning(f"ISHMEM_MPI_DEVICE_MEMORY=off: {text}", "unset it if MPI handles Level Zero memory")
+    elif not simulated:
         yield warning(
-            f"{kind} does not handle Level Zero memory: long payloads between nodes are copied through the host",
+            f"{kind} does not handle Level Zero memory: {text}",
             _OFFLOAD.get(kind, "use an MPI that does, or nothing: only long payloads are slower"),
         )

@@ -8,7 +8,7 @@ from importlib import util
 from typing import Any
 
 from ishmem.common.errors import IshmemError
-from ishmem.environment import mpi_library
+from ishmem.environment import mpi_library, settings
 from ishmem.environment.launcher import launched
 from ishmem.launch import mpiexec
 from ishmem.runtime import network
@@ -56,11 +56,21 @@ def library() -> dict[str, str]:
     except (ImportError, RuntimeError) as error:
         return {"library": f"mpi4py does not load: {error}"}
     version = MPI.Get_library_version().strip("\0 \n")
+    direct = mpi_library.handles_device_memory(MPI, _setting(), os.environ)
     return {
         "library": mpi_library.name_of(version),
         "transport": mpi_library.transport(version, os.environ).words,
+        "payloads": mpi_library.payloads(direct),
         "mpiexec": _mpiexec(),
     }
+
+
+def _setting() -> str:
+    """Return the setting about device memory; with a setting that is wrong, the default."""
+    try:
+        return settings.load().mpi_device_memory
+    except ValueError:
+        return "auto"
 
 
 def _mpiexec() -> str:

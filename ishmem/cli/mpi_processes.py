@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import json
 import os
 import socket
 from typing import Any
 
+from ishmem.environment import mpi_library, settings
 from ishmem.runtime import network
 
 MARK = "ISHMEM "
@@ -24,16 +24,16 @@ def gather() -> list[dict[str, Any]]:
 
     Raises:
         IshmemError: mpi4py cannot be used.
+        ValueError: A setting of ishmem is none of those allowed.
     """
     world = network.world()
     from mpi4py import MPI
 
-    query = getattr(ctypes.CDLL(MPI.__file__), "MPIX_Query_ze_support", None)
     mine = {
         "host": socket.gethostname(),
         "cpus": sorted(os.sched_getaffinity(0)),
         "cores": os.cpu_count(),
-        "gpu": bool(query and query()),
+        "gpu": mpi_library.handles_device_memory(MPI, settings.load().mpi_device_memory, os.environ),
     }
     return world.gather(mine) or []
 

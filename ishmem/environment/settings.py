@@ -202,6 +202,12 @@ class Settings(BaseModel):
         "a path",
         "the mpiexec of `ishmrun --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
     )
+    mpi_device_memory: Annotated[Literal["auto", "on", "off"], BeforeValidator(_lower)] = _setting(
+        "auto",
+        "auto, on or off",
+        "between nodes, whether MPI gets the device addresses of payloads above 8 KiB; auto: if the MPI library says "
+        "that it handles Level Zero memory",
+    )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
     joined: Optional[int] = _setting(
         None,

@@ -154,6 +154,8 @@ class Network:
         nodes: The node number of each PE.
         hosts: The host name of each node.
         width: PEs of the node that has the most.
+        device_memory: Whether MPI gets device addresses; set by `start`.
+        direct_payloads: Payloads that have gone by device addresses; set by `stop`.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
@@ -165,7 +167,8 @@ class Network:
         self._node = node
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
-        self._running = False
+        self._running = self.device_memory = False
+        self.direct_payloads = 0
 
     def reports(self, text: str) -> list[str]:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
@@ -229,11 +232,12 @@ class Network:
         finally:
             wire.close_fds([*made, *received])
 
-    def start(self, lock: int, piece: int | None = None) -> None:
+    def start(self, lock: int, device_memory: str, piece: int | None = None) -> None:
         """Start the engine, after `share_mirrors`; the core must be configured.
 
         Args:
             lock: Address of the lock that hosts take for atomics on this PE's memory; 0 if they need none.
+            device_memory: The setting ``ISHMEM_MPI_DEVICE_MEMORY``.
             piece: Largest MPI message in bytes; by default `PIECE`.
         """
         _core.set_nodes(self.nodes)
@@ -242,7 +246,10 @@ class Network:
         self._memory += own
         _core.set_regions(_address(self._memory[0]), len(self._memory[0]), *map(_address, own))
         words = [_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms)]
-        _core.start_engine(self._mpi.__file__, words[0], self._mpi.ANY_SOURCE, words[1], words[2], piece or PIECE, lock)
+        self.device_memory = bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
+        facts = piece or PIECE, lock, self.device_memory
+        _core.start_engine(self._mpi.__file__, words[0], self._mpi.ANY_SOURCE, words[1], words[2], *facts)
+        log.debug("payloads between nodes go %s", mpi_library.payloads(self.device_memory))
         self._running = True
 
     def leave(self, look: Callable[[], None]) -> None:
@@ -270,6 +277,7 @@ class Network:
             while not arrived.Test() and time.monotonic() < deadline:
                 _core.drain_engine()
                 time.sleep(0.0002)
+        self.direct_payloads = _core.direct_payloads()
         _core.stop_engine()
         if politely:
             for comm in self._comms:

@@ -117,6 +117,8 @@ class Observer:
         if used[_ROWS:]:
             rest = sum(row[2] for row in used[_ROWS:]) / 1e9
             lines.append(f"  {len(used) - _ROWS} other routines {rest:.4f} s")
+        if (network := self._this.network) and network.device_memory:
+            lines.append(f"  {network.direct_payloads} payloads between nodes by device address")
         return "\n".join(lines) + "\n"
 
 
