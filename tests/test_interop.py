@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
 import re
+import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -18,6 +21,8 @@ from pes import Pool, run_program
 import ishmem
 
 PAGE = Path(__file__).parents[1] / "docs" / "interop.md"
+TORCH = Path(__file__).parents[1] / "build" / "torch"
+PACKAGES = "usr/lib/python3/dist-packages"
 ROWS: dict[str, Callable[[], None]] = {}
 N = 6
 
@@ -313,9 +318,26 @@ def check_results() -> None:
 
 
 def check_torch() -> None:
+    """Tensors of torch on CPU, in both directions."""
+    sys.path.append(str(TORCH / PACKAGES))
     import torch
 
-    sends_and_receives(lambda array: ishmem.from_dlpack(torch.from_numpy(array)))
+    for dtype in ("f4", "f8", "i2", "i4", "i8", "u1", "c8", "c16"):
+        sent, expected = (torch.from_numpy(values(pe).astype(dtype)) for pe in (ishmem.my_pe(), left()))
+        a, received = ishmem.zeros(N, dtype=dtype), torch.zeros_like(sent)
+        ishmem.put(a, ishmem.from_dlpack(sent), right())
+        ishmem.barrier_all()
+        for view in (torch.from_numpy(ishmem.host_view(a)), torch.from_dlpack(ishmem.host_view(a))):
+            assert view.dtype == sent.dtype
+            assert torch.equal(view, expected)
+        ishmem.get(ishmem.from_dlpack(received), a, right())
+        assert torch.equal(received, sent)
+        ishmem.barrier_all()
+        view[1:3] = sent[3:5]
+        assert (a.asnumpy()[1:3] == values(ishmem.my_pe())[3:5].astype(dtype)).all()
+    table = torch.arange(6).reshape(2, 3).T
+    assert ishmem.from_dlpack(table).tolist() == table.tolist()
+    refused(TypeError, "got Tensor; ishmem.from_dlpack(source) is an array on its memory", ishmem.put, a, sent, 0)
 
 
 @pytest.fixture(scope="module")
@@ -336,9 +358,18 @@ def test_the_page_has_these_rows() -> None:
     assert re.findall(r"^\| (.*?) \| .* \|$", table, re.M)[1:] == list(ROWS)
 
 
-def test_torch(two: Pool) -> None:
-    pytest.importorskip("torch")
-    two.run(check_torch)
+def test_torch() -> None:
+    """With torch of this Python, or the one that ``.ci/torch`` fetches; its PEs have no MPI."""
+    env = {"LD_LIBRARY_PATH": f"{sys.prefix}/lib:{TORCH / 'libraries'}"}  # libOpenCL and TBB are this environment's
+    if importlib.util.find_spec("torch"):
+        env = {}
+    elif not (TORCH / PACKAGES / f"torch/_C.{sysconfig.get_config_var('SOABI')}.so").exists():
+        pytest.skip("no torch for this Python: install torch, or run .ci/torch (Debian 12, Python 3.11)")
+    pool = Pool(2, env)
+    try:
+        pool.run(check_torch)
+    finally:
+        pool.stop()
 
 
 HELD = """
