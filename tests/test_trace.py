@@ -7,6 +7,7 @@ import re
 import sys
 import types
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from pes import run_program
 
-from ishmem.cli import trace, trace_data, trace_summary
+from ishmem.cli import trace, trace_data, trace_pictures, trace_summary, trace_traffic
 from ishmem.cli.trace_data import Call
 from ishmem.runtime import itt
 from ishmem.runtime.trace_file import QUEUE
@@ -223,12 +224,78 @@ def test_waits_know_for_whom(read: trace_data.Trace) -> None:
 
 
 def test_the_bytes_between_pes_are_those_of_the_program(read: trace_data.Trace) -> None:
-    found = trace_summary.bytes_between(read)
+    found = trace_traffic.between(read)[trace_traffic.ONE_SIDED]
     for pe in range(N):
         right = (pe + 1) % N
         sent = 5 * 8000 + 160 + 800 + 24 + (4 + 12) * (pe == 0)
         assert found[pe][right] == sent + 80  # what the neighbour has got
     assert sum(map(sum, found)) == N * (5 * 8000 + 160 + 800 + 24 + 80) + 16
+
+
+COLLECTIVES = """
+import ishmem, numpy as np
+with ishmem.init():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b, wide = (ishmem.zeros(size, dtype="i4") for size in (12, 12, 36))
+    ishmem.barrier_all()
+    ishmem.broadcast(a, b, root=2, nelems=10)
+    ishmem.broadcast(a, b, 1)
+    ishmem.fcollect(wide[:15], ishmem.static("mine", 5, "i4"))
+    ishmem.collect(wide, b, nelems=me + 1)
+    ishmem.alltoall(a, b)
+    ishmem.alltoall(a, b, nelems=2)
+    ishmem.alltoalls(wide, b, 2, 1, 1)
+    ishmem.gather(wide, b, 1, nelems=3)
+    ishmem.gather(wide, b, 0)
+    ishmem.scatter(a, wide, 1, nelems=3)
+    ishmem.scatter(a, wide, 0)
+    ishmem.sum_inscan(a, b)
+    ishmem.max_reduce_on_queue(a, b, nelems=1).wait()
+    ishmem.alltoallv(a, b, [1] * n, [1] * n)
+    ends = ishmem.TEAM_WORLD.split_strided(0, 2, 2)
+    if me != 1:
+        ishmem.sum_reduce(a, b, ends, 5)
+        ishmem.scatter_on_queue(a[:6], b, 1, ends).wait()
+    try:
+        ishmem.broadcast(a, b, 7)
+    except IndexError:
+        pass
+"""
+MOVED = {  # rows: from PE, columns: to PE; i4 has 4 bytes
+    "broadcast": [[0, 0, 0], [48, 0, 48], [40, 40, 0]],
+    "fcollect": [[0, 20, 20], [20, 0, 20], [20, 20, 0]],
+    "collect": [[0, 4, 4], [8, 0, 8], [12, 12, 0]],
+    "alltoall": [[0, 16 + 8, 16 + 8], [16 + 8, 0, 16 + 8], [16 + 8, 16 + 8, 0]],
+    "alltoalls": [[0, 4, 4], [4, 0, 4], [4, 4, 0]],
+    "gather": [[0, 12, 0], [48, 0, 0], [48, 12, 0]],
+    "scatter": [[0, 48, 48], [12, 0, 12], [0, 0, 0]],
+    "sum_inscan": [[0, 48, 48], [0, 0, 48], [0, 0, 0]],
+    "max_reduce_on_queue": [[0, 4, 4], [4, 0, 4], [4, 4, 0]],
+    "sum_reduce": [[0, 0, 20], [0, 0, 0], [20, 0, 0]],
+    "scatter_on_queue": [[0, 0, 0], [0, 0, 0], [24, 0, 0]],
+}
+
+
+def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) -> None:
+    done = run_program(COLLECTIVES, 3, env={"ISHMEM_TRACE": str(tmp_path)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    read = trace_data.read(tmp_path)
+    for name, expected in MOVED.items():
+        calls = [call for call in read.calls if call.name == name]
+        assert trace_traffic.between(replace(read, calls=calls)) == {trace_traffic.COLLECTIVE: expected}, name
+    assert trace_traffic.between(read) == {trace_traffic.COLLECTIVE: np.sum(list(MOVED.values()), axis=0).tolist()}
+    assert trace_traffic.left_out(read) == ["alltoallv"]
+    assert [call.arguments.get("root") for call in named(read, "broadcast")] == [2, 1, None]
+    done = CliRunner().invoke(trace.command, [str(tmp_path)], env={"COLUMNS": "160"})
+    assert "Collectives: bytes" in done.output and "their counts: alltoallv" in done.output
+
+
+@pytest.mark.parametrize("n", [2, 16])
+def test_the_heat_map_has_a_map_of_each_kind(n: int) -> None:
+    made = {kind: np.full((n, n), 7).tolist() for kind in (trace_traffic.ONE_SIDED, trace_traffic.COLLECTIVE)}
+    for shown in (made, {trace_traffic.COLLECTIVE: made[trace_traffic.COLLECTIVE]}):
+        axes = trace_pictures.heat_maps(shown).axes
+        assert [each.get_title() for each in axes if each.get_title()] == [f"{kind}: bytes" for kind in shown]
 
 
 def test_routines_are_counted(read: trace_data.Trace) -> None:
@@ -251,6 +318,7 @@ def test_the_command_prints_a_summary_and_draws(job: tuple[Path, str]) -> None:
     done = CliRunner().invoke(trace.command, [str(job[0])], env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     assert re.search(rf"^ ?call_kernel\(send\) +{N} ", done.output, re.MULTILINE)
+    assert re.search(r"\nCollectives: bytes [^─]*─+ *\n +0 +- +40 bytes", done.output)
     assert "own code" in done.output and re.search(r"^ ?0 .*\b41\.1 kB", done.output, re.MULTILINE)
     for name in ("timeline.png", "bytes.png"):
         assert (job[0] / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

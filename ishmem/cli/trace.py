@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.cli import trace_data, trace_summary
+from ishmem.cli import trace_data, trace_summary, trace_traffic
 
 if TYPE_CHECKING:
     from ishmem.cli.trace_data import Trace
@@ -68,9 +68,10 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     more, busiest = trace_summary.imbalance(times)
     yield f"Imbalance: PE {busiest} worked {more:.0%} longer than the mean", ""
     yield "Longest waits", _wait_table(trace)
-    matrix = trace_summary.bytes_between(trace)
-    if any(map(any, matrix)):
-        yield "Bytes put and got, from PE (rows) to PE (columns)", _byte_table(matrix)
+    for kind, matrix in trace_traffic.between(trace).items():
+        yield f"{kind}: bytes from PE (rows) to PE (columns)", _byte_table(matrix)
+    if names := trace_traffic.left_out(trace):
+        yield f"Not in these bytes, since a trace does not have their counts: {', '.join(names)}", ""
 
 
 def _table(*columns: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from rich.filesize import decimal
 
-from ishmem.cli import trace_summary
+from ishmem.cli import trace_summary, trace_traffic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,33 +27,40 @@ _NUMBERS = 12  # PEs up to which the squares of the heat map have numbers
 def draw(trace: Trace, folder: Path) -> list[Path]:
     """Draw all pictures; return their files."""
     found = {"timeline.png": timeline(trace)}
-    if any(map(any, trace_summary.bytes_between(trace))):
-        found["bytes.png"] = heat_map(trace)
+    if matrices := trace_traffic.between(trace):
+        found["bytes.png"] = heat_maps(matrices)
     for name, figure in found.items():
         figure.savefig(folder / name, dpi=110)
     return [folder / name for name in found]
 
 
-def heat_map(trace: Trace) -> Figure:
-    """Draw the bytes from each PE to each."""
-    matrix, n = trace_summary.bytes_between(trace), trace.n_pes
-    figure = Figure(figsize=(max(4.2, min(0.55 * n + 2.5, 9)),) * 2, layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(matrix, cmap="Blues", vmin=0)
-    axes.set(title="Bytes that host calls put and got", xlabel="to PE", ylabel="from PE")
-    if n <= _NUMBERS:
-        axes.set_xticks(range(n))
-        axes.set_yticks(range(n))
-        between = [pe + 0.5 for pe in range(n - 1)]
-        axes.hlines(between, -0.5, n - 0.5, color="white", linewidth=2)
-        axes.vlines(between, -0.5, n - 0.5, color="white", linewidth=2)
-        half = max(map(max, matrix)) / 2
-        for pe, row in enumerate(matrix):
-            for peer, nbytes in enumerate(row):
-                color = "white" if nbytes > half else "#444"
-                axes.text(peer, pe, decimal(nbytes) if nbytes else "-", ha="center", va="center", color=color, size=8)
-    figure.colorbar(image, shrink=0.8, format=lambda value, _position: decimal(int(value)))
+def heat_maps(matrices: dict[str, trace_traffic.Matrix]) -> Figure:
+    """Draw the bytes from each PE to each, one map beside the other, by their titles."""
+    n = len(next(iter(matrices.values())))
+    side = max(4.2, 0.55 * n + 2.5) if n <= _NUMBERS else 6.5
+    figure = Figure(figsize=(side * len(matrices), 0.8 * side), layout="constrained")
+    panels = figure.subplots(1, len(matrices), squeeze=False)[0]
+    for axes, (title, matrix) in zip(panels, matrices.items()):
+        image = axes.imshow(matrix, cmap="Blues", vmin=0)
+        axes.set(title=f"{title}: bytes", xlabel="to PE", ylabel="from PE")
+        if n <= _NUMBERS:
+            _write_numbers(axes, matrix)
+        figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, format=lambda value, _position: decimal(int(value)))
     return figure
+
+
+def _write_numbers(axes: Axes, matrix: trace_traffic.Matrix) -> None:
+    """Write the bytes into the squares of a heat map, with lines between them."""
+    n, half = len(matrix), max(map(max, matrix)) / 2
+    axes.set_xticks(range(n))
+    axes.set_yticks(range(n))
+    between = [pe + 0.5 for pe in range(n - 1)]
+    axes.hlines(between, -0.5, n - 0.5, color="white", linewidth=2)
+    axes.vlines(between, -0.5, n - 0.5, color="white", linewidth=2)
+    for pe, row in enumerate(matrix):
+        for peer, nbytes in enumerate(row):
+            color = "white" if nbytes > half else "#222"
+            axes.text(peer, pe, decimal(nbytes) if nbytes else "-", ha="center", va="center", color=color, size=8)
 
 
 def timeline(trace: Trace) -> Figure:

@@ -1,4 +1,4 @@
-"""The figures of a trace: time of routines and PEs, waits and their causes, bytes between PEs."""
+"""The figures of a trace: time of routines and PEs, waits and their causes."""
 
 from __future__ import annotations
 
@@ -99,18 +99,6 @@ def imbalance(times: Iterable[PeTime]) -> tuple[float, int]:
     worked = {time.pe: time.worked for time in times}
     mean, busiest = statistics.mean(worked.values()), max(worked, key=lambda pe: worked[pe])
     return (worked[busiest] / mean - 1 if mean else 0.0), busiest
-
-
-def bytes_between(trace: Trace) -> list[list[int]]:
-    """Return the bytes from each PE to each: of puts and atomics to the peer, of gets from it."""
-    found = [[0] * trace.n_pes for _ in range(trace.n_pes)]
-    for call in trace.calls:
-        peer = call.arguments.get("pe")
-        if call.queued or peer is None or not 0 <= peer < trace.n_pes:
-            continue
-        origin, target = (peer, call.pe) if "get" in call.categories else (call.pe, peer)
-        found[origin][target] += call.arguments.get("bytes", 0)
-    return found
 
 
 def longest_waits(trace: Trace, count: int) -> list[Call]:

@@ -19,15 +19,15 @@ namespace ishmem {
 namespace {
 
 // One call; ishmem/runtime/trace_file.py has the same layout.
-enum EventFlags : uint8_t { HAS_VALUE = 1, RAISED = 2, ADDS = 4 };
+enum EventFlags : uint8_t { HAS_VALUE = 1, RAISED = 2, ADDS = 4, WHOLE = 8, ROOTED = 16 };
 
 struct Event {
     int64_t begin, end;            // nanoseconds of CLOCK_MONOTONIC; end 0: the call has not returned
-    int64_t bytes;                 // of data that this PE names
+    int64_t bytes;                 // of data that this PE names; with WHOLE the caller has left out `nelems`
     int64_t place;                 // offset in the heap of the flag, or else of the data; -1: none
     int64_t value;                 // that is stored, added, or waited for
-    int32_t pe;                    // the peer, by its number in the job; -1: none
-    int32_t start, stride, size;   // the team of a collective call; size 0: none
+    int32_t pe;                    // the peer, with ROOTED the root, by its number in the job; -1: none
+    int32_t start, stride, size;   // the team; size 0: none
     uint16_t routine, label;       // the number of the routine; that of the kernel's name, from 1
     uint16_t thread;
     uint8_t cmp, flags;
@@ -50,9 +50,11 @@ thread_local uint32_t thread_generation = 0;
 thread_local uint16_t thread_number = 0;
 
 // The parameters that an event is made from, each with the names it goes by.
-enum Parameter { Self, Dest, Source, Pe, Nelems, Bsize, Nblocks, Index, Value, Cmp, TeamOf, SigOp, Flag, Kernel, Queue, PARAMETERS };
+enum Parameter {
+    Self, Dest, Source, Pe, Root, Nelems, Bsize, Nblocks, Index, Value, Cmp, TeamOf, SigOp, Flag, Kernel, Queue, PARAMETERS
+};
 constexpr const char *NAMES[PARAMETERS][4] = {
-    {"self"}, {"dest"}, {"source"}, {"pe"}, {"nelems"}, {"bsize"}, {"nblocks"}, {"index"},
+    {"self"}, {"dest"}, {"source"}, {"pe"}, {"root"}, {"nelems"}, {"bsize"}, {"nblocks"}, {"index"},
     {"signal", "cmp_value", "value"}, {"cmp"}, {"team"}, {"sig_op"}, {"sig_addr", "ivar", "ivars", "lock"}, {"kernel_fn"},
     {"sycl_queue"},
 };
@@ -170,30 +172,38 @@ void note_peer(const Arguments &arguments, Event &event) {
 }
 
 void note_team(const Arguments &arguments, Event &event) {
-    if (!arguments.self.collective) return;
+    if (!arguments.self.collective && !arguments.has(TeamOf)) return;
     PyObject *given = arguments.has(TeamOf) ? arguments.get(TeamOf) : arguments.get(Self);
     const Team *team = team_at(given && given != Py_None ? handle_of(given) : 0);
     if (!team) return;
     event.start = team->start;
     event.stride = team->stride;
     event.size = team->size;
+    Py_ssize_t root = -1;
+    if (!arguments.number(Root, root) || root < 0 || root >= team->size) return;
+    event.pe = team->pe(static_cast<int>(root));
+    event.flags |= ROOTED;
 }
 
-// Finds the array whose size tells the bytes: of two, one in device memory, which is cheaper to look at.
+// Finds the array whose size tells the bytes: `source` of a collective call, whose `dest` may have another size; else, of
+// two, one in device memory, which is cheaper to look at.
 bool find_data(const Arguments &arguments, View &found) {
-    const Parameter order[] = {arguments.has(Pe) ? Dest : Source, arguments.has(Pe) ? Source : Dest};
-    for (Parameter each : order) {
+    if (!arguments.has(Pe)) return arguments.view(Source, found) || arguments.view(Dest, found);
+    for (Parameter each : {Dest, Source}) {
         PyObject *object = arguments.get(each);
         if (object && !PyObject_CheckBuffer(object) && arguments.view(each, found) && found.device) return true;
     }
-    return arguments.view(order[0], found) || arguments.view(order[1], found);
+    return arguments.view(Dest, found) || arguments.view(Source, found);
 }
 
 void note_bytes(const Arguments &arguments, const View &data, Event &event) {
     Py_ssize_t count = 1, blocks = 1;
     const bool one = arguments.has(Index) && !arguments.has(Nelems);  // an atomic, p or g
     if (arguments.number(Bsize, count) && arguments.number(Nblocks, blocks)) count *= blocks;
-    else if (!arguments.number(Nelems, count)) count = one ? 1 : static_cast<Py_ssize_t>(data.count);
+    else if (!arguments.number(Nelems, count)) {
+        count = one ? 1 : static_cast<Py_ssize_t>(data.count);
+        if (arguments.has(TeamOf)) event.flags |= WHOLE;
+    }
     if (arguments.has(Pe) || arguments.has(Source)) event.bytes = count * static_cast<int64_t>(data.item);
 }
 

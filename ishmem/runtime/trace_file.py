@@ -23,7 +23,7 @@ QUEUE = 1000
 KERNELS = -1
 """Stands for the queue of kernels: several queues may run them at the same time."""
 
-_HAS_VALUE, _RAISED, _ADDS = 1, 2, 4
+_HAS_VALUE, _RAISED, _ADDS, _WHOLE, _ROOTED = 1, 2, 4, 8, 16
 
 
 class Event(NamedTuple):
@@ -164,9 +164,11 @@ def _arguments(event: Event) -> dict[str, Any]:
 
 def _found(event: Event) -> Iterator[tuple[str, Any]]:
     if event.pe >= 0:
-        yield "pe", event.pe
+        yield "root" if event.flags & _ROOTED else "pe", event.pe
     if event.bytes:
         yield "bytes", event.bytes
+    if event.flags & _WHOLE:
+        yield "whole", True
     if event.size:
         yield "team", f"{event.start}:{event.stride}:{event.size}"
     if event.place >= 0:
