@@ -88,19 +88,18 @@ class Isx(App):
     def run(self, run: Run) -> dict[str, Any]:
         keys = dpnp.asarray(self.made(run.pe, run.n_pes))
         ranges = Blocks(self.range, run.n_pes)
-        received = ishmem.zeros(self.capacity(run.n_pes), dtype="i8")
+        received, buckets = (ishmem.zeros(self.capacity(run.n_pes), dtype="i8") for _ in range(2))
         counts = ishmem.zeros(ranges.size, dtype="i8")
+        numbers = [ishmem.zeros(run.n_pes, dtype="i8") for _ in range(2)]
         with run.timed():
             if self.exchange == "alltoallv":
-                arrived = self._by_alltoallv(run, keys, ranges.size, received)
+                arrived = self._by_alltoallv(run, keys, ranges.size, buckets, received, *numbers)
             else:
-                arrived = self._by_atomics(run, keys, ranges.size, received)
+                arrived = self._by_atomics(run, keys, ranges.size, received, numbers[0])
             launch(tally, arrived, received, run.pe * ranges.size, 1, counts)
         return {"counts": gathered(counts, ranges.counts), "n": run.n_pes}
 
-    def _by_alltoallv(self, run: Run, keys: Any, width: int, received: Any) -> int:
-        sent, due = (ishmem.zeros(run.n_pes, dtype="i8") for _ in range(2))
-        buckets = ishmem.empty(self.capacity(run.n_pes), dtype="i8")
+    def _by_alltoallv(self, run: Run, keys: Any, width: int, buckets: Any, received: Any, sent: Any, due: Any) -> int:
         launch(tally, len(keys), keys, 0, width, sent)
         with run.communication():
             ishmem.alltoall(due, sent)
@@ -112,8 +111,7 @@ class Isx(App):
             ishmem.alltoallv(received, buckets, arrive, counts)
         return sum(arrive)
 
-    def _by_atomics(self, run: Run, keys: Any, width: int, received: Any) -> int:
-        taken = ishmem.zeros(1, dtype="i8")
+    def _by_atomics(self, run: Run, keys: Any, width: int, received: Any, taken: Any) -> int:
         with run.communication():
             launch(send, len(keys), keys, width, taken, received)
             ishmem.barrier_all()
