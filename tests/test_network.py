@@ -139,12 +139,9 @@ def check_payloads(count: int, expected: int) -> None:
     from common import dpex, kapi
 
     @dpex.kernel
-    def move(item: kapi.Item, dest, symmetric, private, other, ordinary, pe):
-        ishmem.put(dest[5], symmetric, pe)
-        ishmem.put(dest[6], private, pe)
-        ishmem.quiet()
-        ishmem.get(other, symmetric, pe)
-        ishmem.get(ordinary, symmetric, pe)
+    def move(item: kapi.Item, to, given, into, symmetric, pe):
+        ishmem.put(to, given, pe)
+        ishmem.get(into, symmetric, pe)
 
     before, after = neighbours()
     mine, theirs = (np.arange(count) + 1000 * pe for pe in (ishmem.my_pe(), after))
@@ -160,7 +157,8 @@ def check_payloads(count: int, expected: int) -> None:
     ishmem.put_nbi(dest[3:5], wide[:, :-1], after)
     for each in into:
         ishmem.get(each, source, after)
-    dpex.call_kernel(move, kapi.Range(1), dest, source, private, *by_kernel, after)
+    for row, given in enumerate((source, private)):
+        dpex.call_kernel(move, kapi.Range(1), dest[5 + row], given, by_kernel[row], source, after)
     ishmem.barrier_all()
     assert _core.direct_payloads() == payloads + expected, (count, _core.direct_payloads() - payloads)
     assert (dest.asnumpy() == np.arange(count) + 1000 * before).all()

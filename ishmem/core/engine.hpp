@@ -13,7 +13,8 @@
 // Answers. The values that gets and atomics return travel as records in answer packets. Every packet also acknowledges
 // requests: it carries the number of the last request packet that is complete at its sender together with all packets
 // before it, long payloads included. `quiet` waits until all packets are sent and acknowledged. A packet can ask for an
-// acknowledgement; otherwise the acknowledgement comes with the next packet or after several packets.
+// acknowledgement, as one with a long put does; otherwise the acknowledgement comes with the next packet or after several
+// packets.
 //
 // Order. The target executes packets of one origin in the order of sending. A long payload arrives later than its
 // record, so the origin inserts an Order record before the next record that is not a long put. The target defers

@@ -96,6 +96,7 @@ bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool c
     }
     const int tag = new_tag(false);
     packet->add(Record{Kind::PutLong, 0, 0, 0, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    if (counted) peers_[static_cast<size_t>(pe)].asks = true;  // the next quiet need not ask in a packet of its own
     flush(pe);
     start_pieces(const_cast<char *>(from), bytes, pe, tag, true, &group, -1, 0);
     return true;
