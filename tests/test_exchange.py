@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import gc
 import logging
 import multiprocessing
 import os
@@ -71,6 +72,7 @@ def run(target, job, n_pes, *args, absent=()):
 
 
 def n_fds():
+    gc.collect()  # or file descriptors of earlier tests may be closed while this one counts
     return len(os.listdir("/proc/self/fd"))
 
 
