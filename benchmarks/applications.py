@@ -204,7 +204,7 @@ def draw(rows: list[Row]) -> Any:
                 local, color = max(row.seconds - row.communication, 0), COLORS[row.contender]
                 axis.bar(place + side, 1e3 * local, 0.36, color=color)
                 axis.bar(place + side, 1e3 * row.communication, 0.36, 1e3 * local, color=color, alpha=0.45)
-        axis.set_xticks(range(len(shown)), [f"{own.pes} PEs" for own, _other in shown], fontsize=7)
+        axis.set_xticks(range(len(shown)), [f"{own.pes} PE{'s' * (own.pes > 1)}" for own, _other in shown], fontsize=7)
         axis.set_title(f"{find(app).title}, {scaling} scaling, ms", fontsize=7)
         axis.tick_params(labelsize=7)
     names = [f"{name}{words}" for name in (OWN, PEER) for words in ("", ", communication")]

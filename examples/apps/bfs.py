@@ -136,13 +136,13 @@ class Bfs(App):
         fill, sent, due = (ishmem.zeros(length, dtype="i8") for length in (2, run.n_pes, run.n_pes))
         pairs, received = (ishmem.empty(PAIR * self.capacity(graph, blocks), dtype="i8") for _ in range(2))
         total = ishmem.zeros(1, dtype="i8")
+        counts, arrive, sum_of_all = (ishmem.host_view(array) for array in (sent, due, total))
 
         def exchange(level: int, size: int) -> None:
-            sent[...] = 0
+            counts[:] = 0
             launch(count, size, fronts[level % 2], *edges, blocks.size, sent)
             with run.communication():
                 ishmem.alltoall(due, sent)
-            counts, arrive = sent.asnumpy(), due.asnumpy()
             ends = dpnp.asarray(np.cumsum(counts) - counts)
             launch(collect, size, fronts[level % 2], *edges, blocks.size, first, ends, pairs)
             with run.communication():
@@ -157,9 +157,9 @@ class Bfs(App):
                 ishmem.barrier_all()
 
         def add(size: int) -> int:
-            total[0] = size
+            sum_of_all[0] = size
             ishmem.sum_reduce(total, total)
-            return int(total[0])
+            return int(sum_of_all[0])
 
         step, arrays = exchange if self.exchange == "alltoallv" else put, (parents, fronts, fill)
         with run.timed():

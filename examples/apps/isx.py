@@ -103,7 +103,7 @@ class Isx(App):
         launch(tally, len(keys), keys, 0, width, sent)
         with run.communication():
             ishmem.alltoall(due, sent)
-        counts, arrive = sent.asnumpy().tolist(), due.asnumpy().tolist()
+        counts, arrive = ishmem.host_view(sent).tolist(), ishmem.host_view(due).tolist()
         ends = dpnp.asarray(np.cumsum([0, *counts[:-1]]))
         launch(sort_into_buckets, len(keys), keys, width, ends, buckets)
         require(sum(arrive) <= received.size, "a PE gets more than twice the average number of keys")
