@@ -80,9 +80,10 @@ def test_list_of_expected_failures() -> None:
 def test_what_is_unexpected() -> None:
     found = {
         "a": {"a::bad": ("failed", "why"), "a::known": ("failed", ""), "a::good": ("passed", "")},
-        "b": {"b::mended": ("passed", ""), "b::left_out": ("skipped", "")},
+        "b": {"b::mended": ("passed", ""), "b::left_out": ("skipped", ""), "b::sometimes": ("passed", "")},
     }
     expected = dict.fromkeys(("a::known", "a::gone", "b::mended", "b::left_out", "c::not_run"), "reason")
+    expected["b::sometimes"] = "May pass: reason"
     assert list(program.unexpected(found, expected)) == [
         "FAILED: a::bad: why",
         "SKIPPED UNEXPECTEDLY: b::left_out is in expected_failures.txt: reason",
@@ -90,3 +91,4 @@ def test_what_is_unexpected() -> None:
         "NO SUCH TEST: a::gone is in expected_failures.txt",
     ]
     assert program.counts(found["a"], expected) == "1 passed, 1 expected failure, 1 FAILED"
+    assert program.counts(found["b"], expected) == "1 passed, 2 PASSED UNEXPECTEDLY"
