@@ -29,10 +29,13 @@ def relax_row(now, new, row, item_id):
 
 
 @dpex.kernel
-def relax_edges(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
-    """Do one iteration of the first and the last row, a group for each: wait for the halo, and put the row."""
-    group = item.get_group()
-    row = 1 if group.get_group_id(0) == 0 else rows
+def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
+    """Do one iteration, a group per row. The groups of the edge rows wait for halos, and put their rows.
+
+    They come first, so that rows travel while the others are computed, and no halo is late in the next iteration.
+    """
+    group, number = item.get_group(), item.get_group().get_group_id(0)
+    row = 1 if number == 0 else (rows if number == 1 else number)
     if row == 1 and above >= 0:
         ishmem.signal_wait_until_work_group(arrived, ishmem.CMP_GE, iteration, group, ABOVE)
     if row == rows and below >= 0:
@@ -45,13 +48,9 @@ def relax_edges(item: kapi.NdItem, now, new, rows, above, below, arrived, iterat
             new[-1], new[row], arrived, following, ishmem.SIGNAL_SET, above, group, index=BELOW
         )
     if row == rows and below >= 0:
-        ishmem.put_signal_work_group(new[0], new[row], arrived, following, ishmem.SIGNAL_SET, below, group, index=ABOVE)
-
-
-@dpex.kernel
-def relax_rows(item: kapi.NdItem, now, new, first):
-    """Do one iteration of the rows from ``first`` on, a group for each."""
-    relax_row(now, new, first + item.get_group().get_group_id(0), item.get_local_id(0))
+        ishmem.put_signal_work_group(
+            new[0], new[row], arrived, following, ishmem.SIGNAL_SET, below, group, index=ABOVE
+        )
 
 
 @dpex.device_func
@@ -78,11 +77,6 @@ def measure(item: kapi.NdItem, now, new, rows, sums, together):
         ishmem.sum_reduce_work_group(sums[:1], sums[:1], group)
 
 
-def groups(number: int) -> kapi.NdRange:
-    """Return the range of a launch of so many groups."""
-    return kapi.NdRange((number * GROUP,), (GROUP,))
-
-
 def neighbours(blocks: Blocks, pe: int) -> tuple[int, int]:
     """Return the PEs with the rows above and below those of a PE; -1: none."""
     rows = blocks.counts
@@ -93,9 +87,9 @@ def neighbours(blocks: Blocks, pe: int) -> tuple[int, int]:
 class Jacobi(App):
     """Heat in a plate (Jacobi iteration): the PEs own blocks of rows.
 
-    The kernel that computes a block's edge rows waits for the neighbours' rows and puts its own with a signal; another
-    computes the rows between while they travel. Every 50 iterations a kernel computes the residual with ``sum_reduce``.
-    The result is that of a serial program, bit for bit.
+    In the kernel that computes, the groups of a block's edge rows wait for the neighbours' rows and put their own with
+    a signal. Every 50 iterations a kernel computes the residual with ``sum_reduce``. The result is that of a serial
+    program, bit for bit.
     """
 
     rows: int = option(60, "rows of cells")
@@ -144,16 +138,14 @@ class Jacobi(App):
         arrived, sums = ishmem.zeros(2, dtype="u8"), ishmem.zeros(GROUP, dtype="f8")
 
         def relax_once(number: int) -> None:
-            now, new = plates[number % 2], plates[1 - number % 2]
-            # First, so that they travel while the other rows are computed, and no halo is late in the next iteration.
             if rows:
-                dpex.call_kernel(relax_edges, groups(min(rows, 2)), now, new, rows, above, below, arrived, number)
-            if rows > 2:
-                dpex.call_kernel(relax_rows, groups(rows - 2), now, new, 2)
+                items = kapi.NdRange((rows * GROUP,), (GROUP,))
+                now, new = plates[number % 2], plates[1 - number % 2]
+                dpex.call_kernel(relax, items, now, new, rows, above, below, arrived, number)
 
         def residual(number: int) -> float:
-            now, new = plates[number % 2], plates[1 - number % 2]
-            dpex.call_kernel(measure, groups(1), now, new, rows, sums, int(run.communicates))
+            now, new, one_group = plates[number % 2], plates[1 - number % 2], kapi.NdRange((GROUP,), (GROUP,))
+            dpex.call_kernel(measure, one_group, now, new, rows, sums, int(run.communicates))
             return float(sums[0])
 
         with run.timed():

@@ -10,7 +10,13 @@ from mpi4py import MPI
 from numba_dpex import kernel_api as kapi
 
 from ishmem.examples.apps.frame import Blocks, Run, shared
-from ishmem.examples.apps.jacobi import GROUP, Jacobi, groups, neighbours, relax_rows, sum_of_squares
+from ishmem.examples.apps.jacobi import GROUP, Jacobi, neighbours, relax_row, sum_of_squares
+
+
+@dpex.kernel
+def relax_only(item: kapi.NdItem, now, new):
+    """Do one iteration without communication."""
+    relax_row(now, new, item.get_group().get_group_id(0) + 1, item.get_local_id(0))
 
 
 @dpex.kernel
@@ -29,14 +35,16 @@ def program(jacobi: Jacobi, run: Run) -> Any:
 
     def relax_once(number: int) -> None:
         if rows:
-            dpex.call_kernel(relax_rows, groups(rows), plates[number % 2], plates[1 - number % 2], 1)
+            items = kapi.NdRange((rows * GROUP,), (GROUP,))
+            dpex.call_kernel(relax_only, items, plates[number % 2], plates[1 - number % 2])
         halo = view[1 - number % 2]
         with run.communication():
             run.comm.Sendrecv(halo[1], above, recvbuf=halo[-1], source=below)
             run.comm.Sendrecv(halo[-2], below, recvbuf=halo[0], source=above)
 
     def residual(number: int) -> float:
-        dpex.call_kernel(measure_only, groups(1), plates[number % 2], plates[1 - number % 2], rows, sums)
+        items = kapi.NdRange((GROUP,), (GROUP,))
+        dpex.call_kernel(measure_only, items, plates[number % 2], plates[1 - number % 2], rows, sums)
         with run.communication():
             return float(run.comm.allreduce(float(sums_view[0])))
 
