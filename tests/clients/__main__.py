@@ -4,8 +4,8 @@ Arguments are files, relative to the site-packages; without any, all files run.
 
 Both come with the wheels. Each file runs in a process of its own, two at a time. If the process ends or stalls, its
 current test has failed and a new process runs the rest. Tests that are expected to fail are listed in
-``expected_failures.txt`` with their reasons. Any other failure, and a listed test that does not fail, is an error; a test
-whose reason begins with ``May pass:`` may do either.
+``expected_failures.txt`` with their reasons. Any other failure is an error, and so is a listed test that does not fail,
+unless its reason begins with ``May pass:``.
 """
 
 from __future__ import annotations
