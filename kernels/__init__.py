@@ -16,6 +16,7 @@ from . import (
     call_sites,
     collectives,
     compile_errors,
+    compile_speed,
     failed_launches,
     host_only,
     locks,
@@ -34,12 +35,13 @@ from . import (
 )  # fmt: skip
 
 __all__ = [
-    "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "failed_launches",
-    "host_only", "locks", "order", "query", "reductions", "rma", "signals", "slices", "strided", "team_constants",
-    "teams", "vcollectives", "wait", "wait_sets",
+    "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "compile_speed",
+    "failed_launches", "host_only", "locks", "order", "query", "reductions", "rma", "signals", "slices", "strided",
+    "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()
 build_errors.install()
 compile_errors.install()
+compile_speed.install()
 failed_launches.install()

@@ -23,6 +23,10 @@ from .store import Store
 
 log = logging.getLogger("ishmem")
 
+HEAD_START = 0.3
+"""Seconds by which the first PE of a node precedes PEs that have compiled no kernel, when all need the same one. One PE
+then compiles all kernels of a program and reuses the device functions that they share."""
+
 
 class Loaded(NamedTuple):
     """The part of a compiled kernel that numba-dpex needs to launch it."""
@@ -31,6 +35,7 @@ class Loaded(NamedTuple):
 
 
 _store: Store | None = None
+_has_compiled = False
 _loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDictionary()
 
 
@@ -70,15 +75,22 @@ def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
 
 def _make(store: Store, name: str, kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
     """Compile a kernel and cache it; if another process is compiling it, wait and load its result."""
-    with store.turn(name):
+    global _has_compiled
+    with store.turn(name, 0 if _has_compiled or _is_first_of_node() else HEAD_START):
         result = _load(store, name)
         if result is not None:
             _loaded[kernel][tuple(sig.args)] = result
             return result
         log.debug("kernel %s is compiled", kernel.__name__)
+        _has_compiled = True
         compiled = _compile(kernel, sig)
         _keep(store, name, compiled.kernel_device_ir_module)
         return compiled
+
+
+def _is_first_of_node() -> bool:
+    here = binding.bound()
+    return here is None or here[1].my_pe == here[1].first_near
 
 
 def _keep(store: Store, name: str, module: SPIRVKernelModule) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError, TypingError
 from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
+from numba_dpex.core.exceptions import InternalError
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
@@ -34,6 +35,7 @@ _PLACE = re.compile(r'(?:at (?P<at>/\S+) \((?P<n>\d+)(?::\d+)?\)|File "(?P<file>
 _CAUSE = re.compile(r"raised a specific error:\s+\w+: ((?:(?!raised a specific error).)*?)\n\s*raised from", re.DOTALL)
 _HEADING = re.compile(r"^(Failed in .* pipeline|During: |File \"|\s*$)")
 _LINES = 3  # of a cause that numba itself words
+_STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
 
 
 class KernelCompileError(TypingError, IshmemError):  # type: ignore[misc]
@@ -86,11 +88,11 @@ _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher
 def _explaining(self: Any, args: Any, return_type: Any) -> Any:
     try:
         return _compile_kernel(self, args, return_type)
-    except NumbaError as error:
+    except (NumbaError, InternalError) as error:
         self._failed_cache.clear()  # it may compile later: after init, for example
         code = self.py_func.__code__
-        text = str(error)
-        log.debug("%s", text)
+        log.debug("%s", error)
+        text = str(error).partition(_STACK)[0]
         if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             _pending.append(explain(self.py_func.__name__, code.co_filename, code.co_firstlineno, text))
         raise

@@ -57,13 +57,19 @@ class Store:
             self._shrink()
 
     @contextlib.contextmanager
-    def turn(self, key: str) -> Iterator[None]:
-        """Lock a key while its value is computed; after `PATIENCE` seconds, go on without the lock."""
+    def turn(self, key: str, head_start: float = 0.0) -> Iterator[None]:
+        """Lock a key while its value is computed; after `PATIENCE` seconds, go on without the lock.
+
+        Args:
+            key: The key.
+            head_start: Seconds in which another process may take the lock first.
+        """
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):
                 self._make_folder()
                 # Lock files are never removed, so there are at most 256; keys that share one only wait longer.
                 file = stack.enter_context(open(self.folder / f"{key[:2]}.lock", "wb"))
+                _let_another_begin(file.fileno(), self._path(key), head_start)
                 _lock(file.fileno())
             yield
 
@@ -104,3 +110,15 @@ def _lock(descriptor: int) -> None:
             if waited > PATIENCE:
                 return None
             time.sleep(min(max(waited / 20, POLL[0]), POLL[1]))
+
+
+def _let_another_begin(descriptor: int, path: Path, seconds: float) -> None:
+    """Return when another process holds the lock or has written the value, or after some seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not path.exists():
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        time.sleep(POLL[0])

@@ -224,17 +224,25 @@ def build_once(folder: Path, **variables: str) -> bool:
     return COMPILED in err
 
 
+DAMAGE = BUILD + """
+from pathlib import Path
+path = Path(os.environ["DAMAGED"])
+good = path.read_bytes()
+middle = len(good) // 2
+for bad in (b"", good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], good + b"x"):
+    path.write_bytes(bad)
+    build(0)
+    assert len(path.read_bytes()) == len(good)
+"""
+
+
 def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
     assert build_once(tmp_path)
     assert not build_once(tmp_path)
     (path,) = kept(tmp_path)
-    good = path.read_bytes()
     assert path.stat().st_mode & 0o777 == 0o600
-    middle = len(good) // 2
-    for bad in (b"", good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], good + b"x"):
-        path.write_bytes(bad)
-        assert build_once(tmp_path)
-        assert len(path.read_bytes()) == len(good)
+    out, err = run(DAMAGE, DAMAGED=str(path), ISHMEM_KERNEL_CACHE=str(tmp_path), ISHMEM_SIM_TRACE="1")
+    assert (out, err.count(COMPILED)) == ("built\n" * 4, 4)
     assert not build_once(tmp_path)
     assert build_once(tmp_path, CL_CONFIG_CPU_TARGET_ARCH="corei7")
     assert len(kept(tmp_path)) == 2

@@ -1,0 +1,55 @@
+"""Kernels compile without repeated work, and to the same results."""
+
+from __future__ import annotations
+
+import pytest
+from common import dpex, kapi
+from numba_dpex.core.descriptor import dpex_kernel_target
+from pes import Pool
+
+import ishmem
+from ishmem.kernels import compile_speed
+
+
+@dpex.device_func
+def twice(x):
+    return x + x
+
+
+@dpex.device_func
+def twice_plus(x, y):
+    return twice(x) + y
+
+
+@dpex.kernel
+def adds(item: kapi.Item, a):
+    i = item.get_linear_id()
+    a[i] = twice_plus(a[i], 1)
+
+
+@dpex.kernel
+def subtracts(item: kapi.Item, a):
+    i = item.get_linear_id()
+    a[i] = twice_plus(a[i], -1)
+
+
+def check_definitions() -> None:
+    """Compiling does not add definitions of mathematical functions to numba's tables."""
+    context = dpex_kernel_target.target_context
+    functions = {function for _, function, _ in compile_speed.dpnpimpl.registry.functions}
+
+    def definitions() -> int:
+        return sum(len(context._defns[function].versions) for function in functions)
+
+    a = ishmem.ones(8, dtype="i2")
+    dpex.call_kernel(adds, kapi.Range(8), a)
+    before = definitions()
+    dpex.call_kernel(subtracts, kapi.Range(8), a)
+    context.refresh()
+    assert definitions() == before
+    assert a.asnumpy().tolist() == [5] * 8
+
+
+@pytest.mark.pes(1)
+def test_definitions(pes: Pool) -> None:
+    pes.run(check_definitions)
