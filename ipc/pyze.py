@@ -568,6 +568,12 @@ def queue_groups(device: int) -> list[QueueGroupProperties]:
     return _property_list("zeDeviceGetCommandQueueGroupProperties", QueueGroupProperties, device)
 
 
+def copy_group(device: int) -> int | None:
+    """Return the ordinal of a queue group that copies while kernels run; None where there is none."""
+    groups = queue_groups(device)
+    return next((i for i, group in enumerate(groups) if not group.flags & QUEUE_COMPUTE), None)
+
+
 def p2p_properties(device: int, peer: int) -> P2PProperties:
     """Return how a device may access the memory of another: the ``P2P_*`` flags."""
     return _properties("zeDeviceGetP2PProperties", P2PProperties, device, peer)

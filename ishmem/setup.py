@@ -376,7 +376,8 @@ def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
 
     this.heap.attach(exports, this.settings)
     if this.network:
-        this.network.start(this.heap.atomics_lock, this.settings.mpi_device_memory)
+        card = (this.heap.context, this.heap.device) if this.heap.is_card else None
+        this.network.start(this.heap.atomics_lock, this.settings.mpi_device_memory, card)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()

@@ -130,8 +130,13 @@ def test_long_bursts(spread: Pool) -> None:
     spread.run(check_long_bursts)
 
 
-def check_payloads(count: int, expected: int) -> None:
-    """Put and get every kind of array to the next PE, by host and kernel; ``expected`` payloads by device address.
+def payloads_so_far() -> np.ndarray:
+    """Return how many payloads this PE has sent or received by device address, and how many it has staged."""
+    return np.array([_core.direct_payloads(), _core.staged_payloads()])
+
+
+def check_payloads(count: int, expected: tuple[int, int]) -> None:
+    """Put and get every kind of array to the next PE, by host and kernel, and count payloads as `payloads_so_far`.
 
     The rows of ``dest`` come from a symmetric, a private and a numpy array, two from rows with gaps between them, and
     from a symmetric and a private array by a kernel.
@@ -150,7 +155,7 @@ def check_payloads(count: int, expected: int) -> None:
     dest = ishmem.zeros((7, count), dtype="i8")
     into = [ishmem.zeros(count, dtype="i8"), dpnp.zeros(count, dtype="i8"), np.zeros(count, "i8")]
     by_kernel = [ishmem.zeros(count, dtype="i8"), dpnp.zeros(count, dtype="i8")]
-    payloads = _core.direct_payloads()
+    before_all = payloads_so_far()
     ishmem.barrier_all()
     for row, each in enumerate((source, private, mine)):
         ishmem.put(dest[row], each, after)
@@ -160,22 +165,53 @@ def check_payloads(count: int, expected: int) -> None:
     for row, given in enumerate((source, private)):
         dpex.call_kernel(move, kapi.Range(1), dest[5 + row], given, by_kernel[row], source, after)
     ishmem.barrier_all()
-    assert _core.direct_payloads() == payloads + expected, (count, _core.direct_payloads() - payloads)
+    assert tuple(payloads_so_far() - before_all) == expected
     assert (dest.asnumpy() == np.arange(count) + 1000 * before).all()
     for each in (*into, *by_kernel):
         np.testing.assert_array_equal(dpnp.asnumpy(each), theirs)
 
 
-@pytest.mark.parametrize(("device_memory", "expected"), [("on", 10 + 12), ("off", 0)])
-def test_payloads(device_memory: str, expected: int) -> None:
-    """On devices whose memory the host reads over PCIe, by device addresses and by the copy engine.
+def check_staged(nbytes: int, offset: int, expected: int) -> None:
+    """Put, get and collectives from the heap, whatever the alignment; ``expected`` payloads are staged here."""
+    before, after = neighbours()
+    me, n, part = ishmem.my_pe(), ishmem.n_pes(), slice(offset, offset + nbytes)
+    data = np.random.default_rng(nbytes).integers(0, 256, (n, nbytes + offset), np.uint8)[:, part]
+    source, dest, all_dest = (ishmem.zeros(rows * nbytes + offset, dtype="u1") for rows in (1, 2, n))
+    source[part] = dpnp.asarray(data[me])
+    into = np.zeros(nbytes, "u1")
+    so_far = payloads_so_far()  # before the barrier: after it, the other PE's get may be answered at any time
+    ishmem.barrier_all()
+    ishmem.put(dest[part], source[part], after)
+    ishmem.put_nbi(dest[part.stop :], source[part], after)
+    ishmem.get(into, source[part], after)
+    ishmem.fcollect(all_dest[offset:], source[part])
+    ishmem.barrier_all()
+    assert tuple(payloads_so_far() - so_far) == (0, expected)
+    np.testing.assert_array_equal(dest.asnumpy()[offset:], np.tile(data[before], 2))
+    np.testing.assert_array_equal(into, data[after])
+    np.testing.assert_array_equal(all_dest.asnumpy()[offset:], data.ravel())
 
-    Of the 12 payloads that a PE starts, 10 are in device memory; those of the other PE arrive there.
+
+CARDS = {"ISHMEM_SIM_HOST_ATOMICS": "0"}
+"""Devices whose memory the host reads over PCIe."""
+
+
+@pytest.mark.parametrize("device_memory", ["on", "off"])
+def test_payloads(device_memory: str) -> None:
+    """By device addresses, or staged by the copy engine, from a card's memory.
+
+    Of the 12 payloads that a PE starts, 10 are in device memory; those of the other PE arrive there. A PE stages what
+    it sends from its heap: 2 of its puts and the answers to 5 gets of the other PE.
     """
-    pool = Pool(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, "ISHMEM_SIM_HOST_ATOMICS": "0"}, [1, 1])
+    pool = Pool(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, **CARDS}, [1, 1])
+    direct = device_memory == "on"
     try:
         for count in (1024, 1025, 30_000):
-            pool.run(check_payloads, count, expected if count > 1024 else 0)
+            expected = (10 + 12 if count > 1024 else 0, 0) if direct else (0, 7 if count == 30_000 else 0)
+            pool.run(check_payloads, count, expected)
+        for nbytes in () if direct else ((16 << 10) - 1, 16 << 10, 1 << 20, (1 << 20) + 1, (5 << 20) + 3):
+            for offset in (0, 1):
+                pool.run(check_staged, nbytes, offset, 4 if nbytes >= 16 << 10 else 0)
         pool.run(check_flag_after_data, 200_000, "put_signal")
     finally:
         pool.stop()

@@ -42,6 +42,7 @@ ATOMICS: list[tuple[Any, ...]] = [
     (test_signals.check_kernel, "float64", 5),
     (test_locks.check_kernel, 4, 0, False),
     (test_order.check_order, "kernel", "kernel", 10),
+    (test_on_queue.check_chain, 3),
 ]
 GROUP_REDUCTIONS = (test_kernels_reductions.check_all, "float64", "few by group", (3, 700))
 COLLECTIVES: list[tuple[Any, ...]] = [

@@ -1,6 +1,7 @@
 // The engine's packets, credit and progress.
 #include "engine.hpp"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -36,7 +37,7 @@ void stop_engine() {
     the_engine = nullptr;
 }
 
-Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)) {
+Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)), staging_(setup.staging) {
     if (const char *missing = look_up(mpi_, setup_.library.c_str())) throw std::runtime_error(std::string("the MPI library has no ") + missing);
     for (size_t i = 0; i < RECEIVES; ++i) {
         receives_.push_back(fresh());
@@ -181,6 +182,7 @@ bool Engine::test_transfers() {
     }
     transfers_.resize(kept);
     for (const Transfer &each : ended) {
+        if (each.stage >= 0) staging_.free(each.stage);
         if (each.group) {
             --longs_;
             end_one(each.group);
@@ -192,12 +194,25 @@ bool Engine::test_transfers() {
     return !ended.empty();
 }
 
+// Sends the staged pieces that have been copied, and has the next ones copied.
+bool Engine::stage() {
+    Staging::Piece piece;
+    const char *at;
+    bool any = false;
+    for (; staging_.take(piece, at); any = true) {
+        check(mpi_.Isend(at, piece.bytes, setup_.byte, piece.pe, piece.tag, setup_.payloads, &piece.transfer.request), piece.pe);
+        transfers_.push_back(piece.transfer);
+    }
+    return staging_.copy() || any;
+}
+
 bool Engine::round() {
     bool any = receive();
     any |= test_sends();
     any |= !transfers_.empty() && test_transfers();
+    any |= !staging_.empty() && stage();
     flush_all();
-    moves_.store(!transfers_.empty(), std::memory_order_relaxed);
+    moves_.store(!transfers_.empty() || !staging_.empty(), std::memory_order_relaxed);
     return any;
 }
 
@@ -214,11 +229,13 @@ bool Engine::drive() {
 bool Engine::drain() {
     const std::lock_guard<std::mutex> lock(mutex_);
     round();
-    return sending_.empty() && transfers_.empty() && busy_.empty();
+    return sending_.empty() && transfers_.empty() && staging_.empty() && busy_.empty();
 }
 
-// Polls, then sleeps with a growing interval while nothing happens. While other threads drive the engine, it only looks
-// from time to time whether they still do: with few cores each wake-up takes a time slice from them.
+// Polls, then sleeps with a growing interval while nothing happens. Each poll without progress yields: with few cores, a
+// waiting kernel and the engines of two PEs share them, and the next message comes from a thread that has to run first.
+// While other threads drive the engine, it only looks from time to time whether they still do: with few cores each
+// wake-up takes a time slice from them.
 void Engine::run() {
     constexpr int BUSY = 200;
     constexpr long WHILE_DRIVEN = 500;  // no longer: a thread that drove may be waiting for the GIL now
@@ -235,6 +252,7 @@ void Engine::run() {
         idle = drive() ? 0 : idle + 1;
         seen = rounds_.load(std::memory_order_relaxed);
         if (idle > BUSY) sleep_for(moves() ? 20L : 20L << std::min((idle - BUSY) / 50, 5));
+        else if (idle) sched_yield();
     }
 }
 

@@ -7,8 +7,8 @@
 //
 // Payloads. Up to EAGER bytes travel in the packet (eager). Longer payloads are separate messages (rendezvous), in
 // pieces below 2 GiB, from the origin's memory directly into the target's; tags distinguish them. MPI gets device
-// addresses where it handles Level Zero memory; elsewhere the host's mapping of the heap, and for other device memory its
-// mapping or a copy by the copy engine.
+// addresses where it handles Level Zero memory. Elsewhere payloads from a card's heap are staged (staging.hpp); what
+// arrives is written through the host's mapping. The two sides agree on the pieces by a field of the record.
 //
 // Answers. The values that gets and atomics return travel as records in answer packets. Every packet also acknowledges
 // requests: it carries the number of the last request packet that is complete at its sender together with all packets
@@ -29,6 +29,7 @@
 // call takes the GIL. `drive` is one round of progress. The engine's thread drives when no other thread does, and
 // sleeps with a growing interval while nothing happens. `drive` also serves what kernels ask for (`also`).
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -39,6 +40,7 @@
 
 #include "far.hpp"
 #include "packets.hpp"
+#include "staging.hpp"
 
 namespace ishmem {
 
@@ -49,6 +51,7 @@ struct EngineSetup {
     size_t piece = 0;     // maximum bytes of a piece of a long payload
     int64_t *lock = nullptr;  // serialises host atomics on this PE's memory; null where none is needed
     bool device_memory = false;  // whether MPI handles Level Zero memory
+    StagingSetup staging = {};   // where it does not
 };
 
 // Operations that one caller waits for as a whole.
@@ -87,6 +90,7 @@ class Engine {
 
     // Whether a payload of this size goes by its device address. The callers count those of memory outside the heap.
     bool is_direct(size_t bytes) const { return setup_.device_memory && bytes > EAGER; }
+    uint64_t staged() const { return staged_.load(std::memory_order_relaxed); }
     void count_direct(size_t more = 1) { direct_.fetch_add(more, std::memory_order_relaxed); }
     uint64_t direct() const { return direct_.load(std::memory_order_relaxed); }
 
@@ -115,11 +119,11 @@ class Engine {
         char *into;
         Group *group;
     };
-    struct Transfer {  // a piece of a long payload
-        MpiHandle request;
-        Group *group;     // of the origin's operation; null at the target
-        int pe;           // origin of the long put that this piece belongs to; otherwise -1
-        uint64_t packet;  // the packet with the record of that put
+    struct Payload {  // a long one
+        char *at;
+        size_t bytes;
+        int pe, tag;
+        bool short_pieces;
     };
 
     // engine.cpp: packets, credit and progress
@@ -135,15 +139,17 @@ class Engine {
     bool receive();
     bool test_sends();
     bool test_transfers();
+    bool stage();
     bool round();
     void run();
 
     // requests.cpp: the origin's side
     Packet *open(int pe, size_t payload, bool is_long_put, bool counted = true);
     uint32_t slot_for(char *into, Group &group);
-    bool fits(size_t bytes) const;
+    size_t piece_of(bool short_pieces) const { return short_pieces ? std::min(Staging::PIECE, setup_.piece) : setup_.piece; }
+    bool fits(size_t bytes, bool short_pieces) const;
     char *address_for_mpi(char *at);
-    void start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet);
+    void start_pieces(Payload payload, bool sends, Group *group, int from, uint64_t packet);
     int new_tag(bool get);
     void end_one(Group *group);
     Mark mark_of(const std::vector<int> &pes);
@@ -170,13 +176,14 @@ class Engine {
     std::vector<std::unique_ptr<Packet>> packets_;
     std::vector<Packet *> free_packets_, sending_;
     std::vector<Transfer> transfers_;
+    Staging staging_;
     std::vector<Packet *> receives_;
     size_t next_receive_ = 0;
     uint32_t tags_ = 0;
     int longs_ = 0;
     std::atomic<int> problem_{0};
     std::atomic<bool> moves_{false};
-    std::atomic<uint64_t> direct_{0};  // long payloads by device address
+    std::atomic<uint64_t> direct_{0}, staged_{0};  // long payloads by device address, and staged
     std::atomic<uint64_t> rounds_{0};  // rounds of progress, by any thread
     std::atomic<bool> stop_{false};
     std::thread thread_;

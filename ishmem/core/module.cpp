@@ -125,14 +125,30 @@ int copy_addresses(uintptr_t to, uintptr_t from, size_t bytes) {
     return done ? Satisfied : Lost;
 }
 
+// Three functions, the command list, the buffers and an event for each of them; empty where nothing is staged.
+StagingSetup staging_setup(const std::vector<uintptr_t> &words) {
+    StagingSetup setup;
+    if (words.empty()) return setup;
+    setup.append_copy = reinterpret_cast<decltype(setup.append_copy)>(words.at(0));
+    setup.query = reinterpret_cast<decltype(setup.query)>(words.at(1));
+    setup.reset = reinterpret_cast<decltype(setup.reset)>(words.at(2));
+    setup.list = reinterpret_cast<void *>(words.at(3));
+    setup.buffers = reinterpret_cast<char *>(words.at(4));
+    for (size_t i = 0; i < Staging::STAGES; ++i) setup.events[i] = reinterpret_cast<void *>(words.at(5 + i));
+    return setup;
+}
+
 void bind_engine(nb::module_ &m) {
-    m.def("start_engine", [](const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock, bool device_memory) {
-        start_engine(EngineSetup{library, byte, requests, payloads, any_source, piece, reinterpret_cast<int64_t *>(lock), device_memory});
+    m.def("start_engine", [](const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock, bool device_memory, const std::vector<uintptr_t> &staging) {
+        start_engine(EngineSetup{library, byte, requests, payloads, any_source, piece, reinterpret_cast<int64_t *>(lock), device_memory, staging_setup(staging)});
     });
     m.def("stop_engine", &stop_engine);
     m.def("drive_engine", [] { return engine() && engine()->drive(); });
     m.def("drain_engine", [] { return !engine() || engine()->drain(); });
     m.def("direct_payloads", [] { return engine() ? engine()->direct() : 0; });
+    m.def("staged_payloads", [] { return engine() ? engine()->staged() : 0; });
+    m.attr("STAGES") = Staging::STAGES;
+    m.attr("STAGE_BYTES") = Staging::PIECE;
     m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
     m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
     m.def("is_far", [](uintptr_t address) { return is_far(reinterpret_cast<char *>(address)); });

@@ -20,7 +20,7 @@ enum class Kind : uint8_t {
 struct Record {
     Kind kind;
     uint8_t rmw, item;
-    uint8_t unused;
+    uint8_t short_pieces;  // whether the pieces of a long payload are those of staging.hpp
     uint32_t slot;
     uint64_t place;
     uint64_t bytes;  // of the payload in the packet, or of the separate messages

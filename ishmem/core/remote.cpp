@@ -27,7 +27,7 @@ Outcome drive_until(Done done) {
 template <class Done>
 Outcome await(Done done) {
     if (done()) return Satisfied;
-    return PyGILState_Check() ? poll(done, is_lost, -1) : drive_until(done);
+    return PyGILState_Check() ? poll(done, is_lost, -1, FROM_NETWORK, 1) : drive_until(done);  // drives after each look
 }
 
 // Waits for a group and gives up its ownership. When the wait ends early, the last operation deletes the group.

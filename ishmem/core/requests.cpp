@@ -50,7 +50,9 @@ uint32_t Engine::slot_for(char *into, Group &group) {
     return slot;
 }
 
-bool Engine::fits(size_t bytes) const { return longs_ == 0 || longs_ + static_cast<int>(bytes / setup_.piece) < LONGS; }
+bool Engine::fits(size_t bytes, bool short_pieces) const {
+    return longs_ == 0 || longs_ + static_cast<int>(bytes / piece_of(short_pieces)) < LONGS;
+}
 
 // Tags of puts are even, tags of gets odd: a PE may send both kinds of payloads to another PE at the same time.
 int Engine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
@@ -65,17 +67,26 @@ char *Engine::address_for_mpi(char *at) {
     return h.base + (at - mapped);
 }
 
-void Engine::start_pieces(char *at, size_t bytes, int pe, int tag, bool sends, Group *group, int from, uint64_t packet) {
-    at = address_for_mpi(at);
-    for (size_t done = 0; done < bytes; done += setup_.piece) {
-        const int count = static_cast<int>(std::min(setup_.piece, bytes - done));
+void Engine::start_pieces(Payload payload, bool sends, Group *group, int from, uint64_t packet) {
+    const auto [start, bytes, pe, tag, short_pieces] = payload;
+    const size_t piece = piece_of(short_pieces);
+    const bool staged = sends && staging_.accepts(start, bytes) && std::min(bytes, piece) <= Staging::PIECE;
+    if (staged) staged_.fetch_add(1, std::memory_order_relaxed);
+    char *at = address_for_mpi(start);
+    for (size_t done = 0; done < bytes; done += piece) {
+        const int count = static_cast<int>(std::min(piece, bytes - done));
         Transfer transfer = {0, group, from, packet};
+        if (group) ++group->pending, ++longs_;
+        if (from >= 0) ++peers_[static_cast<size_t>(from)].arriving;
+        if (staged) {
+            staging_.add({at + done, count, pe, tag, transfer});
+            continue;
+        }
         check(sends ? mpi_.Isend(at + done, count, setup_.byte, pe, tag, setup_.payloads, &transfer.request)
                     : mpi_.Irecv(at + done, count, setup_.byte, pe, tag, setup_.payloads, &transfer.request), pe);
         transfers_.push_back(transfer);
-        if (group) ++group->pending, ++longs_;
-        if (from >= 0) ++peers_[static_cast<size_t>(from)].arriving;
     }
+    if (staged) stage();
 }
 
 void Engine::end_one(Group *group) {
@@ -85,8 +96,8 @@ void Engine::end_one(Group *group) {
 
 bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool counted) {
     const Lock lock(mutex_);
-    const bool is_long = bytes > EAGER;
-    if (is_long && !fits(bytes)) return false;
+    const bool is_long = bytes > EAGER, short_pieces = staging_.accepts(from, bytes);
+    if (is_long && !fits(bytes, short_pieces)) return false;
     const int pe = far_pe(far);
     Packet *packet = open(pe, is_long ? 0 : bytes, is_long, counted);
     if (!packet) return false;
@@ -95,17 +106,17 @@ bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool c
         return true;
     }
     const int tag = new_tag(false);
-    packet->add(Record{Kind::PutLong, 0, 0, 0, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    packet->add(Record{Kind::PutLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
     if (counted) peers_[static_cast<size_t>(pe)].asks = true;  // the next quiet need not ask in a packet of its own
     flush(pe);
-    start_pieces(const_cast<char *>(from), bytes, pe, tag, true, &group, -1, 0);
+    start_pieces({const_cast<char *>(from), bytes, pe, tag, short_pieces}, true, &group, -1, 0);
     return true;
 }
 
 bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
     const Lock lock(mutex_);
-    const bool is_long = bytes > EAGER;
-    if (is_long && !fits(bytes)) return false;
+    const bool is_long = bytes > EAGER, short_pieces = staging_.on();  // then the target stages, too, as a rule
+    if (is_long && !fits(bytes, short_pieces)) return false;
     const int pe = far_pe(far);
     Packet *packet = open(pe, 0, false, false);  // the group tracks its completion
     if (!packet) return false;
@@ -114,8 +125,8 @@ bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
         return true;
     }
     const int tag = new_tag(true);
-    start_pieces(into, bytes, pe, tag, false, &group, -1, 0);
-    packet->add(Record{Kind::GetLong, 0, 0, 0, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    start_pieces({into, bytes, pe, tag, short_pieces}, false, &group, -1, 0);
+    packet->add(Record{Kind::GetLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
     flush(pe);
     return true;
 }

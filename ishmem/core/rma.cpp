@@ -49,13 +49,30 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
 
 // Host address of the range of this PE's array; null when it has none or the copy engine should copy it. It is the device
 // address when MPI takes that for the messages to or from `remote`, of which each has `size` bytes.
-char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages = 1) {
-    const bool far = is_far(remote), direct = far && engine()->is_direct(size);
-    if (far && !direct && access == Access::Read && view.device && size >= heap().cutover) return nullptr;
+char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages) {
     if (char *place = heap().local(view, bytes)) return place;
+    const bool far = is_far(remote), direct = far && engine()->is_direct(size);
+    if (far && !direct && access == Access::Read && size >= heap().cutover) return nullptr;
     if (!direct) return private_memory().place(view.address, bytes, access);
     engine()->count_direct(messages);
     return view.address;
+}
+
+// A range of an array.
+struct Range {
+    const View &view;
+    size_t bytes;
+};
+
+// Finds the addresses of a put or get in `messages` of `size` bytes; false when one of them has none.
+bool find_ends(const Range &to, const Range &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, char *&target, const char *&origin) {
+    const Range &far = is_put ? to : from, &near = is_put ? from : to;
+    char *remote = heap().remote(far.view, far.bytes, pe);
+    if (!remote) return false;
+    char *local = own(near.view, near.bytes, is_put ? Access::Read : Access::Write, remote, size, messages);
+    target = is_put ? remote : local;
+    origin = is_put ? local : remote;
+    return local;
 }
 
 }  // namespace
@@ -72,12 +89,7 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     if ((to.device || from.device) && count * to.item >= heap().cutover_to(pe)) return false;
     copy.bytes = count * to.item;
     copy.item = to.item;
-    char *remote = heap().remote(is_put ? to : from, copy.bytes, pe);
-    if (!remote) return false;
-    char *local = own(is_put ? from : to, copy.bytes, is_put ? Access::Read : Access::Write, remote, copy.bytes);
-    copy.to = is_put ? remote : local;
-    copy.from = is_put ? local : remote;
-    return local;
+    return find_ends({to, copy.bytes}, {from, copy.bytes}, pe, is_put, copy.bytes, 1, copy.to, copy.from);
 }
 
 bool run(const Copy &copy, PyObject *local, bool nbi) {
@@ -152,14 +164,10 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (reach_to > to.count || reach_from > from.count) return false;
     const size_t item = to.item, bytes = static_cast<size_t>(blocks.size) * item;
     if ((to.device || from.device) && bytes >= heap().cutover_to(pe)) return false;
-    char *remote = is_put ? heap().remote(to, reach_to * item, pe) : heap().remote(from, reach_from * item, pe);
-    if (!remote) return false;
-    const size_t messages = static_cast<size_t>(blocks.count);
-    char *local = is_put ? own(from, reach_from * item, Access::Read, remote, bytes, messages)
-                         : own(to, reach_to * item, Access::Write, remote, bytes, messages);
-    if (!local) return false;
-    char *target = is_put ? remote : local;
-    const char *origin = is_put ? local : remote;
+    char *target;
+    const char *origin;
+    if (!find_ends({to, reach_to * item}, {from, reach_from * item}, pe, is_put, bytes, static_cast<size_t>(blocks.count), target, origin))
+        return false;
     if (is_far(target) || is_far(origin)) return strided_far(target, origin, blocks, item);
     const auto all = [&] {
         if (blocks.to_step == blocks.size && blocks.from_step == blocks.size)

@@ -78,14 +78,15 @@ void Engine::perform(int pe, const Record &record, const char *payload, uint64_t
     const bool amo = record.kind == Kind::Atomic || record.kind == Kind::Update;
     char *at = own(record.place, amo ? record.item : record.bytes);
     if (!at) return check(-1, pe);  // the origin's checks should have rejected it: the origin counts as lost
+    const Payload message = {at, record.bytes, pe, static_cast<int>(record.slot), record.short_pieces != 0};
     switch (record.kind) {
         case Kind::Put:
             write(at, payload, record.bytes);
             if (record.place >= DEPARTURES_AT && record.place < LANDINGS_AT) note_departure(pe);
             return;
-        case Kind::PutLong: return start_pieces(at, record.bytes, pe, static_cast<int>(record.slot), false, nullptr, pe, packet);
+        case Kind::PutLong: return start_pieces(message, false, nullptr, pe, packet);
         case Kind::Get: return reply(pe, record.slot, at, record.bytes);
-        case Kind::GetLong: return start_pieces(at, record.bytes, pe, static_cast<int>(record.slot), true, nullptr, -1, packet);
+        case Kind::GetLong: return start_pieces(message, true, nullptr, -1, packet);
         default: return perform_atomic(pe, record, payload);
     }
 }

@@ -105,7 +105,7 @@ def payloads(device_memory: bool | None) -> str:
     """Describe for users how payloads above 8 KiB go, given what `handles_device_memory` returns."""
     if device_memory is None:
         return "known in a job only: mpiexec -n 1 ishmem info"
-    return "from and to device memory" if device_memory else "through the host's mapping of device memory"
+    return "from and to device memory" if device_memory else "through host memory, by the copy engine on cards"
 
 
 def _provider(name: str) -> str:

@@ -3,6 +3,9 @@
 The interpreter reads ``code`` of the ``SystemExit`` that ends the program, with no Python frame on the stack. A
 property in place of ``SystemExit.code`` notices this and records the status; an exception that the program catches
 leaves no trace. ``sys.exit`` of CPython before 3.12 creates a ``SystemExit`` only if it is caught, so it is replaced.
+
+C code that a Python function has called may end the program too, by ``PyErr_Print``. Then the exit handlers run with
+the frames of the program below them, and the status is the one that was read last.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import sys
 from typing import NoReturn
 
 _status: int | None = None
+_read: int | None = None
 
 
 def watch() -> None:
@@ -24,8 +28,7 @@ def watch() -> None:
 
     def code(error: SystemExit) -> object:
         value = stored.__get__(error)
-        if sys._getframe().f_back is None:
-            _record(value)
+        _record(value, ends=sys._getframe().f_back is None)
         return value
 
     names["code"] = property(code, stored.__set__)
@@ -37,6 +40,8 @@ def of_program() -> int:
     """Return the status with which the program ends: 0, 1 after an exception, or that of ``sys.exit``."""
     if _status is not None:
         return _status
+    if _read is not None and _is_within_program():
+        return _read
     return 1 if hasattr(sys, "last_type") else 0
 
 
@@ -50,9 +55,19 @@ def _exit(status: object = None, /) -> NoReturn:
     raise SystemExit(status)
 
 
-def _record(value: object) -> None:
-    global _status
-    _status = _number(value)
+def _record(value: object, ends: bool) -> None:
+    global _status, _read
+    _read = _number(value)
+    if ends:
+        _status = _read
+
+
+def _is_within_program() -> bool:
+    """Return whether an exit handler of ishmem, which calls this, has frames of the program below it."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return not str(frame.f_globals.get("__name__")).startswith("ishmem.")
 
 
 def _number(value: object) -> int:

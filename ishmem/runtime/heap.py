@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import math
 import os
 import struct
@@ -81,10 +82,12 @@ class SymmetricHeap:
         routes: The route of this PE's kernels to each PE.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
+        is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.
         private_memory: The host's mappings of this PE's other device memory.
     """
 
     private_memory: PrivateMemory
+    is_card: bool
 
     def __init__(
         self,
@@ -121,7 +124,7 @@ class SymmetricHeap:
         """Raise when the host mapping shows other memory than the heap, as with an unknown format of IPC handles."""
         told = os.urandom(16)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.queue))  # its end aborts when the device is lost
+        _keep(self.queue)
         self.memory.copy_from_host(told)
         pyze.zeDeviceGetStatus(self.device)  # raises when the copy has failed
         if (seen := ctypes.string_at(self._own.address, len(told))) != told:
@@ -129,6 +132,13 @@ class SymmetricHeap:
                 f"the host's mapping of the heap on {self.queue.sycl_device.name} shows other memory ({seen.hex()} "
                 f"where {told.hex()} was written); the driver's IPC handle is {self._export.handles[0].hex()}"
             )
+
+    @functools.cached_property
+    def atomics_queue(self) -> dpctl.SyclQueue:
+        """The queue of host atomics that run in kernels."""
+        queue = dpctl.SyclQueue(self.queue.sycl_context, self.queue.sycl_device)
+        _keep(queue)
+        return queue
 
     def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
         """Exchange exports with the PEs of this node; collective."""
@@ -216,6 +226,7 @@ class SymmetricHeap:
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses), n_nodes)
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         cutovers = private_cutovers(self.device, settings, measured)
+        self.is_card = cutover < NEVER
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
@@ -427,3 +438,8 @@ def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
 
     numpy_protocol.install()
     return dpnp.asarray(dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))
+
+
+def _keep(queue: dpctl.SyclQueue) -> None:
+    """Never destroy a queue, as its end aborts when the device is lost."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(queue))

@@ -32,13 +32,17 @@ def _kernel(routine: Callable[..., Any], n_operands: int) -> Any:
 
 
 def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: int, operands: list[Any]) -> Any:
-    """Run an atomic routine that returns the old value in a kernel and return that value; blocking."""
-    queue = target.sycl_queue
+    """Run an atomic routine that returns the old value in a kernel and return that value; blocking.
+
+    The kernel has a queue of its own: on a queue of the program it could wait behind a kernel that waits for this very
+    operation.
+    """
+    queue = job.current().heap.atomics_queue
     given = dpnp.zeros(max(len(operands), 1), dtype=target.dtype, sycl_queue=queue)
     for position, operand in enumerate(operands):
         given[position] = operand[0]
     old = dpnp.empty(1, dtype=target.dtype, sycl_queue=queue)
     kernel = _kernel(routine, len(operands))
     with job.current().heap.naming_loss():
-        dpex.call_kernel(kernel, kapi.Range(1), target, given, pe, index, old)
+        dpex.call_kernel(kernel, kapi.Range(1), target.to_device(queue), given, pe, index, old)
         return old.asnumpy()[0].item()

@@ -27,6 +27,7 @@ from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
 from ishmem.environment.launcher import launched
 from ishmem.ipc import wire
+from ishmem.runtime import staging
 
 log = logging.getLogger("ishmem")
 
@@ -155,7 +156,8 @@ class Network:
         hosts: The host name of each node.
         width: PEs of the node that has the most.
         device_memory: Whether MPI gets device addresses; set by `start`.
-        direct_payloads: Payloads that have gone by device addresses; set by `stop`.
+        direct_payloads, staged_payloads: Payloads that have gone by device addresses, and by the copy engine through
+            host memory; set by `stop`.
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
@@ -168,7 +170,8 @@ class Network:
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
         self._running = self.device_memory = False
-        self.direct_payloads = 0
+        self.direct_payloads = self.staged_payloads = 0
+        self._staging: staging.Staging | None = None
 
     def reports(self, text: str) -> list[str]:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
@@ -232,13 +235,13 @@ class Network:
         finally:
             wire.close_fds([*made, *received])
 
-    def start(self, lock: int, device_memory: str, piece: int | None = None) -> None:
+    def start(self, lock: int, device_memory: str, card: tuple[int, int] | None) -> None:
         """Start the engine, after `share_mirrors`; the core must be configured.
 
         Args:
             lock: Address of the lock that hosts take for atomics on this PE's memory; 0 if they need none.
             device_memory: The setting ``ISHMEM_MPI_DEVICE_MEMORY``.
-            piece: Largest MPI message in bytes; by default `PIECE`.
+            card: Level Zero handles of context and device if the host reads the heap slowly.
         """
         _core.set_nodes(self.nodes)
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
@@ -247,7 +250,8 @@ class Network:
         _core.set_regions(_address(self._memory[0]), len(self._memory[0]), *map(_address, own))
         words = [_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms)]
         self.device_memory = bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
-        facts = piece or PIECE, lock, self.device_memory
+        self._staging = staging.create(*card) if card and not self.device_memory else None
+        facts = PIECE, lock, self.device_memory, self._staging.words if self._staging else []
         _core.start_engine(self._mpi.__file__, words[0], self._mpi.ANY_SOURCE, words[1], words[2], *facts)
         log.debug("payloads between nodes go %s", mpi_library.payloads(self.device_memory))
         self._running = True
@@ -277,8 +281,11 @@ class Network:
             while not arrived.Test() and time.monotonic() < deadline:
                 _core.drain_engine()
                 time.sleep(0.0002)
-        self.direct_payloads = _core.direct_payloads()
+        self.direct_payloads, self.staged_payloads = _core.direct_payloads(), _core.staged_payloads()
+        drained = _core.drain_engine()
         _core.stop_engine()
+        if self._staging:
+            self._staging.close(sent=drained)
         if politely:
             for comm in self._comms:
                 with contextlib.suppress(Exception):

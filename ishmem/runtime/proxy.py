@@ -35,7 +35,7 @@ class Proxy:
         size = LINE * (RING_SLOTS + 1)
         self._context = heap.context
         self._memory = [pyze.alloc_host(heap.context, nbytes, 4096) for nbytes in (size, STAGING)]
-        self._list = pyze.create_immediate(heap.context, heap.device, _copy_group(heap.device))
+        self._list = pyze.create_immediate(heap.context, heap.device, pyze.copy_group(heap.device) or 0)
         ring, staging = self._memory
         ctypes.memset(ring, 0, size)
         handles.make_resident(heap.context, heap.device, ring, size)
@@ -66,9 +66,3 @@ def raise_problem() -> None:
     if code:
         unsigned = code & 0xFFFFFFFF
         raise LevelZeroError("a request of a kernel to the host", unsigned, pyze.result_name(unsigned))
-
-
-def _copy_group(device: int) -> int:
-    """Return the ordinal of a queue group that copies while kernels run; the first group where there is none."""
-    groups = pyze.queue_groups(device)
-    return next((i for i, group in enumerate(groups) if not group.flags & pyze.QUEUE_COMPUTE), 0)

@@ -119,6 +119,8 @@ class Observer:
             lines.append(f"  {len(used) - _ROWS} other routines {rest:.4f} s")
         if (network := self._this.network) and network.device_memory:
             lines.append(f"  {network.direct_payloads} payloads between nodes by device address")
+        if network and network.staged_payloads:
+            lines.append(f"  {network.staged_payloads} payloads between nodes by the copy engine, through host memory")
         return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,51 @@
+"""Host memory in which the copy engine puts what MPI sends from a card's heap.
+
+The engine (``ishmem/core/staging.hpp``) uses it for payloads from the size on from which the copy engine copies for the
+host, unless MPI handles Level Zero memory itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from ishmem import _core
+from ishmem.common.errors import LevelZeroError
+from ishmem.ipc import pyze
+
+
+class Staging:
+    """The buffers, a command list and an event for each buffer.
+
+    Attributes:
+        words: What the core needs: the addresses of Level Zero functions, and the handles.
+    """
+
+    def __init__(self, context: int, device: int, group: int) -> None:
+        """Create them; ``group`` is the ordinal of a queue group that copies while kernels run."""
+        self._context = context
+        self._buffers = pyze.alloc_host(context, _core.STAGES * _core.STAGE_BYTES, 4096)
+        self._list = pyze.create_immediate(context, device, group, pyze.MODE_ASYNCHRONOUS)
+        self._pool = pyze.create_event_pool(context, _core.STAGES)
+        self._events = [pyze.create_event(self._pool, index) for index in range(_core.STAGES)]
+        calls = [
+            pyze.address_of(name)
+            for name in ("zeCommandListAppendMemoryCopy", "zeEventQueryStatus", "zeEventHostReset")
+        ]
+        self.words = [*calls, self._list, self._buffers, *self._events]
+
+    def close(self, sent: bool) -> None:
+        """Destroy them, after the engine has stopped; ``sent`` says that MPI does not read the buffers any more."""
+        with contextlib.suppress(LevelZeroError):  # the device is lost
+            pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
+        pyze.zeCommandListDestroy(self._list)
+        for event in self._events:
+            pyze.zeEventDestroy(event)
+        pyze.zeEventPoolDestroy(self._pool)
+        if sent:
+            pyze.zeMemFree(self._context, self._buffers)
+
+
+def create(context: int, device: int) -> Staging | None:
+    """Return staging for a heap on a device; None where no queue copies while kernels run."""
+    group = pyze.copy_group(device)
+    return None if group is None else Staging(context, device, group)
