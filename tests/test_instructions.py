@@ -1,4 +1,4 @@
-"""The programs that count the instructions of operations in kernels."""
+"""The programs that count the instructions of operations in kernels and on the host."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import nodes
 import pytest
 from pes import Pool, run_command
 
@@ -20,6 +21,26 @@ def test_counts() -> None:
     assert counts["quiet"] == counts["fence"] == 1
     for name in ("p", "put", "get", "atomic_fetch_add"):
         assert 2 < counts[name] <= 12, name
+
+
+def test_counts_of_the_host() -> None:
+    """Each call has a row for the same node and one for another, with instructions of the core."""
+    command = nodes.launcher([1, 1], [sys.executable, "-m", "ishmem.benchmarks.host_instructions"])
+    done = run_command(command)
+    if "cannot count instructions" in done.stderr:
+        pytest.skip("no process may trace another here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = re.findall(
+        r"│ (\w+) +│ (the same node|another node) +│ (\d+) +│ (-?\d+) +│ (-?\d+) +│ (-?\d+) +│", done.stdout
+    )
+    assert [row[:2] for row in rows] == [
+        (name, place)
+        for place in ("the same node", "another node")
+        for name in ("put", "put_nbi", "p", "atomic_add", "quiet")
+    ]
+    own = {row[:2]: int(row[2]) for row in rows}
+    assert all(20 < count < 5000 for count in own.values()), own
+    assert own["put", "the same node"] < own["put", "another node"]
 
 
 COMPILER = Path(__file__).parent.parent / "build" / "gpu-compiler"
