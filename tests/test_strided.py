@@ -87,7 +87,7 @@ def test_host(pes: Pool) -> None:
 @pytest.fixture(scope="module")
 def by_engine() -> Iterator[Pool]:
     """PEs whose copy engine makes every copy."""
-    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"}, nodes=[2])
     yield pool
     pool.stop()
 

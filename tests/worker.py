@@ -13,10 +13,12 @@ from typing import Any
 import pes
 
 import ishmem
+from ishmem.environment.launcher import launched
 
 
 def serve(connection: Connection) -> None:
-    connection.send(int(os.environ.get("ISHMEM_PE") or os.environ["PMI_RANK"]))
+    by_mpi = launched(single=True)
+    connection.send(by_mpi.rank if by_mpi else int(os.environ["ISHMEM_PE"]))
     ishmem.init()
     connection.send((True, None))
     while True:

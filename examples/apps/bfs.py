@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import dpnp
 import numba_dpex as dpex
@@ -136,7 +136,7 @@ class Bfs(App):
         fill, sent, due = (ishmem.zeros(length, dtype="i8") for length in (2, run.n_pes, run.n_pes))
         pairs, received = (ishmem.empty(PAIR * self.capacity(graph, blocks), dtype="i8") for _ in range(2))
         total = ishmem.zeros(1, dtype="i8")
-        counts, arrive, sum_of_all = (cast(Any, ishmem.host_view(array)) for array in (sent, due, total))
+        counts, arrive, sum_of_all = (ishmem.host_view(array) for array in (sent, due, total))
 
         def exchange(level: int, size: int) -> None:
             counts[:] = 0

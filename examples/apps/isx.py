@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import dpnp
 import numba_dpex as dpex
@@ -103,7 +103,7 @@ class Isx(App):
         launch(tally, len(keys), keys, 0, width, sent)
         with run.communication():
             ishmem.alltoall(due, sent)
-        counts, arrive = (cast(Any, ishmem.host_view(array)).tolist() for array in (sent, due))
+        counts, arrive = (ishmem.host_view(array).tolist() for array in (sent, due))
         ends = dpnp.asarray(np.cumsum([0, *counts[:-1]]))
         launch(sort_into_buckets, len(keys), keys, width, ends, buckets)
         require(sum(arrive) <= received.size, "a PE gets more than twice the average number of keys")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 import time
@@ -14,12 +13,15 @@ import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 # isort: split
 import kills_pe
 
+from ishmem.environment.launcher import launched
+
 FOLDER, SECONDS, SEED, ENDS = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+PE = launched().rank
 
 
 def tell(**what: object) -> None:
     """Append to this PE's file what happened, with the time of the clock that all processes share."""
-    with (FOLDER / f"{os.environ['PMI_RANK']}.pe").open("a") as file:
+    with (FOLDER / f"{PE}.pe").open("a") as file:
         file.write(json.dumps({"at": time.monotonic(), **what}) + "\n")
 
 
