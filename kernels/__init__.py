@@ -26,6 +26,7 @@ from . import (
     rma,
     signals,
     slices,
+    spec_constants,
     strided,
     team_constants,
     teams,
@@ -45,3 +46,4 @@ build_errors.install()
 compile_errors.install()
 compile_speed.install()
 failed_launches.install()
+spec_constants.install()

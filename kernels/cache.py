@@ -17,7 +17,7 @@ from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
-from . import binding, spec_constants, spirv
+from . import binding, function_cache, spec_constants, spirv
 from .cache_key import NoKeyError, key
 from .store import Store
 
@@ -40,10 +40,15 @@ _loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDict
 
 
 def use(where: str, limit: int) -> None:
-    """Cache at most ``limit`` bytes in folder ``where``: ``auto`` is the user's cache folder, ``off`` disables it."""
+    """Cache at most ``limit`` bytes in folder ``where``: ``auto`` is the user's cache folder, ``off`` disables it.
+
+    A quarter of the bytes is for device functions.
+    """
     global _store
     folder = platformdirs.user_cache_path("ishmem") / "kernels" if where == "auto" else Path(where)
-    _store = None if where == "off" else Store(folder, limit)
+    off, for_functions = where == "off", limit // 4
+    _store = None if off else Store(folder, limit - for_functions)
+    function_cache.use(None if off else Store(folder, for_functions, ".function"))
     # numba-dpex has no hook for a cache, so this replaces the method that every launch calls for the compiled kernel.
     SPIRVKernelDispatcher.get_compile_result = _get_compile_result
 

@@ -30,7 +30,7 @@ from numba.core.errors import TypingError
 from numba_dpex.core.pipelines.kernel_compiler import KernelCompiler
 from numba_dpex.core.types import USMNdArray
 from numba_dpex.core.types.dpnp_ndarray_type import DpnpNdArray
-from numba_dpex.core.types.kernel_api.index_space_ids import ItemType, NdItemType
+from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType, NdItemType
 from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
@@ -39,7 +39,7 @@ from ishmem import _core
 from ishmem.teams import Team
 
 from . import binding
-from .intrinsics import registered
+from .intrinsics import Origin, registered
 
 LIBRARIES = {"builtins", "math", "cmath", "operator", "numpy", "numba", "numba_dpex", "dpctl", "dpnp", "ishmem"}
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
@@ -67,6 +67,18 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
         parts.append(_job())
         parts += walk.lines if _checks() else []
     return _digest(parts)
+
+
+def function_key(origin: Origin, arguments: tuple[Any, ...], flags: Any) -> str:
+    """Return the key of an implementation of a device function of ishmem for arguments of these types.
+
+    Raises:
+        NoKeyError: There is no key; the message gives the reason.
+    """
+    named = sorted((name, _type(argument)) for name, argument in origin.named.items())
+    chosen = origin.name, [_type(argument) for argument in origin.arguments], named
+    types_ = [_type(argument) for argument in arguments]
+    return _digest([chosen, types_, repr(flags), _surroundings(), _settings(), SOURCES, _job()])
 
 
 def _digest(parts: Any) -> str:
@@ -220,6 +232,23 @@ def _argument(argument: Any, queues: list[Any]) -> tuple[Any, ...]:
     if kind in NUMBERS:
         return "number", str(argument)
     raise NoKeyError(f"an argument has type {argument}, which the key does not cover")
+
+
+def _type(argument: Any) -> tuple[Any, ...]:
+    """Describe the type of an argument of a device function."""
+    if isinstance(argument, types.Omitted):
+        argument = argument.value
+    if argument is None or type(argument) in (bool, int, float):
+        return "omitted", repr(argument)
+    if isinstance(argument, types.BaseTuple):
+        parts = tuple(_type(part) for part in argument)
+        named = getattr(argument, "instance_class", tuple)
+        return named.__module__, named.__qualname__, parts
+    if isinstance(argument, (types.IntegerLiteral, types.BooleanLiteral)):
+        return "literal", repr(argument.literal_value)
+    if argument is types.none or isinstance(argument, GroupType):
+        return type(argument).__name__, str(argument)
+    return _argument(argument, [])
 
 
 @functools.cache

@@ -7,7 +7,9 @@ element's width. Floating-point elements are bit-cast, so one implementation ser
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+import itertools
+import weakref
+from typing import Any, Callable, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -48,13 +50,41 @@ def _refusal(name: str) -> Callable[..., Any]:
     return refuse
 
 
+class Origin(NamedTuple):
+    """What has chosen the implementation of a device function, from which types; equal in all processes."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+
+
+origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKeyDictionary()
+"""Of the implementations of device functions."""
+
+_numbers = itertools.count()  # modules are imported in the same order in all processes
+
+
+def _recorded(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``choose`` that also records the origin of what it returns."""
+    name = f"{choose.__module__}.{choose.__qualname__} {next(_numbers)}"
+
+    @functools.wraps(choose)
+    def recorded(*arguments: Any, **named: Any) -> Any:
+        implementation = choose(*arguments, **named)
+        if implementation is not None:
+            origins[implementation] = Origin(name, arguments, named)
+        return implementation
+
+    return recorded
+
+
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Register the decorated function as the device implementation of ``host``."""
 
     def register(implementation: Callable[..., Any]) -> Any:
         registered[host] = implementation
         overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
-        return overload(host, target=SPIRV_TARGET_NAME)(implementation)
+        return overload(host, target=SPIRV_TARGET_NAME)(_recorded(implementation))
 
     return register
 
@@ -71,7 +101,7 @@ def device_function(choose: Callable[..., Any]) -> Any:
         """Give numba a name to overload; never runs."""
 
     functools.update_wrapper(stub, choose)
-    overload(stub, target=SPIRV_TARGET_NAME)(choose)
+    overload(stub, target=SPIRV_TARGET_NAME)(_recorded(choose))
     return stub
 
 

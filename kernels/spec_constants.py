@@ -1,7 +1,7 @@
 """Constants that differ between processes, as functions in kernels that the device compiler sees as constants.
 
-Each is an ``OpSpecConstant`` of the SPIR-V whose default is set when a kernel is loaded, so cached code serves every PE
-and any number of PEs.
+Each is an ``OpSpecConstant`` of the SPIR-V. Its default is set when a kernel has been compiled or loaded, so cached code
+serves every PE and any number of PEs.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba_dpex.core.utils import itanium_mangler
+from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
+from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import binding
+from . import binding, spirv
 from .binding import ProcessConstants
 
 FIRST = 0x15A0  # SPIR-V specialisation number of the first field of `ProcessConstants`
@@ -25,16 +27,30 @@ def defaults(process: ProcessConstants) -> dict[int, int]:
     return dict(enumerate(process, FIRST))
 
 
+_to_spirv = _SPIRVKernelCompiler._compile_to_spirv
+
+
+def install() -> None:
+    """Set the constants of this process in the kernels that it compiles."""
+
+    def to_spirv(compiler: Any, *arguments: Any) -> SPIRVKernelModule:
+        module = _to_spirv(compiler, *arguments)
+        here = binding.bound()
+        return module if here is None else module._replace(kernel_bitcode=spirv.patched(module[1], defaults(here[1])))
+
+    _SPIRVKernelCompiler._compile_to_spirv = to_spirv
+
+
 def emit(builder: Any, field: str) -> Any:
-    """Emit the specialisation constant for a field of `ProcessConstants`."""
+    """Emit the specialisation constant for a field of `ProcessConstants`, with the default 0."""
     i32, i64 = ir.IntType(32), ir.IntType(64)
     symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i32, i64]), symbol)
     function.calling_convention = CC_SPIR_FUNC
     function.attributes.add("nounwind")
     function.attributes.add("readnone")
-    at = ProcessConstants._fields.index(field)
-    return builder.call(function, [i32(FIRST + at), i64(binding.process()[at])], cconv=CC_SPIR_FUNC)
+    number = FIRST + ProcessConstants._fields.index(field)
+    return builder.call(function, [i32(number), i64(0)], cconv=CC_SPIR_FUNC)
 
 
 def _constant(field: str) -> Any:

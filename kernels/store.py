@@ -1,4 +1,4 @@
-"""A folder of compiled kernels, one file each, that any number of processes read and write concurrently."""
+"""A folder of compiled code, a file for each kernel or function, that any number of processes read and write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MAGIC = b"ishmem kernel 1\n"
-SUFFIX = ".kernel"
 PATIENCE = 300.0  # seconds to wait for another process that is compiling the same kernel; its end frees the lock
 POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
@@ -25,8 +24,8 @@ class Store:
     its checksum over key and value is correct.
     """
 
-    def __init__(self, folder: Path, limit: int) -> None:
-        self.folder, self.limit = folder, limit
+    def __init__(self, folder: Path, limit: int, suffix: str = ".kernel") -> None:
+        self.folder, self.limit, self.suffix = folder, limit, suffix
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``."""
@@ -43,7 +42,7 @@ class Store:
         return value if data == _sealed(key, value) else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Store a value, then remove the least recently used values if the folder exceeds its limit."""
+        """Store a value, then remove the least recently used values if they exceed the limit."""
         with contextlib.suppress(OSError):
             self._make_folder()
             descriptor, name = tempfile.mkstemp(dir=self.folder)
@@ -74,14 +73,14 @@ class Store:
             yield
 
     def _path(self, key: str) -> Path:
-        return self.folder / (key + SUFFIX)
+        return self.folder / (key + self.suffix)
 
     def _make_folder(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _shrink(self) -> None:
         found = []
-        for path in self.folder.glob(f"*{SUFFIX}"):
+        for path in self.folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError):  # another process may remove files, too
                 status = path.stat()
                 found.append((status.st_mtime_ns, status.st_size, path))
