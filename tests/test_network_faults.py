@@ -44,6 +44,33 @@ def run_on(tmp_path: Path, text: str, sizes: list[int], **env: str) -> tuple[int
     return done.returncode, done.stdout + done.stderr
 
 
+def test_a_staged_copy_fails(tmp_path: Path) -> None:
+    """When the copy engine fails, the PE whose payloads it stages raises, and the other PE notices its end."""
+    text = """
+        import ishmem
+        from ishmem import _core
+        ishmem.init("8M")
+        me = ishmem.my_pe()
+        source, dest = (ishmem.zeros(1 << 20, dtype="u1") for _ in range(2))
+        ishmem.barrier_all()
+        puts = 0
+        try:
+            while me:
+                ishmem.put(dest, source, 0)
+                puts += 1
+                ishmem.quiet()
+            ishmem.barrier_all()
+        except Exception as error:
+            print("told", me, _core.staged_payloads() == puts > 20, type(error).__name__, error, flush=True)
+            raise SystemExit(5)
+        """
+    env = {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_FAIL": "copy:100", "ISHMEM_MPI_DEVICE_MEMORY": "off"}
+    status, output = run_on(tmp_path, text, [1, 1], **env)
+    assert status, output
+    assert re.search("told 1 True LevelZeroError zeDeviceGetStatus failed: ZE_RESULT_ERROR_DEVICE_LOST", output), output
+    assert re.search("told 0 False PeerLost barrier_all on PE 0: PE 1 is gone", output), output
+
+
 @pytest.mark.parametrize("then", ["ishmem.finalize()", "pass"])
 def test_mpi_finalize_first(tmp_path: Path, then: str) -> None:
     """MPI_Finalize finalises ishmem, whether or not the program calls ``ishmem.finalize`` afterwards."""
