@@ -1,13 +1,15 @@
-"""Work that numba and numba-dpex repeat while they compile a kernel, done once.
+"""Work of numba and numba-dpex that a compilation does not need, left out.
 
 A kernel calls tens of device functions, and each is a compilation of its own. The results are the same.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 from numba.core import compiler_machinery
+from numba.np import linalg
 from numba_dpex.dpctl_iface import dpctlimpl
 from numba_dpex.dpnp_iface import dpnpimpl
 from numba_dpex.kernel_api_impl.spirv import printimpl, target
@@ -20,10 +22,12 @@ _REGISTRIES = (
 
 
 def install() -> None:
-    """Replace the methods that repeat work."""
+    """Replace the functions that do such work."""
     SPIRVTargetContext.load_additional_registries = _load_registries
     # numba describes the flags of a function to listeners at each pass; pretty printing takes 10 % of a compilation.
     compiler_machinery.pformat = str
+    # numba imports scipy.linalg at the first launch to see whether it can, which takes 0.1 s.
+    linalg.ensure_blas = _require_scipy
 
 
 def _load_registries(self: Any) -> None:
@@ -36,3 +40,9 @@ def _load_registries(self: Any) -> None:
         self.install_registry(registry)
     if is_first:
         self.replace_dpnp_ufunc_with_ocl_intrinsics()
+
+
+def _require_scipy() -> None:
+    """Raise ``ImportError`` where scipy is missing, whose BLAS numba uses."""
+    if importlib.util.find_spec("scipy") is None:
+        raise ImportError("scipy is not installed")

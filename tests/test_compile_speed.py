@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from common import dpex, kapi
 from numba_dpex.core.descriptor import dpex_kernel_target
-from pes import Pool
+from pes import Pool, run_program
 
 import ishmem
 from ishmem.kernels import compile_speed
@@ -53,3 +53,29 @@ def check_definitions() -> None:
 @pytest.mark.pes(1)
 def test_definitions(pes: Pool) -> None:
     pes.run(check_definitions)
+
+
+def test_a_launch_does_not_import_scipy() -> None:
+    """Only the host's matrix products need its BLAS."""
+    program = """
+import sys
+
+import ishmem
+import numba
+import numpy as np
+from numba_dpex import call_kernel, kernel, kernel_api as kapi
+
+@kernel
+def add(item: kapi.Item, a):
+    a[0] += 1
+
+with ishmem.init():
+    a = ishmem.zeros(1, dtype="i4")
+    call_kernel(add, kapi.Range(1), a)
+    assert int(a[0]) == 1 and "scipy.linalg" not in sys.modules
+    ishmem.free(a)
+m = np.arange(6.0).reshape(2, 3)
+assert (numba.njit(lambda x, y: np.dot(x, y))(m, m.T) == m @ m.T).all()
+"""
+    done = run_program(program, 1)
+    assert done.returncode == 0, done.stderr

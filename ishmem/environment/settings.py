@@ -171,10 +171,10 @@ class Settings(BaseModel):
         "kernels check PE numbers, addresses and bounds; the host raises the errors; freed memory is set to 0xFF",
     )
     kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
-        "auto", "auto, off, or a folder (with a /)", "where compiled kernels are kept; auto: the user's cache folder"
+        "auto", "auto, off, or a folder (with a /)", "where compiled code is kept; auto: the user's cache folder"
     )
     kernel_cache_size: _Size = _setting(
-        "256M", _SIZE_ALLOWED, "size of the kernel cache; kernels not used for the longest time are removed first"
+        "256M", _SIZE_ALLOWED, "size of the kernel cache; what was not used for the longest time is removed first"
     )
     shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
         "refuse",
