@@ -226,6 +226,29 @@ def test_signal_reaches_each_pe_once(tmp_path, mark):
     assert sorted(out.decode().splitlines()) == [f"[{pe}] got 1" for pe in range(3)]
 
 
+def test_signal_while_waiting() -> None:
+    """A signal is forwarded although the main thread waits in C, where no handler of Python runs."""
+    program = """
+import ctypes, os, signal, subprocess
+from ishmem.launch import supervisor
+
+read, write = os.pipe()
+seen = []
+
+def forward(number):
+    seen.append(number)
+    os.write(write, b"x")
+
+with supervisor.forwarding(forward):
+    subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -TERM {os.getpid()}"])
+    assert ctypes.CDLL(None).read(read, ctypes.create_string_buffer(1), 1) == 1
+assert seen == [signal.SIGTERM]
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    assert done.returncode == -signal.SIGTERM
+
+
 def test_second_signal_kills(tmp_path, mark):
     job = start(tmp_path, "signal.signal(signal.SIGINT, signal.SIG_IGN); print('ready'); time.sleep(60)", 2)
     job.send_signal(signal.SIGINT)

@@ -17,7 +17,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from ishmem.launch import supervisor
@@ -199,7 +198,7 @@ class Job:
             return 0
         return code if code >= 0 else 128 - code
 
-    def _forward(self, number: int, _frame: FrameType | None) -> None:
+    def _forward(self, number: int) -> None:
         again = bool(self._sent)
         self._sent.add(number)
         _report(f"{signal.Signals(number).name} passed on to the PEs")

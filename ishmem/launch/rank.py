@@ -17,7 +17,6 @@ import subprocess
 import sys
 import threading
 import time
-from types import FrameType
 from typing import NoReturn
 
 from ishmem.common.errors import IshmemError
@@ -72,8 +71,12 @@ class _Guard:
 
     def run(self) -> NoReturn:
         """Wait for the program, and exit with its status."""
-        for number in supervisor.FORWARDED:
-            signal.signal(number, self._forward)
+        for number in supervisor.FORWARDED:  # passed on even if the launcher ignores them
+            signal.signal(number, signal.SIG_DFL)
+        with supervisor.forwarding(self._forward):
+            self._run()
+
+    def _run(self) -> NoReturn:
         ended, end = os.pipe()
         for watch in (self._await_program, self._await_loss_of_reader):
             threading.Thread(target=watch, args=(end,), daemon=True).start()
@@ -92,7 +95,7 @@ class _Guard:
         supervisor.end_children()
         os._exit(code if code >= 0 else 128 - code)
 
-    def _forward(self, number: int, _frame: FrameType | None) -> None:
+    def _forward(self, number: int) -> None:
         self._told = True
         self._process.send_signal(number)
 

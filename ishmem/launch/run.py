@@ -15,7 +15,6 @@ import itertools
 import os
 import resource
 import sys
-from types import FrameType
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
@@ -131,7 +130,7 @@ def _hang_timeout() -> float | None:
         return None
 
 
-def _forward(pid: int, number: int, _frame: FrameType | None) -> None:
+def _forward(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
 

@@ -14,12 +14,12 @@ import os
 import resource
 import signal
 import subprocess
+import threading
 import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Callable, NoReturn
 
 from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
@@ -100,15 +100,29 @@ def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
 
 
 @contextlib.contextmanager
-def forwarding(forward: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the signals that end a program by ``forward``, except those that the user ignores."""
+def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
+    """Call ``forward`` in a thread for each signal that ends a program, except those that the user ignores.
+
+    A handler of Python runs between two steps of the main thread, so it is late if that thread has just begun to wait.
+    """
     wanted = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, forward) for number in wanted}
+    ended = threading.Event()
+
+    def serve() -> None:
+        while (number := signal.sigwait(wanted)) and not ended.is_set():
+            forward(number)
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    thread = threading.Thread(target=serve if wanted else ended.wait, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        ended.set()
+        if wanted and thread.ident:
+            signal.pthread_kill(thread.ident, wanted[0])
+        thread.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def wait(pid: int) -> int:
