@@ -53,6 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.addinivalue_line("markers", "pes(n, ...): numbers of PEs that the test runs on")
+    config.addinivalue_line("markers", "one_node: the test is about PEs that reach each other's memory")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.config.getoption("nodes") and item.get_closest_marker("one_node"):
+        pytest.skip("for PEs on one node")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -554,6 +554,7 @@ def check_views(dtype: str) -> None:
     same(a, expected)
 
 
+@pytest.mark.one_node
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
 def test_ptr_views(pes: Pool, dtype: str) -> None:
     pes.run(check_views, dtype)
@@ -582,5 +583,6 @@ def check_ptr_in_kernel() -> None:
     same(ishmem.ptr(a, right) + ishmem.ptr(a, left), right + left + 4 * np.arange(count))
 
 
+@pytest.mark.one_node
 def test_ptr_in_kernel(pes: Pool) -> None:
     pes.run(check_ptr_in_kernel)

@@ -254,6 +254,7 @@ def check_sync(rounds: int) -> None:
             for turn in range(1, 2 + number % 5):
                 for pe in range(size):
                     ishmem.atomic_inc(count, team.translate_pe(pe, WORLD))
+                ishmem.quiet()  # a sync completes nothing
                 team.sync()
                 assert ishmem.g(count, me) >= turn * size
                 ishmem.team_sync(team)
