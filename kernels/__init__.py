@@ -19,6 +19,7 @@ from . import (
     compile_speed,
     failed_launches,
     host_only,
+    intrinsics,
     locks,
     order,
     query,
@@ -37,8 +38,8 @@ from . import (
 
 __all__ = [
     "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "compile_speed",
-    "failed_launches", "host_only", "locks", "order", "query", "reductions", "rma", "signals", "slices", "strided",
-    "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "failed_launches", "host_only", "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "slices",
+    "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()
@@ -47,3 +48,4 @@ compile_errors.install()
 compile_speed.install()
 failed_launches.install()
 spec_constants.install()
+intrinsics.end_registration()

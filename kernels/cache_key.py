@@ -1,8 +1,9 @@
-"""The cache key of a compiled kernel: a hash of everything that its SPIR-V depends on.
+"""The cache keys of compiled kernels and device functions: a hash of everything that the code depends on.
 
-The key covers the bytecode of the kernel and of the device functions it calls, the values of the names they use, the
-argument types, options, device, settings, and the versions of the compiler packages. A library function is identified
-by its name and the library's version. A kernel that depends on anything else has no key and is not cached.
+The key of a kernel covers the bytecode of the kernel and of the device functions it calls, the values of the names they
+use, the argument types, options, device, settings, and the versions of the compiler packages. A library function is
+identified by its name and the library's version. A kernel that depends on anything else has no key and is not cached.
+The key of a device function of ishmem has the number under which it is registered, and the sources of ishmem.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ def function_key(origin: Origin, arguments: tuple[Any, ...], flags: Any) -> str:
     Raises:
         NoKeyError: There is no key; the message gives the reason.
     """
+    chosen = [_type(argument) for argument in origin.arguments]
     named = sorted((name, _type(argument)) for name, argument in origin.named.items())
-    chosen = origin.name, [_type(argument) for argument in origin.arguments], named
-    types_ = [_type(argument) for argument in arguments]
-    return _digest([chosen, types_, repr(flags), _surroundings(), _settings(), SOURCES, _job()])
+    compiled = [_type(argument) for argument in arguments]
+    return _digest([origin.name, chosen, named, compiled, repr(flags), _surroundings(), _settings(), SOURCES, _job()])
 
 
 def _digest(parts: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
+from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from llvmlite import ir
@@ -61,11 +62,19 @@ class Origin(NamedTuple):
 origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKeyDictionary()
 """Of the implementations of device functions."""
 
-_numbers = itertools.count()  # modules are imported in the same order in all processes
+_numbers: Iterator[int] | None = itertools.count()  # modules are imported in the same order in all processes
+
+
+def end_registration() -> None:
+    """Record no origins of device functions that are made from now on: the order may differ between processes."""
+    global _numbers
+    _numbers = None
 
 
 def _recorded(choose: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``choose`` that also records the origin of what it returns."""
+    if _numbers is None:
+        return choose
     name = f"{choose.__module__}.{choose.__qualname__} {next(_numbers)}"
 
     @functools.wraps(choose)
