@@ -571,3 +571,25 @@ def test_a_program_that_imports_no_kernels() -> None:
     done = run_program(WITHOUT_KERNELS, 2)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("through") == 2
+
+
+KEPT_ARGUMENTS = """
+import dpctl, dpctl.memory, ishmem
+from ishmem.runtime import job
+
+size = 1 << 29
+queue = dpctl.SyclQueue()
+to, origin = (dpctl.memory.MemoryUSMDevice(size, queue=queue) for _ in range(2))
+with ishmem.init():
+    ishmem.barrier_all_on_queue()
+    _array, events = job.current().queue_workers.barriers._busy[-1]
+    assert len(events) == 2
+    events.append(queue.memcpy_async(to, origin, size))  # takes longer than the release
+assert all(event.execution_status == dpctl.event_status_type.complete for event in events)
+"""
+
+
+def test_finalize_waits_until_arguments_are_released() -> None:
+    """SYCL releases them under the interpreter's lock, which aborts the process when the interpreter has ended."""
+    done = run_program(KEPT_ARGUMENTS, 1)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -275,6 +275,20 @@ class BarrierQueues:
         self._busy.append((array, events))
         return events[-1]
 
+    @property
+    def drained(self) -> bool:
+        """Whether all kernels have completed and their arguments are released."""
+        return all(event.execution_status == _COMPLETE for _array, events in self._busy for event in events)
+
+    def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
+        """Wait until ``drained``, or ``hopeless`` returns true; call ``look`` in each round.
+
+        A thread of SYCL releases the arguments under the interpreter's lock: the interpreter must not end before.
+        """
+        while not self.drained and not hopeless():
+            look()
+            time.sleep(POLL)
+
     def _idle(self) -> dpctl.tensor.usm_ndarray:
         most = len(self._busy) == _BARRIER_QUEUES  # a further kernel may block the caller
         if most or (self._busy and all(event.execution_status == _COMPLETE for event in self._busy[0][1])):
@@ -299,6 +313,10 @@ class QueueWorkers:
     def used(self) -> bool:
         """Whether any on-queue operation was called."""
         return bool(self._workers)
+
+    @property
+    def _all(self) -> list[QueueWorker | BarrierQueues]:
+        return [*self._workers.values(), self.barriers]
 
     def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
         """Return the worker of a queue; ``None`` is the heap's queue.
@@ -331,8 +349,8 @@ class QueueWorkers:
 
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed or a PE is lost; call ``look`` in each round."""
-        for worker in list(self._workers.values()):
-            worker.drain(lambda: bool(self._links.lost or _core.device_status()), look)
+        for each in self._all:
+            each.drain(lambda: bool(self._links.lost or _core.device_status()), look)
 
     def close(self) -> bool:
         """End all workers; return whether everything has completed."""
@@ -340,7 +358,7 @@ class QueueWorkers:
             worker.close()
             if not worker.drained:  # destroying its queue would wait for commands that never start, as below
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(worker))
-        drained = all(worker.drained for worker in self._workers.values())
+        drained = all(each.drained for each in self._all)
         if drained:
             self._host_events.close()
         else:
