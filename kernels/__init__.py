@@ -31,6 +31,7 @@ from . import (
     strided,
     team_constants,
     teams,
+    translation,
     vcollectives,
     wait,
     wait_sets,
@@ -39,7 +40,8 @@ from . import (
 __all__ = [
     "amo", "binding", "build_errors", "cache", "call_sites", "collectives", "compile_errors", "compile_speed",
     "failed_launches", "host_only", "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "slices",
-    "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "spec_constants", "strided", "team_constants", "teams", "translation", "vcollectives", "wait",
+    "wait_sets",
 ]  # fmt: skip
 
 host_only.register()
@@ -48,4 +50,5 @@ compile_errors.install()
 compile_speed.install()
 failed_launches.install()
 spec_constants.install()
+translation.install()
 intrinsics.end_registration()

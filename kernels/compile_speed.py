@@ -1,4 +1,4 @@
-"""Work of numba and numba-dpex that a compilation does not need, left out.
+"""Leaves out work of numba and numba-dpex that a compilation does not need.
 
 A kernel calls tens of device functions, and each is a compilation of its own. The results are the same.
 """

@@ -84,7 +84,7 @@ def _compile_as(number: int, compiler: Any, arguments: tuple[Any, ...]) -> Compi
 
 
 def _packed(result: CompileResult, key: str) -> bytes:
-    """Return return type, symbol and bitcode of a function; no other function of any process has a name of its code."""
+    """Return the return type, symbol and bitcode; a name that the code defines has one meaning in all processes."""
     module = llvm.parse_bitcode(result.library._get_module_for_linking().as_bitcode())
     for function in module.functions:
         if not function.is_declaration and not _IDENTIFIED.search(function.name):

@@ -52,7 +52,7 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 
 class Origin(NamedTuple):
-    """What has chosen the implementation of a device function, from which types; equal in all processes."""
+    """The registered function that has chosen an implementation, and the types from which it has done so."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -60,7 +60,7 @@ class Origin(NamedTuple):
 
 
 origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKeyDictionary()
-"""Of the implementations of device functions."""
+"""The origin of each implementation of a device function."""
 
 _numbers: Iterator[int] | None = itertools.count()  # modules are imported in the same order in all processes
 

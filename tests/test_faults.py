@@ -265,6 +265,31 @@ dpex.call_kernel(wait, kapi.Range(1), a, 9)  # kernel
 )
 
 
+KILLED_WHILE_COMPILING = """
+import os
+import ishmem
+from numba_dpex import call_kernel, kernel, kernel_api as kapi
+from numba_dpex.kernel_api_impl.spirv import spirv_generator
+
+@kernel
+def barrier(item: kapi.Item, a):
+    ishmem.barrier_all()
+
+ishmem.init()
+a = ishmem.zeros(1, dtype="i8")
+spirv_generator.run_cmd = lambda *_arguments, **_named: os.kill(os.getpid(), 9)
+call_kernel(barrier, kapi.Range(1), a)
+"""
+
+
+def test_killed_while_compiling(trial: trials.Trial) -> None:
+    """The translator to SPIR-V has no file that would stay."""
+    environment = {**trial.environment(), **SMALL, "ISHMEM_KERNEL_CACHE": "off"}
+    done = run_program(KILLED_WHILE_COMPILING, 1, env=environment, timeout=30)
+    assert done.returncode == 128 + signal.SIGKILL, done
+    assert not trial.left()
+
+
 def test_hang_in_kernels(trial: trials.Trial) -> None:
     """No PE can detect the hang; ishmrun does."""
     done = run_program(HANG_IN_KERNELS, 2, env={**SMALL, "ISHMEM_TIMEOUT": "6"})

@@ -65,6 +65,7 @@ class LongWaits:
         if not self._board.supervised:
             self._watch()
         if self._timeout:
+            self._tell_alive()  # a kernel may begin before the thread
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
     def close(self) -> None:
@@ -183,8 +184,11 @@ class LongWaits:
 
     def _beat(self) -> None:
         while not self._closed.wait(self._interval):
-            self._record.beat = time.monotonic()
-            _core.beat()
+            self._tell_alive()
+
+    def _tell_alive(self) -> None:
+        self._record.beat = time.monotonic()
+        _core.beat()
 
 
 @contextlib.contextmanager
