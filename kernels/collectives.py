@@ -16,7 +16,7 @@ from . import binding, type_checks
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
-from .proxy import complete_before_flag
+from .proxy import complete_before_flag, complete_host_puts
 from .rendezvous import (
     PAYLOAD,
     SHARE,
@@ -109,6 +109,7 @@ def _barrier():
     type_checks.may_wait("barrier_all")
 
     def impl():
+        complete_host_puts()
         complete_before_flag()
         collectives.sync_all()
 

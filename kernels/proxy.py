@@ -28,6 +28,7 @@ from .proxy_ring import (
     OTHER,
     await_ticket,
     completed,
+    host_has_put,
     is_free,
     load_volatile,
     post,
@@ -39,7 +40,7 @@ from .proxy_ring import (
 )
 from .spec_constants import heap_base, near_count, route_table, ticket_counter
 
-PUT, GET, STORE, LOAD, ATOMIC = range(5)  # as in ishmem/core/proxy.cpp
+PUT, GET, STORE, QUIET_HOST, LOAD, ATOMIC = range(6)  # as in ishmem/core/proxy.cpp
 STORES = int(Route.STORES)
 
 stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
@@ -236,11 +237,41 @@ def order_stores():
     """Order this PE's earlier stores and atomics before its later ones."""
     if not binding.options().proxied:
         return lambda: stores_in_order()
-    return lambda: complete()
+    return lambda: await_requests()
 
 
 @device_function
 def complete():
+    """Complete all operations of this PE's kernels, and the puts of its host to other nodes.
+
+    On one node the stores of a put by the host are complete when it returns.
+    """
+
+    def impl():
+        complete_host_puts()
+        await_requests()
+
+    return impl
+
+
+@device_function
+def complete_host_puts():
+    """Let the proxy complete the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
+
+    Model: tests/models/host_puts.pml.
+    """
+    if not binding.options().spans:
+        return lambda: None
+
+    def impl():
+        if host_has_put(ring_address()):
+            submit(QUIET_HOST, 0, 0, 0, 0, None)
+
+    return impl
+
+
+@device_function
+def await_requests():
     """Complete all operations of this PE's kernels, those posted to the proxy included.
 
     Model: tests/models/proxy_ring.pml.
@@ -260,10 +291,10 @@ def complete():
 
 @device_function
 def complete_before_flag():
-    """Complete stores before the next `store_flag`; a no-op in a job without proxies."""
+    """Complete stores of kernels before the next `store_flag`; a no-op in a job without proxies."""
     if not binding.options().proxied:
         return lambda: None
-    return lambda: complete()
+    return lambda: await_requests()
 
 
 @device_function

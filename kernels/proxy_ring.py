@@ -31,6 +31,7 @@ from .orders import POST, RING_SEEN
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, RING_SLOTS
+HOST_PUTS = 8  # of the `Header` in ishmem/core/proxy.cpp
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)  # of a `Request` in ishmem/core/proxy.cpp
 
 
@@ -76,6 +77,17 @@ def completed(ring):
     count = load_volatile(ring)
     seen_in_order()
     return count
+
+
+@device_func
+def host_has_put(ring):
+    """Return whether the host has put to other nodes since the proxy was last asked to complete its puts.
+
+    Model: tests/models/host_puts.pml.
+    """
+    put = load_volatile(ring + HOST_PUTS)
+    seen_in_order()
+    return put != 0
 
 
 @device_func

@@ -6,16 +6,20 @@ operations, which run unchanged with ``pytest --nodes 2``.
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dpctl
 import dpnp
 import nodes
 import numpy as np
 import pytest
+from common import same
 from pes import Pool, run_command
 
 import ishmem
@@ -104,6 +108,93 @@ def check_burst(count: int) -> None:
 
 def test_burst(spread: Pool) -> None:
     spread.run(check_burst, 10_000)
+
+
+def check_kernel_completes_host_puts(how: str) -> None:
+    """After a barrier or quiet in a kernel, the puts that the host has started before are at their PE.
+
+    The PE of the puts hears of the quiet through a third PE, so that the message cannot queue up behind the puts.
+    """
+    from common import dpex, kapi
+
+    me, n, count, length = ishmem.my_pe(), ishmem.n_pes(), 200, 1000
+    dest, flags, go = (ishmem.zeros(size, dtype="i8") for size in (count * length, 2, 1))
+
+    @dpex.kernel
+    def complete(item: kapi.Item, flags, go, pe, turn, quiet):
+        ishmem.wait_until(go, ishmem.CMP_EQ, turn)
+        if quiet:
+            ishmem.quiet()
+            ishmem.p(flags, turn, pe)
+        else:
+            ishmem.barrier_all()
+
+    for turn in range(1, 9):
+        if how != "on queue":
+            arguments = flags, go, (me + 1) % n, turn, int(how == "quiet")
+            done = dpex.call_kernel_async(complete, kapi.Range(1), (), *arguments)
+        for part in range(count):
+            ishmem.put(dest[part * length : (part + 1) * length], np.full(length, turn), (me + 2) % n)
+        ishmem.p(go, turn, me)
+        if how == "on queue":
+            ishmem.barrier_all_on_queue().wait()
+        else:
+            done[1].wait()
+        if how == "quiet":
+            ishmem.wait_until(flags, ishmem.CMP_EQ, turn)
+            ishmem.p(flags, turn, (me + 1) % n, 1)
+            ishmem.wait_until(flags, ishmem.CMP_EQ, turn, 1)
+        same(dest, np.full(count * length, turn))
+        ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("how", ["barrier", "quiet", "on queue"])
+def test_kernel_completes_host_puts(spread: Pool, how: str) -> None:
+    spread.run(check_kernel_completes_host_puts, how)
+
+
+def start_on_queue(how: str, dest: dpnp.ndarray, flag: dpnp.ndarray, target: int) -> dpctl.SyclEvent:
+    """Put the numbers 1 to 100 by an on-queue operation."""
+    data = np.arange(1, 101)
+    if how == "put":
+        return ishmem.put_on_queue(dest, data, target, nelems=100)
+    if how == "iput":
+        return ishmem.iput_on_queue(dest, data, 2, 1, 100, target)
+    return ishmem.put_signal_on_queue(dest, data, flag, 1, ishmem.SIGNAL_SET, target, nelems=100)
+
+
+STOP = """
+kill -STOP $0; until grep -q "^State:.T" /proc/$0/status; do :; done; touch $1/stopped
+until [ -e $1/go ]; do sleep 0.01; done; kill -CONT $0
+"""
+"""A script that stops a process, creates the file ``stopped``, and continues the process when ``go`` exists."""
+
+
+def check_on_queue_event(how: str, folder: Path) -> None:
+    """The event of a put is not complete while its PE is stopped, so that nothing arrives there."""
+    me, last = ishmem.my_pe(), ishmem.n_pes() - 1
+    dest, flag = ishmem.zeros(200, dtype="i8"), ishmem.zeros(1, dtype="u8")
+    ishmem.barrier_all()
+    if me == last:
+        stopped = subprocess.Popen(["sh", "-c", STOP, str(os.getpid()), folder])
+    elif me == 0:
+        while not (folder / "stopped").exists():
+            time.sleep(0.01)
+        event = start_on_queue(how, dest, flag, last)
+        time.sleep(0.2)
+        complete = event.execution_status == dpctl.event_status_type.complete
+        (folder / "go").touch()
+        assert not complete
+        event.wait()
+    ishmem.barrier_all()
+    if me == last:
+        assert stopped.wait() == 0
+        same(dest[::2] if how == "iput" else dest[:100], np.arange(1, 101))
+
+
+@pytest.mark.parametrize("how", ["put", "iput", "put_signal"])
+def test_on_queue_event(spread: Pool, how: str, tmp_path: Path) -> None:
+    spread.run(check_on_queue_event, how, tmp_path)
 
 
 def check_long_bursts() -> None:

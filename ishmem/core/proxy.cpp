@@ -16,7 +16,13 @@
 namespace ishmem {
 namespace {
 
-enum Kind { Put, Get, Store, Load, AtomicRmw };  // as in kernels/proxy.py
+enum Kind { Put, Get, Store, Quiet, Load, AtomicRmw };  // as in kernels/proxy.py; the last two return a value
+
+// The line before the requests.
+struct Header {
+    int64_t completed;  // number of completed requests, in ticket order
+    int64_t host_puts;  // whether the host has put to another node since a Quiet began
+};
 
 struct Request {
     int64_t turn;    // the lap of the ring whose request may be written here
@@ -40,7 +46,7 @@ struct Begun {
     Request request;             // a copy: the slot may be freed before the request is complete
     int64_t lap;
     Group *group = nullptr;      // tracks answers and long payloads
-    Mark mark = {};              // a put is complete when all packets up to here are
+    Mark mark = {};              // a put, or Quiet, is complete when all packets up to here are
     bool marked = false;
     std::vector<char> buffer = {};  // host copy of device memory outside the heap
     bool direct = false;            // MPI uses the device address of such memory
@@ -53,7 +59,7 @@ struct Proxy {
     std::thread thread;
     std::mutex mutex;
     std::atomic<bool> stop{false};
-    int64_t *completed = nullptr;  // number of completed requests, in ticket order
+    Header *header = nullptr;
     Request *ring = nullptr;
     int64_t slots = 0;
     const int64_t *tickets = nullptr;  // number of tickets that kernels have taken
@@ -68,6 +74,7 @@ struct Proxy {
     bool begin();
     bool end();
     int serve(Request &request);
+    void begin_quiet(Begun &each);
     bool begin_far(Begun &each, size_t offset);
     bool is_done(Begun &each);
     char *own(const Request &request, Begun &each);
@@ -117,6 +124,7 @@ bool Proxy::begin() {
     const Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
     if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
+    else if (request.kind() == Quiet) begin_quiet(each);
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
     else if (!begin_far(each, offset)) return false;
     if (!each.fetches()) store(&request.turn, lap);  // otherwise the kernel frees the slot after reading the result
@@ -129,7 +137,7 @@ bool Proxy::end() {
     bool any = false;
     for (; !begun.empty() && is_done(begun.front()); any = true) {
         begun.pop_front();
-        store(completed, ++finished);
+        store(&header->completed, ++finished);
     }
     return any;
 }
@@ -150,6 +158,13 @@ char *Proxy::own(const Request &request, Begun &each) {
     return each.buffer.data();
 }
 
+// Marks the puts of the host, for whose completion this request waits.
+// Model: tests/models/host_puts.pml.
+void Proxy::begin_quiet(Begun &each) {
+    __atomic_exchange_n(&header->host_puts, 0, __ATOMIC_RELEASE);
+    if (Engine *e = engine()) each.mark = e->mark();  // under the mutex of puts: one that is not in it sets host_puts later
+}
+
 // Hands a request to the engine; false when the engine has no room or credit at present.
 bool Proxy::begin_far(Begun &each, size_t offset) {
     Request &request = *each.slot;
@@ -164,6 +179,7 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
         case Store: started = e.put(far, reinterpret_cast<char *>(&request.operand), request.bytes(), *each.group); break;
         case Load: started = e.get(reinterpret_cast<char *>(&request.operand), far, request.bytes(), *each.group); break;
         case AtomicRmw: started = e.atomic(far, request.rmw(), request.item(), value, cond, *each.group); break;
+        case Quiet: break;
     }
     if (!started) e.abandon(each.group);
     else if (each.direct) e.count_direct();
@@ -171,6 +187,8 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
 }
 
 bool Proxy::is_done(Begun &each) {
+    if (each.request.kind() == Quiet && engine())
+        return heap().lost.load() >= 0 || (engine()->complete(each.mark) && engine()->background.pending == 0);
     if (!each.group) return true;
     if (heap().lost.load() < 0) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
@@ -199,6 +217,7 @@ int Proxy::serve(Request &request) {
         case Store: return move_far(far, &request.operand, bytes);
         case Load: return move_far(reinterpret_cast<char *>(&request.operand), far, bytes);
         case AtomicRmw: return atomic(far, request);
+        case Quiet: break;
     }
     return -1;
 }
@@ -257,7 +276,7 @@ bool Proxy::lock(int64_t *lock) {
 void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDevice &device, std::vector<int64_t *> locks) {
     const Heap &h = heap();
     proxy = std::make_unique<Proxy>();
-    proxy->completed = reinterpret_cast<int64_t *>(ring);
+    proxy->header = reinterpret_cast<Header *>(ring);
     proxy->ring = reinterpret_cast<Request *>(ring) + 1;
     proxy->slots = static_cast<int64_t>(slots);
     proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + tickets_offset);
@@ -283,12 +302,17 @@ void stop_proxy() {
 Outcome drain_proxy() {
     if (!proxy) return Satisfied;
     const int64_t wanted = load(proxy->tickets);
-    const auto done = [=] { return load(proxy->completed) >= wanted; };
+    const auto done = [=] { return load(&proxy->header->completed) >= wanted; };
     if (done()) return Satisfied;
     return poll(done, [] { return device_status() != 0; }, -1.0);  // a failed kernel may leave an incomplete request
 }
 
-uint64_t proxy_served() { return proxy ? static_cast<uint64_t>(load(proxy->completed)) : 0; }
+// Model: tests/models/host_puts.pml.
+void host_has_put() {
+    if (proxy && !load(&proxy->header->host_puts)) __atomic_exchange_n(&proxy->header->host_puts, 1, __ATOMIC_RELEASE);
+}
+
+uint64_t proxy_served() { return proxy ? static_cast<uint64_t>(load(&proxy->header->completed)) : 0; }
 
 bool proxy_failed() { return proxy && proxy->problem.load(); }
 

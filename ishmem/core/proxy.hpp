@@ -22,6 +22,9 @@ struct ProxyDevice {
 void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDevice &device, std::vector<int64_t *> locks);
 void stop_proxy();
 
+// Lets the next quiet or barrier of this PE's kernels complete a put of the host to another node, already started.
+void host_has_put();
+
 // Waits until all posted requests are complete.
 Outcome drain_proxy();
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "polling.hpp"
+#include "proxy.hpp"
 
 namespace ishmem {
 namespace {
@@ -66,11 +67,15 @@ bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool 
     if (!bytes) return true;
     if (bytes <= EAGER || nbi) {
         if (!start_or_wait([&] { return e.put(far, from, bytes, e.background); })) return false;
+        host_has_put();
         if (bytes > EAGER) keep_until_quiet(keep);
         return true;
     }
     Group *group = new Group;
-    if (start_or_wait([&] { return e.put(far, from, bytes, *group); })) return await_group(group, keep);
+    if (start_or_wait([&] { return e.put(far, from, bytes, *group); })) {
+        host_has_put();
+        return await_group(group, keep);
+    }
     e.abandon(group);
     return false;
 }
@@ -91,7 +96,9 @@ bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_update(char *far, int rmw, size_t item, uint64_t value) {
-    return start_or_wait([&] { return engine()->update(far, rmw, item, value); });
+    const bool started = start_or_wait([&] { return engine()->update(far, rmw, item, value); });
+    if (started) host_has_put();
+    return started;
 }
 
 bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) {

@@ -4,7 +4,7 @@
  * a word at another PE, waits for it in quiet, and signals a PE: by an atomic of its own, or by an atomic of the proxy,
  * whose result it reads. That PE then reads the word.
  *
- * take_ticket, is_free, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait, complete:
+ * take_ticket, is_free, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait, await_requests:
  * kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may return
  * the same old value forever unless an acquire invalidates it (NO_ACQUIRE_IN_SPIN).
  */
@@ -99,25 +99,25 @@ inline submit()
     od
 }
 
-inline complete_lane(lane)
+inline await_lane(lane)
 {
     atomic {
         me = lane;
-#ifndef NO_WAIT_IN_COMPLETE
+#ifndef NO_WAIT_FOR_REQUESTS
         get(TICKETS, ticket[me]);
         await(COMPLETED, ticket[me]);
 #endif
-#ifndef NO_SEQUENTIAL_IN_COMPLETE
+#ifndef NO_SEQUENTIAL_AFTER_REQUESTS
         sequential();
 #endif
         ticket[me] = 0
     }
 }
 
-inline complete()
+inline await_requests()
 {
-    complete_lane(first);
-    if :: last > first -> complete_lane(last) :: else fi
+    await_lane(first);
+    if :: last > first -> await_lane(last) :: else fi
 }
 
 inline request_and_wait()
@@ -144,7 +144,7 @@ proctype sub_group(byte first, last)
     AGENT;
     byte me = first;
     submit();
-    complete();
+    await_requests();
     if
     :: by_proxy[first] -> request_and_wait()
     :: else ->
