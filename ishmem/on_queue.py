@@ -168,8 +168,8 @@ def put_signal_on_queue(
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     with worker.together():
         _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
-        signalled = functools.partial(update, sig_addr, signal, pe, index)
-        return worker.step([], signalled if job.current().heap.reaches(pe) else functools.partial(_complete, signalled))
+        action = functools.partial(update, sig_addr, signal, pe, index)
+        return worker.step([], action if job.current().heap.reaches(pe) else functools.partial(_complete, action))
 
 
 @as_on_queue(signals.put_signal_nbi)
@@ -359,8 +359,8 @@ def _transfer(
     if not nbytes:
         return worker.nothing(events)
     if not job.current().heap.reaches(number):
-        move = functools.partial(rma.put if is_put else rma.get, dest, source, number, nelems)
-        return worker.step(events, functools.partial(_complete, move), keep=(dest, source))
+        move = functools.partial(_complete, rma.put) if is_put else rma.get
+        return worker.step(events, functools.partial(move, dest, source, number, nelems), keep=(dest, source))
     target = _bytes_at(worker, address if is_put else to.address, nbytes, to.device)
     start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
     copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
@@ -383,12 +383,12 @@ def _strided(routine: str, plan: blocks.Plan, worker: QueueWorker, events: Event
                          "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
     if not job.current().heap.reaches(plan.pe):
-        return worker.step(events, functools.partial(_complete, functools.partial(strided.start, plan)), keep=kept)
+        return worker.step(events, functools.partial(_complete, strided.start, plan), keep=kept)
     return worker.submit(events, lambda before: _Blocks(worker, plan, kept).copy(before), kept)
 
 
-def _complete(move: Callable[[], None]) -> None:
-    move()
+def _complete(move: Callable[..., None], *arguments: Any) -> None:
+    move(*arguments)
     order.quiet()
 
 

@@ -81,6 +81,7 @@ class Engine {
     Mark mark();   // all requests so far; requests their acknowledgement
     Mark mark(int pe);
     bool complete(const Mark &mark);
+    bool is_quiet(const Mark &mark) { return complete(mark) && background.pending == 0; }
     void abandon(Group *group);
 
     bool drive();  // one round of progress; returns whether anything happened

@@ -162,7 +162,7 @@ char *Proxy::own(const Request &request, Begun &each) {
 // Model: tests/models/host_puts.pml.
 void Proxy::begin_quiet(Begun &each) {
     __atomic_exchange_n(&header->host_puts, 0, __ATOMIC_RELEASE);
-    if (Engine *e = engine()) each.mark = e->mark();  // under the mutex of puts: one that is not in it sets host_puts later
+    each.mark = engine()->mark();  // under the mutex of puts: one that is not in it sets host_puts later
 }
 
 // Hands a request to the engine; false when the engine has no room or credit at present.
@@ -187,8 +187,7 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
 }
 
 bool Proxy::is_done(Begun &each) {
-    if (each.request.kind() == Quiet && engine())
-        return heap().lost.load() >= 0 || (engine()->complete(each.mark) && engine()->background.pending == 0);
+    if (each.request.kind() == Quiet) return heap().lost.load() >= 0 || engine()->is_quiet(each.mark);
     if (!each.group) return true;
     if (heap().lost.load() < 0) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;

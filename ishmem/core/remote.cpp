@@ -44,6 +44,14 @@ bool start_or_wait(Start start) {
     return start() || await(start) == Satisfied;
 }
 
+// Starts an operation that a quiet of this PE's host or of its kernels completes.
+template <class Start>
+bool start_put(Start start) {
+    if (!start_or_wait(start)) return false;
+    host_has_put();
+    return true;
+}
+
 void keep_until_quiet(PyObject *object) {
     Py_XINCREF(object);
     if (object) kept.push_back(object);
@@ -66,16 +74,12 @@ bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool 
     Engine &e = *engine();
     if (!bytes) return true;
     if (bytes <= EAGER || nbi) {
-        if (!start_or_wait([&] { return e.put(far, from, bytes, e.background); })) return false;
-        host_has_put();
+        if (!start_put([&] { return e.put(far, from, bytes, e.background); })) return false;
         if (bytes > EAGER) keep_until_quiet(keep);
         return true;
     }
     Group *group = new Group;
-    if (start_or_wait([&] { return e.put(far, from, bytes, *group); })) {
-        host_has_put();
-        return await_group(group, keep);
-    }
+    if (start_put([&] { return e.put(far, from, bytes, *group); })) return await_group(group, keep);
     e.abandon(group);
     return false;
 }
@@ -96,9 +100,7 @@ bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_update(char *far, int rmw, size_t item, uint64_t value) {
-    const bool started = start_or_wait([&] { return engine()->update(far, rmw, item, value); });
-    if (started) host_has_put();
-    return started;
+    return start_put([&] { return engine()->update(far, rmw, item, value); });
 }
 
 bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) {
@@ -115,7 +117,7 @@ Outcome remote_quiet() {
     Engine *e = engine();
     if (!e) return Satisfied;
     const Mark mark = e->mark();
-    const Outcome outcome = await([&] { return e->complete(mark) && e->background.pending == 0; });
+    const Outcome outcome = await([&] { return e->is_quiet(mark); });
     if (outcome != Satisfied || kept.empty() || !PyGILState_Check() || e->background.pending) return outcome;
     std::vector<PyObject *> free;
     free.swap(kept);
