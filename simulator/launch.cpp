@@ -18,46 +18,74 @@ struct Launch {
   bool run() const;
 
  private:
-  int32_t setArgument(const OpenCl &cl, uint32_t index) const;
-  int32_t enqueue(const OpenCl &cl, cl_object queue) const;
+  int32_t setArgument(const OpenCl &cl, cl_object kernel, uint32_t index) const;
+  int32_t setArguments(const OpenCl &cl, cl_object kernel) const;
+  int32_t enqueue(const OpenCl &cl, cl_object queue, cl_object kernel) const;
+  int32_t runShared(const OpenCl &cl) const;
+  int32_t runHere(const OpenCl &cl) const;
 };
 
-int32_t Launch::setArgument(const OpenCl &cl, uint32_t index) const {
+int32_t Launch::setArgument(const OpenCl &cl, cl_object kernel, uint32_t index) const {
   const Argument &argument = arguments[index];
   const Parameter &parameter = code->info.parameters[index];
-  if (parameter.kind == Parameter::local) return cl.clSetKernelArg(code->kernel, index, argument.size, nullptr);
+  if (parameter.kind == Parameter::local) return cl.clSetKernelArg(kernel, index, argument.size, nullptr);
   if (parameter.kind == Parameter::pointer) {
     void *address = nullptr;
     memcpy(&address, argument.bytes.data(), argument.bytes.size());
-    return cl.clSetKernelArgMemPointerINTEL(code->kernel, index, address);
+    return cl.clSetKernelArgMemPointerINTEL(kernel, index, address);
   }
   // The caller's size may differ from the kernel's: the value is truncated or padded with zeros. No value means zeros.
   size_t size = parameter.size ? parameter.size : argument.size;
-  if (argument.bytes.size() == size) return cl.clSetKernelArg(code->kernel, index, size, argument.bytes.data());
+  if (argument.bytes.size() == size) return cl.clSetKernelArg(kernel, index, size, argument.bytes.data());
   std::string bytes = argument.bytes;
   bytes.resize(size);
-  return cl.clSetKernelArg(code->kernel, index, size, bytes.data());
+  return cl.clSetKernelArg(kernel, index, size, bytes.data());
 }
 
-int32_t Launch::enqueue(const OpenCl &cl, cl_object queue) const {
-  std::lock_guard<std::mutex> lock(code->mutex);
+int32_t Launch::setArguments(const OpenCl &cl, cl_object kernel) const {
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    int32_t error = setArgument(cl, i);
+    int32_t error = setArgument(cl, kernel, i);
     if (!error) continue;
     complain("argument %u of kernel %s was refused", i, code->name.c_str());
     return error;
   }
-  return cl.clEnqueueNDRangeKernel(queue, code->kernel, 3, offset.data(), global.data(), local.data(), 0, nullptr,
-                                   nullptr);
+  return 0;
+}
+
+int32_t Launch::enqueue(const OpenCl &cl, cl_object queue, cl_object kernel) const {
+  return cl.clEnqueueNDRangeKernel(queue, kernel, 3, offset.data(), global.data(), local.data(), 0, nullptr, nullptr);
+}
+
+int32_t Launch::runShared(const OpenCl &cl) const {
+  cl_object queue = threadQueues(cl).shared;
+  {
+    std::lock_guard<std::mutex> lock(code->mutex);
+    int32_t error = setArguments(cl, code->kernel);
+    if (!error) error = enqueue(cl, queue, code->kernel);
+    if (error) return error;
+  }
+  return cl.clFinish(queue);
+}
+
+// Runs a single work-group on this thread, where `Yielding` works: a work-group that waits for another PE spins. The
+// launch ends with the kernel, so it needs a kernel object of its own.
+int32_t Launch::runHere(const OpenCl &cl) const {
+  int32_t error = 0;
+  code->mutex.lock();
+  cl_object kernel = cl.clCloneKernel(code->kernel, &error);
+  code->mutex.unlock();
+  if (error) return error;
+  error = setArguments(cl, kernel);
+  if (!error) error = enqueue(cl, threadQueues(cl).own, kernel);
+  if (!error) error = cl.clFinish(threadQueues(cl).own);
+  cl.clReleaseKernel(kernel);
+  return error;
 }
 
 bool Launch::run() const {
-  const OpenCl &cl = *openCl();
-  cl_object queue = threadQueue(cl);
   Yielding yielding;
   TimeLimit limit(code->name, global, local);
-  int32_t error = enqueue(cl, queue);
-  if (!error) error = cl.clFinish(queue);
+  int32_t error = global == local ? runHere(*openCl()) : runShared(*openCl());
   if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);
   return !error;
 }

@@ -32,6 +32,7 @@ static bool bindAll(void *library, OpenCl &cl) {
          bind(library, "clGetProgramInfo", cl.clGetProgramInfo) &&
          bind(library, "clReleaseProgram", cl.clReleaseProgram) &&
          bind(library, "clCreateKernel", cl.clCreateKernel) &&
+         bind(library, "clCloneKernel", cl.clCloneKernel) &&
          bind(library, "clReleaseKernel", cl.clReleaseKernel) &&
          bind(library, "clGetKernelWorkGroupInfo", cl.clGetKernelWorkGroupInfo) &&
          bind(library, "clSetKernelArg", cl.clSetKernelArg) &&
@@ -84,20 +85,25 @@ const OpenCl *openCl() {
   return only;
 }
 
-cl_object threadQueue(const OpenCl &cl) {
+static cl_object createQueue(const OpenCl &cl, uint64_t flags) {
+  const uint64_t properties[] = {CL_QUEUE_PROPERTIES, flags, 0};
+  int32_t error;
+  return cl.clCreateCommandQueueWithProperties(cl.context, cl.device, properties, &error);
+}
+
+const ThreadQueues &threadQueues(const OpenCl &cl) {
   struct Owner {
     const OpenCl &cl;
-    cl_object queue;
-    explicit Owner(const OpenCl &runtime) : cl(runtime) {
-      int32_t error;
-      queue = cl.clCreateCommandQueueWithProperties(cl.context, cl.device, nullptr, &error);
-    }
+    const ThreadQueues queues;
+    explicit Owner(const OpenCl &runtime)
+        : cl(runtime), queues{createQueue(cl, 0), createQueue(cl, CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL)} {}
     ~Owner() {
-      if (queue) cl.clReleaseCommandQueue(queue);
+      for (cl_object queue : {queues.shared, queues.own})
+        if (queue) cl.clReleaseCommandQueue(queue);
     }
   };
   static thread_local Owner owner(cl);
-  return owner.queue;
+  return owner.queues;
 }
 
 size_t localMemorySize() {

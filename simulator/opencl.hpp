@@ -17,12 +17,15 @@ enum : uint32_t {
   CL_DEVICE_NAME = 0x102b,
   CL_DRIVER_VERSION = 0x102d,
   CL_DEVICE_VERSION = 0x102f,
+  CL_QUEUE_PROPERTIES = 0x1093,
   CL_PROGRAM_BINARY_SIZES = 0x1165,
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
   CL_KERNEL_LOCAL_MEM_SIZE = 0x11b2,
   CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
 };
+
+static const uint64_t CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL = (uint64_t)1 << 31;
 
 // The members have the names of the C functions.
 struct OpenCl {
@@ -45,6 +48,7 @@ struct OpenCl {
   int32_t (*clGetProgramInfo)(cl_object, uint32_t, size_t, void *, size_t *);
   int32_t (*clReleaseProgram)(cl_object);
   cl_object (*clCreateKernel)(cl_object, const char *, int32_t *);
+  cl_object (*clCloneKernel)(cl_object, int32_t *);
   int32_t (*clReleaseKernel)(cl_object);
   int32_t (*clGetKernelWorkGroupInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
   int32_t (*clSetKernelArg)(cl_object, uint32_t, size_t, const void *);
@@ -64,8 +68,12 @@ struct OpenCl {
 // Returns null and prints a message if there is no usable runtime.
 const OpenCl *openCl();
 
-// The calling thread's own queue, so that kernels of different threads run concurrently.
-cl_object threadQueue(const OpenCl &cl);
+// The calling thread's own queues, so that kernels of different threads run concurrently. `shared` runs work-groups on
+// this thread and on others, `own` only on this thread, before the launch returns.
+struct ThreadQueues {
+  cl_object shared, own;
+};
+const ThreadQueues &threadQueues(const OpenCl &cl);
 
 static const uint32_t maxGroupSize = 1024, maxSubgroupSize = 32;
 static const size_t maxFillPattern = 128;

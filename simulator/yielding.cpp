@@ -4,18 +4,19 @@
 #include <cerrno>
 #include <csignal>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace simulator {
 
-static constexpr long first = 200000, shortest = 50000, longest = 4000000;  // nanoseconds between interruptions
-static constexpr long wanted = 10000;  // nanoseconds; a yield that takes longer let another thread run
+static constexpr long first = 100000, shortest = 50000, longest = 1000000;  // nanoseconds between interruptions
 
-static long now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000 + t.tv_nsec;
+// Returns how often another thread has taken the core from this one.
+static long switches() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
 struct Yielding::Timer {
@@ -58,9 +59,9 @@ struct Yielding::Timer {
     if (info->si_code != SI_TIMER) return;
     int error = errno;
     auto &timer = *(Timer *)info->si_value.sival_ptr;
-    long start = now();
+    long before = switches();
     sched_yield();
-    timer.interval = now() - start > wanted ? shortest : std::min(2 * timer.interval, longest);
+    timer.interval = switches() > before ? shortest : std::min(2 * timer.interval, longest);
     if (timer.armed) timer.set(timer.interval);
     errno = error;
   }
