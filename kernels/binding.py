@@ -62,6 +62,8 @@ class ProcessConstants(NamedTuple):
     user: int
     end: int
     places: int
+    tiles: int
+    tile_bytes: int
     near_count: int
     first_near: int
     run: int
@@ -81,12 +83,14 @@ class ProcessConstants(NamedTuple):
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
             "routes": layout.routes, "user": layout.size, "end": size, "places": layout.places,
+            "tiles": layout.tiles,
         }  # fmt: skip
         return cls(
             my_pe=pe,
             n_pes=layout.n_pes,
             sync_bytes=layout.sync_bytes,
             rendezvous_bytes=layout.rendezvous_bytes,
+            tile_bytes=layout.tile_bytes,
             near_count=len(near),
             first_near=near[0],
             run=sum(pe == near[0] + place for place, pe in enumerate(near)),

@@ -13,24 +13,26 @@ from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import number
 
 from . import binding, type_checks
+from .barrier import team_barrier
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
+from .levels import broadcast_by_nodes, collect_by_nodes
+from .nodes import after, may_have_levels, spans_nodes
 from .proxy import complete_before_flag, complete_host_puts
 from .rendezvous import (
     PAYLOAD,
     SHARE,
     Flow,
+    await_transfers,
+    end_phase,
     enter,
     group_sync,
-    leave,
     max_payload,
-    next_number,
     part_of,
     rendezvous,
     slot_at,
     slots_of,
-    team_barrier,
 )
 from .runtime_checks import own_array_fits
 from .spec_constants import pe_count, this_pe
@@ -49,7 +51,7 @@ def synchronize(team, members):
     call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
 
     def impl(team, members):
-        rendezvous(members, slots_of(team, 0), next_number(team), call_id, 0, 0)
+        rendezvous(team, members, call_id, 0, 0, 0, -1)
 
     return impl
 
@@ -156,12 +158,35 @@ def exchange(sample, call, flow, group):
         copy_from_slots(members_of(call.team), slots_of(call.team, 1), call, count, flow, group)
         group_sync(group)
     elif status > 0:
-        if flow.from_root and not flow.source_blocks:
-            broadcast_large(members_of(call.team), call, count, group)
-        else:
-            transfer_blocks(members_of(call.team), call, count, flow, group)
-        leave(group, call.team)
+        move_large(members_of(call.team), call, count, flow, group)
+        end_phase(group, call.team)
     return min(status, 0)
+
+
+@device_function
+def move_large(members, call, count, flow, group):
+    """Move large blocks between the arrays of the members."""
+    if not may_have_levels():
+        return lambda members, call, count, flow, group: move_flat(members, call, count, flow, group)
+
+    def impl(members, call, count, flow, group):
+        if flow.source_blocks or flow.to_root or not spans_nodes(call.team):
+            move_flat(members, call, count, flow, group)
+        elif flow.from_root:
+            broadcast_by_nodes(members, call, count, group)
+        else:
+            collect_by_nodes(members, slots_of(call.team, 1), call, group)
+
+    return impl
+
+
+@compiled
+def move_flat(members, call, count, flow, group):
+    """Move large blocks without regard to nodes."""
+    if flow.from_root and not flow.source_blocks:
+        broadcast_large(members, call, count, group)
+    else:
+        transfer_blocks(members, call, count, flow, group)
 
 
 @compiled
@@ -191,7 +216,7 @@ def transfer_blocks(members, call, count, flow, group):
         return
     to += flow.dest_blocks * me * count * call.dst * item
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
-        member = me + step if me + step < size else me + step - size
+        member = after(me, step, size)
         if not flow.to_root or member == root:
             block = origin + flow.source_blocks * member * count * call.sst * item
             transfer_steps(1, start + member * stride, to, block, call.dst, call.sst, item, count, rank, width)
@@ -201,14 +226,13 @@ def transfer_blocks(members, call, count, flow, group):
 def broadcast_large(members, call, count, group):
     """Broadcast in two steps: each member gets one part from the root, then puts that part to the other members."""
     start, stride, size, me = members
-    first, end = part_of(count, call.itemsize, members)
+    first, end = part_of(count, call.itemsize, size, me)
     to, nbytes = call.dest + first * call.itemsize, (end - first) * call.itemsize
     origin, rank, width = call.source + first * call.itemsize, rank_in(group), size_of(group)
     transfer_steps(0, start + call.root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
-    group_sync(group)
+    await_transfers(group)
     for step in range(1, size):
-        member = me + step if me + step < size else me + step - size
-        transfer_steps(1, start + member * stride, to, to, 1, 1, 1, nbytes, rank, width)
+        transfer_steps(1, start + after(me, step, size) * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
 @device_function
@@ -220,35 +244,63 @@ def concatenate(sample, call, flow, group):
         status, _count = enter(call, flow, group)
         if status <= 0:
             return status
-        slots = slots_of(call.team, 1)
-        start, stride, size, me = members_of(call.team)
-        to, origin, item = call.dest, call.source, call.itemsize
-        rank, width, offset, large = rank_in(group), size_of(group), 0, False
-        for member in range(size):
+        slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
+        total, large = 0, False
+        for member in range(members.size):
             share = load_word(slot_at(slots, member) + SHARE)
-            offset += share
+            total += share
             large = large or share * item > max_payload()
         # All PEs get the same result here: ``dest`` has the same size on each.
-        if check and not own_array_fits(call.routine, to, call.dest_size, item, offset):
+        if check and not own_array_fits(call.routine, call.dest, call.dest_size, item, total):
             return 0
-        offset = 0
-        for member in range(size):
-            share = load_word(slot_at(slots, member) + SHARE)
-            if share * item <= max_payload():
-                payload = slot_at(slots, member) + PAYLOAD
-                copy_bytes(to + offset * item, payload, share * item, rank, width)
-            elif member == me:
-                for other in range(size):
-                    pe = start + other * stride
-                    transfer_steps(1, pe, to + offset * item, origin, 1, 1, item, share, rank, width)
-            offset += share
+        collect_from_slots(members, slots, call, group)
         if large:
-            leave(group, call.team)
+            collect_large(members, slots, call, group)
+            end_phase(group, call.team)
         else:
             group_sync(group)
         return 0
 
     return impl
+
+
+@compiled
+def collect_from_slots(members, slots, call, group):
+    """Copy the small blocks of a concatenation from this PE's slots."""
+    to = call.dest
+    for member in range(members.size):
+        slot = slot_at(slots, member)
+        nbytes = load_word(slot + SHARE) * call.itemsize
+        if nbytes <= max_payload():
+            copy_bytes(to, slot + PAYLOAD, nbytes, rank_in(group), size_of(group))
+        to += nbytes
+
+
+@device_function
+def collect_large(members, slots, call, group):
+    """Move the large blocks of a concatenation."""
+    if not may_have_levels():
+        return lambda members, slots, call, group: put_own_block(members, slots, call, group)
+
+    def impl(members, slots, call, group):
+        if spans_nodes(call.team):
+            collect_by_nodes(members, slots, call, group)
+        else:
+            put_own_block(members, slots, call, group)
+
+    return impl
+
+
+@compiled
+def put_own_block(members, slots, call, group):
+    """Put this PE's block, if it is large, to all members."""
+    to, own = call.dest, load_word(slot_at(slots, members.me) + SHARE) * call.itemsize
+    for member in range(members.me):
+        to += load_word(slot_at(slots, member) + SHARE) * call.itemsize
+    if own > max_payload():
+        for step in range(members.size):
+            pe = members.start + after(members.me, step, members.size) * members.stride
+            transfer_steps(1, pe, to, call.source, 1, 1, 1, own, rank_in(group), size_of(group))
 
 
 for _name, _flow in FLOWS.items():

@@ -7,7 +7,7 @@ from typing import Any
 from . import binding
 from .intrinsics import compiled, device_function, move
 from .peers import peer_delta
-from .proxy import move_by_proxy, reachable
+from .proxy import reachable, start_by_proxy
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
@@ -106,7 +106,10 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
 
 @device_function
 def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are given as on this PE."""
+    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are given as on this PE.
+
+    What goes through the proxy is complete after the next `complete_before_flag`.
+    """
 
     def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
         delta = peer_delta(pe)
@@ -117,8 +120,8 @@ def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, s
             delta = peer_delta(pe)
             copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
         elif to_step == 1 and from_step == 1:
-            move_by_proxy(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
+            start_by_proxy(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
         else:
-            move_by_proxy(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
+            start_by_proxy(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
 
     return either if binding.options().proxied else near

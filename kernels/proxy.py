@@ -100,19 +100,35 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 
 
 @device_function
-def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes; blocking. Steps are in bytes.
+def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Steps are in bytes. Nonblocking.
 
     The blocks are divided among ``size`` work-items; this is work-item ``rank``.
+
+    Returns:
+        The ticket of its last block, or -1 if it has none.
     """
     if not binding.options().proxied:
-        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
+        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: -1
 
     def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
         ticket = -1
         for block in range(rank, count, size):
             end, start = to + block * to_step, origin + block * from_step
             ticket = copy_by_proxy(PUT, pe, end, start, nbytes) if put else copy_by_proxy(GET, pe, start, end, nbytes)
+        return ticket
+
+    return impl
+
+
+@device_function
+def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    """Let the proxy put or get blocks, as `start_by_proxy` does; blocking."""
+    if not binding.options().proxied:
+        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
+
+    def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+        ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
         if ticket >= 0:
             await_ticket(ticket)
 

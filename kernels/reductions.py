@@ -18,10 +18,13 @@ from . import binding
 from .collective_forms import register
 from .copy import copy_bytes
 from .intrinsics import compiled, device_function, load, rank_in, size_of, store, zero_of
+from .levels import make_reduction
+from .nodes import may_have_levels, spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import PAYLOAD, Flow, enter, group_sync, leave, max_payload, part_of, slot_at, slots_of
+from .rendezvous import ALIGN, PAYLOAD, Flow, end_phase, enter, group_sync, max_payload, part_of, slot_bytes, slots_of
+from .spec_constants import tile_bytes, tiles
 from .teams import members_of
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -36,36 +39,51 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _make(work: Any) -> Any:
-    """Make a reduction or scan from ``work``, which combines elements of rendezvous slots or of the members' arrays.
+def _make(work: Any, by_nodes: Any = None) -> Any:
+    """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
 
-    ``work(sample, slots, whole, dest, source, item, first, end, step, members)`` combines each ``step``-th element of
-    ``item`` bytes. The elements are in ``slots``, or in the arrays ``source`` where that is 0. This PE gets its result;
-    with ``whole``, each member gets its own, in its slot where there are proxies.
+    ``work(sample, tiles, apart, whole, dest, source, item, first, end, step, members)`` combines each ``step``-th
+    element of ``item`` bytes. The elements are in the members' tiles, which are ``apart`` bytes apart, or in the arrays
+    ``source`` where ``tiles`` is 0. This PE gets its result; with ``whole``, each member gets its own, in its tile or
+    its array. ``by_nodes``, if given, reduces the large arrays of teams that span nodes (``kernels.levels``).
     """
+
+    @compiled
+    def in_reach(sample, call, count, members, group):
+        """Combine this PE's part of large arrays by direct loads and stores."""
+        first, end = part_of(count, call.itemsize, members.size, members.me)
+        rank, width = rank_in(group), size_of(group)
+        work(sample, 0, 0, 1, call.dest, call.source, call.itemsize, first + rank, end, width, members)
+
+    @compiled
+    def by_tiles(sample, call, count, members, group):
+        """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
+        item, rank, width = call.itemsize, rank_in(group), size_of(group)
+        first, end = part_of(count, item, members.size, members.me)
+        tile, apart, room = tiles_of(call.team, members.size)
+        for low in range(first, end, room // item):
+            n = min(room // item, end - low)
+            move_tiles(GET, members, tile, apart, call.source + low * item, n * item, rank, width)
+            group_sync(group)
+            work(sample, tile, apart, 1, 0, 0, item, rank, n, width, members)
+            group_sync(group)
+            move_tiles(PUT, members, tile, apart, call.dest + low * item, n * item, rank, width)
 
     @device_function
     def large(sample, call, count, members, group):
         """Combine this PE's part of large arrays, and give the results to all members."""
+        between_nodes = by_nodes or by_tiles
 
-        def in_reach(sample, call, count, members, group):
-            first, end = part_of(count, call.itemsize, members)
-            rank, width = rank_in(group), size_of(group)
-            work(sample, 0, 1, call.dest, call.source, call.itemsize, first + rank, end, width, members)
+        def either(sample, call, count, members, group):
+            if spans_nodes(call.team):
+                between_nodes(sample, call, count, members, group)
+            else:
+                in_reach(sample, call, count, members, group)
 
-        def by_tiles(sample, call, count, members, group):
-            item, slots, rank, width = call.itemsize, slots_of(call.team, 1), rank_in(group), size_of(group)
-            first, end = part_of(count, item, members)
-            most = max_payload() // item
-            for low in range(first, end, most):
-                n = min(most, end - low)
-                move_tile(GET, members, slots, call.source + low * item, n * item, rank, width)
-                group_sync(group)
-                work(sample, slots, 1, 0, 0, item, rank, n, width, members)
-                group_sync(group)
-                move_tile(PUT, members, slots, call.dest + low * item, n * item, rank, width)
-
-        return by_tiles if binding.options().proxied else in_reach
+        if may_have_levels():
+            return either
+        flat = by_tiles if binding.options().proxied else in_reach
+        return lambda sample, call, count, members, group: flat(sample, call, count, members, group)
 
     @device_function
     def reduce(sample, call, flow, group):
@@ -74,14 +92,14 @@ def _make(work: Any) -> Any:
         def impl(sample, call, flow, group):
             status, count = enter(call, flow, group)
             if status > 0:
-                members, slots = members_of(call.team), slots_of(call.team, 1)
-                if count * call.itemsize <= max_payload():
+                members, tile, item = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, call.itemsize
+                if count * item <= max_payload():
                     rank, width = rank_in(group), size_of(group)
-                    work(sample, slots, 0, call.dest, 0, call.itemsize, rank, count, width, members)
+                    work(sample, tile, slot_bytes(), 0, call.dest, 0, item, rank, count, width, members)
                     group_sync(group)
                 else:
                     large(sample, call, count, members, group)
-                    leave(group, call.team)
+                    end_phase(group, call.team)
             return min(status, 0)
 
         return impl
@@ -90,80 +108,95 @@ def _make(work: Any) -> Any:
 
 
 @compiled
-def move_tile(kind, members, slots, address, nbytes, rank, width):
-    """Get (``GET``) a tile of each member's array into its slot here, or put (``PUT``) the slots to the members.
+def tiles_of(team, size):
+    """Return the address of the first of ``size`` tiles of a team, the bytes from one to the next, and their room.
+
+    They are those of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if these have
+    more room.
+    """
+    apart = tile_bytes() // size // ALIGN * ALIGN
+    if apart > max_payload():
+        return tiles() + tile_bytes() * team, apart, apart
+    return slots_of(team, 1) + PAYLOAD, slot_bytes(), max_payload()
+
+
+@compiled
+def move_tiles(kind, members, tile, apart, address, nbytes, rank, width):
+    """Get (``GET``) a tile of each member's array, or put (``PUT``) the tiles to the members.
 
     Each of ``width`` work-items takes another member, and returns when its tiles have arrived or may be overwritten.
-    Unlike `transfer_steps` of ``copy``, it waits once for all requests to the proxy.
     """
     start, stride, size, _me = members
     ticket = -1
     for member in range(rank, size, width):
-        pe, slot = start + member * stride, slot_at(slots, member) + PAYLOAD
+        pe, here = start + member * stride, tile + member * apart
         if not reachable(pe):
-            ticket = copy_by_proxy(kind, pe, address, slot, nbytes)
+            ticket = copy_by_proxy(kind, pe, address, here, nbytes)
         elif kind == GET:
-            copy_bytes(slot, address + peer_delta(pe), nbytes, 0, 1)
+            copy_bytes(here, address + peer_delta(pe), nbytes, 0, 1)
         else:
-            copy_bytes(address + peer_delta(pe), slot, nbytes, 0, 1)
+            copy_bytes(address + peer_delta(pe), here, nbytes, 0, 1)
     if ticket >= 0:
         await_ticket(ticket)
 
 
 @device_function
-def value_of(slots, source, offset, member, members, sample):
-    """Return a member's element at a byte offset: from its slot, or from its array where ``slots`` is 0."""
+def value_of(tiles, apart, source, offset, member, members, sample):
+    """Return a member's element at a byte offset: from its tile, or from its array where ``tiles`` is 0."""
 
-    def from_slot(slots, source, offset, member, members, sample):
-        return load(slot_at(slots, member) + PAYLOAD + offset, sample)
+    def from_tile(tiles, apart, source, offset, member, members, sample):
+        return load(tiles + member * apart + offset, sample)
 
-    def from_either(slots, source, offset, member, members, sample):
-        if slots:
-            return load(slot_at(slots, member) + PAYLOAD + offset, sample)
+    def from_either(tiles, apart, source, offset, member, members, sample):
+        if tiles:
+            return load(tiles + member * apart + offset, sample)
         return load(source + offset + peer_delta(members.start + member * members.stride), sample)
 
-    return from_slot if binding.options().proxied else from_either
+    return from_tile if binding.options().routed else from_either
 
 
 @device_function
-def give(slots, whole, dest, offset, member, members, sample, value):
-    """Store a member's result: in its slot or its array if ``whole``, otherwise in this PE's array."""
+def give(tiles, apart, whole, dest, offset, member, members, sample, value):
+    """Store a member's result: in its tile or its array if ``whole``, otherwise in this PE's array."""
 
-    def to_slot(slots, whole, dest, offset, member, members, sample, value):
-        store((slot_at(slots, member) + PAYLOAD if whole else dest) + offset, sample, value)
+    def to_either(tiles, apart, whole, dest, offset, member, members, sample, value):
+        if whole and tiles:
+            store(tiles + member * apart + offset, sample, value)
+        else:
+            store(dest + offset + peer_delta(members.start + member * members.stride), sample, value)
 
-    def to_array(slots, whole, dest, offset, member, members, sample, value):
+    def to_array(tiles, apart, whole, dest, offset, member, members, sample, value):
         store(dest + offset + peer_delta(members.start + member * members.stride), sample, value)
 
-    return to_slot if binding.options().proxied else to_array
+    return to_either if binding.options().proxied else to_array
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
 
     @compiled
-    def work(sample, slots, whole, dest, source, item, first, end, step, members):
+    def work(sample, tiles, apart, whole, dest, source, item, first, end, step, members):
         size, me = members.size, members.me
         low, high = (0, size) if whole else (me, me + 1)
         for i in range(first, end, step):
-            total = value_of(slots, source, i * item, 0, members, sample)
+            total = value_of(tiles, apart, source, i * item, 0, members, sample)
             for member in range(1, size):
-                total = combine(total, value_of(slots, source, i * item, member, members, sample))
+                total = combine(total, value_of(tiles, apart, source, i * item, member, members, sample))
             for member in range(low, high):
-                give(slots, whole, dest, i * item, member, members, sample, total)
+                give(tiles, apart, whole, dest, i * item, member, members, sample, total)
 
-    return _make(work)
+    return _make(work, make_reduction(combine))
 
 
 def _make_scan(inclusive: bool) -> Any:
     @compiled
-    def work(sample, slots, whole, dest, source, item, first, end, step, members):
+    def work(sample, tiles, apart, whole, dest, source, item, first, end, step, members):
         for i in range(first, end, step):
             before = sample
             for member in range(members.size):
-                after = before + value_of(slots, source, i * item, member, members, sample)
+                after = before + value_of(tiles, apart, source, i * item, member, members, sample)
                 if whole or member == members.me:
-                    give(slots, whole, dest, i * item, member, members, sample, after if inclusive else before)
+                    give(tiles, apart, whole, dest, i * item, member, members, sample, after if inclusive else before)
                 before = after
 
     return _make(work)

@@ -24,7 +24,8 @@ from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousS
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
-from .copy import transfer_steps
+from .barrier import await_line, next_number, release, team_barrier
+from .copy import copy_bytes, transfer_steps
 from .intrinsics import (
     atomic_load_word,
     compiled,
@@ -36,15 +37,17 @@ from .intrinsics import (
     rank_in,
     store_word,
 )
+from .nodes import after, may_have_levels, nodes_of, pe_in, spans_nodes
 from .orders import FLAG_SEEN, GROUP
-from .proxy import complete_before_flag, store_at, store_flag
+from .peers import peer_delta
+from .proxy import PUT, complete_before_flag, copy_by_proxy, reachable, store_at, store_flag
 from .runtime_checks import own_array_fits, report
-from .spec_constants import rendezvous_bytes, rendezvous_slots, sync_bytes, sync_lines, team_records
+from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records
 from .strided import extent
 from .teams import is_team, members_of
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
-SEQUENCE, NODES = TeamRecord.at("sequence"), TeamRecord.at("nodes")
+SEQUENCE = TeamRecord.at("sequence")
 ALIGN = 64
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
@@ -157,16 +160,7 @@ def group_broadcast(group, held):
     return impl
 
 
-# ---- rendezvous and barrier
-
-
-@compiled
-def next_number(team):
-    """Increment and return the sequence number of a team, for the rendezvous or barrier that this PE begins."""
-    counter = team_records() + SEQUENCE + LINE * team
-    number = load_word(counter) + 1
-    store_word(counter, number)
-    return number
+# ---- rendezvous
 
 
 @device_function
@@ -192,6 +186,12 @@ def _slot_bytes() -> int:
 
 
 @device_intrinsic
+def slot_bytes(_context):
+    """Return the size of a slot."""
+    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes())
+
+
+@device_intrinsic
 def slot_at(_context, slots, member):
     """Return the address of a member's slot."""
 
@@ -209,30 +209,135 @@ def max_payload(_context):
 
 
 @device_function
-def rendezvous(members, slots, number, call_id, count, share):
-    """Publish this PE's call and wait for all members to enter ``number``; return whether all made the same call.
+def rendezvous(team, members, call_id, count, share, item, root):
+    """Publish this PE's call and wait for all members to enter it; return whether all made the same call.
+
+    Args:
+        team, members: The team.
+        call_id, count, share: The fields ``call``, ``count`` and ``share`` of the `RendezvousSlot`.
+        item: Bytes of an element, if the slots hold data that are the same for all members; otherwise 0.
+        root: The only member that sends data, or -1 if all do.
 
     Model: tests/models/rendezvous.pml.
     """
     check = binding.options().check
 
-    def impl(members, slots, number, call_id, count, share):
-        start, stride, size, me = members
-        for step in range(1, size + 1):
-            member = me + step if me + step < size else me + step - size
-            pe, there = start + member * stride, slot_at(slots, me)
-            store_at(pe, there + CALL, number, call_id)
-            store_at(pe, there + COUNT, number, count)
-            store_at(pe, there + SHARE, number, share)
-            complete_before_flag()
-            store_flag(pe, there, number)
-        for member in range(size):
-            while atomic_load_word(slot_at(slots, member)) < number:
-                pass
-        all_seen()
+    def flat(team, members, call_id, count, share, item, root):
+        slots, number = slots_of(team, 0), next_number(team)
+        meet(members, slots, number, call_id, count, share)
         return calls_match(members, slots, call_id, count) if check else True
 
-    return impl
+    def either(team, members, call_id, count, share, item, root):
+        slots, number = slots_of(team, 0), next_number(team)
+        if spans_nodes(team):
+            meet_by_nodes(team, members, slots, number, call_id, count, share, item, root)
+        else:
+            meet(members, slots, number, call_id, count, share)
+        return calls_match(members, slots, call_id, count) if check else True
+
+    return either if may_have_levels() else flat
+
+
+@compiled
+def meet(members, slots, number, call_id, count, share):
+    """Publish this PE's call to all members and wait for theirs.
+
+    Model: tests/models/rendezvous.pml.
+    """
+    start, stride, size, me = members
+    for step in range(1, size + 1):
+        announce(start + after(me, step, size) * stride, slot_at(slots, me), number, call_id, count, share)
+    for member in range(size):
+        while atomic_load_word(slot_at(slots, member)) < number:
+            pass
+    all_seen()
+
+
+@compiled
+def announce(pe, slot, number, call_id, count, share):
+    """Write the header of this PE's slot on a member.
+
+    Model: tests/models/rendezvous.pml.
+    """
+    store_at(pe, slot + CALL, number, call_id)
+    store_at(pe, slot + COUNT, number, count)
+    store_at(pe, slot + SHARE, number, share)
+    complete_before_flag()
+    store_flag(pe, slot, number)
+
+
+# ---- rendezvous in two levels, for teams that span nodes
+
+
+@compiled
+def meet_by_nodes(team, members, slots, number, call_id, count, share, item, root):
+    """Meet the members of each node, and the nodes by their leaders, which exchange the slots of their nodes.
+
+    The other members of a node then copy from their leader the slots that it has received.
+
+    Model: tests/models/rendezvous_of_nodes.pml.
+    """
+    nodes = nodes_of(team)
+    for i in range(nodes.n_near):
+        announce_near(pe_in(nodes.near, i), slot_at(slots, members.me), number, call_id, count, share)
+    for i in range(nodes.n_near):
+        await_line(slot_at(slots, member_at(members, nodes.near, i)), number)
+    if nodes.index == 0:
+        exchange_slots(members, nodes, slots, number, item, root)
+    release(team, nodes, number)
+    if nodes.index:
+        fetch_slots(members, slots, item, root, peer_delta(pe_in(nodes.near, 0)))
+
+
+@compiled
+def announce_near(pe, slot, number, call_id, count, share):
+    """Write the header of this PE's slot on a member of this node."""
+    there = slot + peer_delta(pe)
+    store_word(there + CALL, call_id)
+    store_word(there + COUNT, count)
+    store_word(there + SHARE, share)
+    store_flag(pe, slot, number)
+
+
+@compiled
+def member_at(members, pes, place):
+    """Return the member number of the PE at a place of a list."""
+    return (pe_in(pes, place) - members.start) // members.stride
+
+
+@compiled
+def data_in(slot, member, item, root):
+    """Return the number of bytes of data in a member's slot that are for all members."""
+    nbytes = load_word(slot + SHARE) * item
+    return nbytes if 0 <= nbytes <= max_payload() and (root < 0 or member == root) else 0
+
+
+@compiled
+def exchange_slots(members, nodes, slots, number, item, root):
+    """Put the slots of this node's members to the leaders of the other nodes, and wait for theirs.
+
+    Requests to one PE are executed in order, so the number in the leader's own slot arrives after everything else.
+    """
+    for step in range(1, nodes.count):
+        leader = pe_in(nodes.leaders, after(nodes.node, step, nodes.count))
+        for i in range(nodes.n_near):
+            member = member_at(members, nodes.near, i)
+            begin = slot_at(slots, member) + CALL
+            nbytes = PAYLOAD - CALL + data_in(slot_at(slots, member), member, item, root)
+            copy_by_proxy(PUT, leader, begin, begin, nbytes)
+        store_flag(leader, slot_at(slots, members.me), number)
+    for node in range(nodes.count):
+        await_line(slot_at(slots, member_at(members, nodes.leaders, node)), number)
+
+
+@compiled
+def fetch_slots(members, slots, item, root, to_leader):
+    """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away."""
+    for member in range(members.size):
+        if not reachable(members.start + member * members.stride):
+            slot = slot_at(slots, member)
+            nbytes = PAYLOAD - CALL + data_in(slot + to_leader, member, item, root)
+            copy_bytes(slot + CALL, slot + CALL + to_leader, nbytes, 0, 1)
 
 
 @compiled
@@ -246,73 +351,6 @@ def calls_match(members, slots, call_id, count):
             report(routine_of(call_id), MISMATCH, pe, call_id, count, number, theirs)
             return False
     return call_id != REFUSED
-
-
-@device_function
-def team_barrier(team, members):
-    """Wait for all members of a team, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``."""
-    if not binding.options().spans:
-        return lambda team, members: flat_barrier(team, members)
-
-    def impl(team, members):
-        if load_word(team_records() + NODES + LINE * team):
-            barrier_of_nodes(team)
-        else:
-            flat_barrier(team, members)
-
-    return impl
-
-
-@compiled
-def flat_barrier(team, members):
-    """Wait for all members of a team on one node.
-
-    Model: tests/models/barrier.pml.
-    """
-    start, stride, size, me = members
-    number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
-    while distance < size:
-        member = me + distance if me + distance < size else me + distance - size
-        store_flag(start + member * stride, line, number)
-        await_line(line, number)
-        distance *= 2
-        line += LINE
-
-
-@compiled
-def await_line(line, number):
-    """Wait until a line of a barrier holds ``number`` or a later one."""
-    while atomic_load_word(line) < number:
-        pass
-    all_seen()
-
-
-@compiled
-def barrier_of_nodes(team):
-    """Wait for all members of a team that spans nodes: within each node, then between the nodes' leaders."""
-    nodes, number = load_word(team_records() + NODES + LINE * team), next_number(team)
-    n_near, index, n_leaders = load_word(nodes), load_word(nodes + 8), load_word(nodes + 16)
-    release, near = sync_lines() + sync_bytes() * team, nodes + 40
-    disseminate(near, n_near, index, release + LINE, number)
-    if index:
-        await_line(release, number)
-        return
-    node, rounds = load_word(nodes + 24), load_word(nodes + 32)
-    disseminate(near + 8 * n_near, n_leaders, node, release + LINE * (1 + rounds), number)
-    for i in range(1, n_near):
-        store_flag(load_word(near + 8 * i), release, number)
-
-
-@compiled
-def disseminate(pes, size, me, line, number):
-    """Run a dissemination barrier of the listed PEs, of which this is number ``me``."""
-    distance = 1
-    while distance < size:
-        other = me + distance if me + distance < size else me + distance - size
-        store_flag(load_word(pes + 8 * other), line, number)
-        await_line(line, number)
-        distance *= 2
-        line += LINE
 
 
 # ---- entering and leaving a call
@@ -349,9 +387,17 @@ def arguments_allowed(call, count, flow, size):
     )
 
 
+@device_function
+def sends_by_leader(team, flow):
+    """Return whether the leaders of the nodes send the data in the slots: all members get the same data."""
+    if not may_have_levels():
+        return lambda team, flow: False
+    return lambda team, flow: spans_nodes(team) and not flow.source_blocks and not flow.to_root
+
+
 @compiled
-def put_small_blocks(members, slots, call, count, flow):
-    """Put this PE's small blocks into its slots on the members that receive them.
+def put_small_blocks(members, slots, call, count, flow, near_only):
+    """Put this PE's small blocks into its slots on the members that receive them, or only on those of this node.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -359,10 +405,13 @@ def put_small_blocks(members, slots, call, count, flow):
     if flow.from_root and me != call.root:
         return
     for member in range(size):
-        if not flow.to_root or member == call.root:
+        pe = start + member * stride
+        if (not flow.to_root or member == call.root) and (reachable(pe) or not near_only):
             block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
             to = slot_at(slots, me) + PAYLOAD
-            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
+            transfer_steps(1, pe, to, block, 1, call.sst, call.itemsize, count, 0, 1)
+    if not near_only:
+        complete_before_flag()
 
 
 @device_function
@@ -388,19 +437,34 @@ def enter(call, flow, group):
             call_id = REFUSED
         group_sync(group)
         if rank_in(group) == 0:
-            slots = slots_of(team, 0)
-            number = next_number(team)
+            by_leader = sends_by_leader(team, flow)
             if count * call.itemsize <= max_payload() and call_id != REFUSED:
-                put_small_blocks(members, slots, call, count, flow)
-            agreed = rendezvous(members, slots, number, call_id, call.dest_size if flow.vary else count, count)
+                put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
+            item, root = call.itemsize if by_leader else 0, call.root if flow.from_root else -1
+            agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, count, item, root)
         return 1 if group_broadcast(group, agreed) else 0, count
 
     return impl
 
 
+@device_function
+def await_transfers(group):
+    """Wait until what the work-items of this PE have transferred by `transfer_steps` has arrived."""
+    if not binding.options().proxied:
+        return lambda group: group_sync(group)
+
+    def impl(group):
+        group_sync(group)
+        if rank_in(group) == 0:
+            complete_before_flag()
+        group_sync(group)
+
+    return impl
+
+
 @compiled
-def leave(group, team):
-    """Complete this PE's stores and leave, by a barrier, a call that has accessed the arrays of other members.
+def end_phase(group, team):
+    """Complete this PE's accesses to the arrays of other members, and wait until all members have completed theirs.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -412,8 +476,8 @@ def leave(group, team):
 
 
 @compiled
-def part_of(count, itemsize, members):
-    """Return the half-open range of elements, out of ``count``, that this PE works on."""
-    size, me, unit = members.size, members.me, ALIGN // itemsize
+def part_of(count, itemsize, size, me):
+    """Return the half-open range of elements, out of ``count``, that number ``me`` of ``size`` PEs works on."""
+    unit = ALIGN // itemsize
     part = (count + size * unit - 1) // (size * unit) * unit
     return min(me * part, count), min((me + 1) * part, count)

@@ -20,15 +20,15 @@ from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE,
 from . import binding, type_checks
 from .copy import transfer_steps
 from .intrinsics import compiled, device, device_function, device_intrinsic, load_word, rank_in, size_of
-from .proxy import store_at
+from .nodes import after
+from .proxy import complete_before_flag, store_at
 from .rendezvous import (
     PAYLOAD,
     call_of,
+    end_phase,
     group_broadcast,
     group_sync,
     is_member,
-    leave,
-    next_number,
     pack_call,
     rendezvous,
     slot_at,
@@ -217,11 +217,10 @@ def exchange_rooted(call, blocks, gathers, group):
                 lists = hash_of(blocks, members.size)
             elif check:
                 call_id = REFUSED
-            slots = slots_of(call.team, 0)
-            agreed = rendezvous(members, slots, next_number(call.team), call_id, lists, 0)
+            agreed = rendezvous(call.team, members, call_id, lists, 0, 0, -1)
         if group_broadcast(group, agreed):
             transfer_own_block(members, call, blocks, gathers, group)
-            leave(group, call.team)
+            end_phase(group, call.team)
         return 0
 
     return impl
@@ -254,7 +253,7 @@ def exchange_all(call, to_blocks, from_blocks, group):
             agreed = publish_and_meet(call, members, to_blocks, from_blocks)
         if group_broadcast(group, agreed):
             put_blocks(members, slots_of(call.team, begun), call, from_blocks, group)
-            leave(group, call.team)
+            end_phase(group, call.team)
         return 0
 
     return impl
@@ -267,19 +266,18 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
     def plain(call, members, to_blocks, from_blocks):
         slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
         publish_blocks(members, slots, to_blocks, from_blocks)
-        return rendezvous(members, slots, next_number(call.team), call_id, 0, 0)
+        return rendezvous(call.team, members, call_id, 0, 0, 0, -1)
 
     def checked(call, members, to_blocks, from_blocks):
         slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
         fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
         if fine:
             publish_blocks(members, slots, to_blocks, from_blocks)
-        if not rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0):
+        if not rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, 0, -1):
             return False
         # Each PE compares the published counts; the second rendezvous distributes the result.
         fine = counts_match(call.routine, members, slots, to_blocks, from_blocks)
-        slots = slots_of(call.team, 0)
-        return rendezvous(members, slots, next_number(call.team), call_id if fine else REFUSED, 0, 0)
+        return rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, 0, -1)
 
     return checked if binding.options().check else plain
 
@@ -296,6 +294,7 @@ def publish_blocks(members, slots, to_blocks, from_blocks):
         store_at(pe, slot + EXPECTED, size, expected)
         store_at(pe, slot + SENT, size, count_of(from_blocks, member))
         offset += expected
+    complete_before_flag()
 
 
 @compiled
@@ -305,7 +304,7 @@ def put_blocks(members, slots, call, blocks, group):
     to, origin, item = call.dest, call.source, call.itemsize
     rank, width, offset = rank_in(group), size_of(group), find(blocks, me)
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
-        member = me + step if me + step < size else me + step - size
+        member = after(me, step, size)
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
         slot = slot_at(slots, member)
         if load_word(slot + EXPECTED) == count:

@@ -18,6 +18,7 @@ proxy           int64: address of the ring of requests              read by this
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
+tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
 ==============  ==================================================  ===========================================
 """
 
@@ -267,9 +268,21 @@ class Layout:
         return self.routes + _round_up(8 * self.width, LINE)
 
     @property
+    def tile_bytes(self) -> int:
+        """Size of the tiles of one team: those of several nodes and of the result. A job on one node has none."""
+        if self.width == self.n_pes:
+            return 0
+        return 16 << 10 if self.is_large else 64 << 10
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the first team."""
+        return _round_up(self.places + (self.n_pes if self.width < self.n_pes else 0), LINE)
+
+    @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.places + (self.n_pes if self.width < self.n_pes else 0), PAGE)
+        return _round_up(self.tiles + self.tile_bytes * TWIN, PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

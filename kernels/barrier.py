@@ -1,0 +1,101 @@
+"""The barrier of a team inside kernels, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``."""
+
+from __future__ import annotations
+
+from ishmem.common.layout import LINE, TeamRecord
+
+from . import binding
+from .intrinsics import atomic_load_word, compiled, device_function, load_word, memory_fence, store_word
+from .nodes import after, nodes_of, pe_in, spans_nodes
+from .orders import FLAG_SEEN
+from .proxy import store_flag
+from .spec_constants import sync_bytes, sync_lines, team_records
+
+SEQUENCE = TeamRecord.at("sequence")
+
+all_seen = memory_fence(FLAG_SEEN)
+
+
+@compiled
+def next_number(team):
+    """Increment and return the sequence number of a team, for the rendezvous or barrier that this PE begins."""
+    counter = team_records() + SEQUENCE + LINE * team
+    number = load_word(counter) + 1
+    store_word(counter, number)
+    return number
+
+
+@device_function
+def team_barrier(team, members):
+    """Wait for all members of a team."""
+    if not binding.options().spans:
+        return lambda team, members: flat_barrier(team, members)
+
+    def impl(team, members):
+        if spans_nodes(team):
+            barrier_of_nodes(team)
+        else:
+            flat_barrier(team, members)
+
+    return impl
+
+
+@compiled
+def flat_barrier(team, members):
+    """Wait for all members of a team on one node.
+
+    Model: tests/models/barrier.pml.
+    """
+    start, stride, size, me = members
+    number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
+    while distance < size:
+        store_flag(start + after(me, distance, size) * stride, line, number)
+        await_line(line, number)
+        distance *= 2
+        line += LINE
+
+
+@compiled
+def await_line(line, number):
+    """Wait until a line of a barrier holds ``number`` or a later one."""
+    while atomic_load_word(line) < number:
+        pass
+    all_seen()
+
+
+@compiled
+def barrier_of_nodes(team):
+    """Wait for all members of a team that spans nodes: within each node, then between the nodes' leaders."""
+    nodes, number, lines = nodes_of(team), next_number(team), release_line(team)
+    disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number)
+    if nodes.index == 0:
+        disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number)
+    release(team, nodes, number)
+
+
+@compiled
+def disseminate(pes, size, me, line, number):
+    """Run a dissemination barrier of the listed PEs, of which this is number ``me``."""
+    distance = 1
+    while distance < size:
+        store_flag(pe_in(pes, after(me, distance, size)), line, number)
+        await_line(line, number)
+        distance *= 2
+        line += LINE
+
+
+@compiled
+def release_line(team):
+    """Return the address of the line by which the leader of a node releases the other members on it."""
+    return sync_lines() + sync_bytes() * team
+
+
+@compiled
+def release(team, nodes, number):
+    """Release the other members on this node as its leader, or wait for that."""
+    line = release_line(team)
+    if nodes.index:
+        await_line(line, number)
+        return
+    for i in range(1, nodes.n_near):
+        store_flag(pe_in(nodes.near, i), line, number)

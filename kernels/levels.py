@@ -1,0 +1,184 @@
+"""Collectives with large blocks in two levels, for teams that span nodes: data cross the network once per node.
+
+Of a block that all members need from another node, each member on a node fetches one part and copies it to the others
+there.
+
+In a reduction, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
+results of all nodes and puts it to all leaders. At last the members on a node copy it from their leader to all. All get
+the same bits: elements are combined in the order of the members on each node, then of the nodes.
+
+``ishmem/core/levels.cpp`` and ``ishmem/core/spanning.cpp`` do the same for the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .copy import copy_bytes, transfer_steps
+from .intrinsics import compiled, load, load_word, rank_in, size_of, store
+from .nodes import after, nodes_of, pe_in
+from .peers import peer_delta
+from .proxy import GET, PUT, copy_by_proxy, reachable
+from .proxy_ring import await_ticket
+from .rendezvous import ALIGN, SHARE, await_transfers, end_phase, group_sync, max_payload, part_of, slot_at
+from .spec_constants import tile_bytes, tiles
+
+PIECE = 64 << 10
+"""Bytes of the largest block that one member fetches whole for its node; members share larger ones."""
+
+AT_ONCE = 15
+"""Nodes whose results a member combines at once, at most."""
+
+# ---- movement
+
+
+@compiled
+def own_share(nodes, nbytes, turn):
+    """Return where the part of block number ``turn`` that this PE fetches for its node begins and ends."""
+    if nbytes > PIECE:
+        return part_of(nbytes, 1, nodes.n_near, nodes.index)
+    return 0, nbytes if turn % nodes.n_near == nodes.index else 0
+
+
+@compiled
+def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
+    """Get this PE's share of a block that all members on its node need."""
+    first, end = own_share(nodes, nbytes, turn)
+    transfer_steps(0, pe, to + first, origin + first, 1, 1, 1, end - first, rank_in(group), size_of(group))
+
+
+@compiled
+def spread_share(nodes, to, nbytes, turn, group):
+    """Copy the share that this PE has fetched to the other members on its node."""
+    first, end = own_share(nodes, nbytes, turn)
+    for step in range(1, nodes.n_near):
+        there = to + first + peer_delta(pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
+        copy_bytes(there, to + first, end - first, rank_in(group), size_of(group))
+
+
+@compiled
+def broadcast_by_nodes(members, call, count, group):
+    """Broadcast a large block from the root."""
+    nodes, nbytes = nodes_of(call.team), count * call.itemsize
+    root = members.start + call.root * members.stride
+    fetch_share(nodes, root, call.dest, call.source, nbytes, 0, group)
+    await_transfers(group)
+    spread_share(nodes, call.dest, nbytes, 0, group)
+
+
+@compiled
+def put_near(nodes, to, origin, nbytes, group):
+    """Put this PE's block to all members on its node."""
+    for step in range(nodes.n_near):
+        pe = pe_in(nodes.near, after(nodes.index, step, nodes.n_near))
+        copy_bytes(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+
+
+@compiled
+def large_block(slots, member, item):
+    """Return the bytes of a member's block, twice; the first are 0 if the block came with the rendezvous."""
+    nbytes = load_word(slot_at(slots, member) + SHARE) * item
+    return nbytes if nbytes > max_payload() else 0, nbytes
+
+
+@compiled
+def collect_by_nodes(members, slots, call, group):
+    """Concatenate the large blocks of the members, which have published their sizes in ``slots``."""
+    nodes, to = nodes_of(call.team), call.dest
+    for member in range(members.size):
+        pe, (large, nbytes) = members.start + member * members.stride, large_block(slots, member, call.itemsize)
+        if member == members.me:
+            put_near(nodes, to, call.source, large, group)
+        elif not reachable(pe):
+            fetch_share(nodes, pe, to, call.source, large, member, group)
+        to += nbytes
+    await_transfers(group)
+    to = call.dest
+    for member in range(members.size):
+        large, nbytes = large_block(slots, member, call.itemsize)
+        if not reachable(members.start + member * members.stride):
+            spread_share(nodes, to, large, member, group)
+        to += nbytes
+
+
+# ---- reductions
+
+
+def make_reduction(combine: Any) -> Any:
+    """Make the reduction of large arrays; ``combine`` combines two elements."""
+
+    @compiled
+    def on_node(sample, call, nodes, first, end, step):
+        """Combine elements of the members on this node; the leader gets the result."""
+        item, to = call.itemsize, call.dest + peer_delta(pe_in(nodes.near, 0))
+        for i in range(first, end, step):
+            origin = call.source + i * item
+            total = load(origin + peer_delta(pe_in(nodes.near, 0)), sample)
+            for place in range(1, nodes.n_near):
+                total = combine(total, load(origin + peer_delta(pe_in(nodes.near, place)), sample))
+            store(to + i * item, sample, total)
+
+    @compiled
+    def add_nodes(sample, first, last, own, at, result, tile, size, item, rank, width, n):
+        """Combine tiles of nodes ``first`` to ``last`` onto ``result``; node ``own`` has its tile at ``at``."""
+        for i in range(rank, n, width):
+            total = load(result + i * item, sample)
+            for node in range(first, last):
+                value = load((at if node == own else tile + (node - first) * size) + i * item, sample)
+                total = value if node == 0 else combine(total, value)
+            store(result + i * item, sample, total)
+
+    @compiled
+    def between(sample, call, count, nodes, members, group):
+        """Combine this PE's part of the results of all nodes; the leaders get the result."""
+        item, rank, width = call.itemsize, rank_in(group), size_of(group)
+        many, tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
+        size = tile_bytes() // (many + 1) // ALIGN * ALIGN
+        result, to_leader = tile + many * size, peer_delta(pe_in(nodes.near, 0))
+        low, end = part_of(count, item, members.size, members.me)
+        while low < end:
+            n, at = min(size // item, end - low), call.dest + low * item
+            for first in range(0, nodes.count, many):
+                last = min(first + many, nodes.count)
+                get_tiles(nodes, first, last, at, tile, size, n * item, rank, width)
+                group_sync(group)
+                add_nodes(sample, first, last, nodes.node, at + to_leader, result, tile, size, item, rank, width, n)
+                group_sync(group)
+            put_tile(nodes, at, result, n * item, rank, width)
+            copy_bytes(at + to_leader, result, n * item, rank, width)
+            low += n
+
+    @compiled
+    def by_nodes(sample, call, count, members, group):
+        """Reduce large arrays of a team that spans nodes."""
+        nodes, rank, width = nodes_of(call.team), rank_in(group), size_of(group)
+        first, end = part_of(count, call.itemsize, nodes.n_near, nodes.index)
+        on_node(sample, call, nodes, first + rank, end, width)
+        end_phase(group, call.team)
+        between(sample, call, count, nodes, members, group)
+        end_phase(group, call.team)
+        at, to_leader = call.dest + first * call.itemsize, peer_delta(pe_in(nodes.near, 0))
+        for place in range(1, nodes.n_near):
+            there = at + peer_delta(pe_in(nodes.near, place))
+            copy_bytes(there, at + to_leader, (end - first) * call.itemsize, rank, width)
+
+    return by_nodes
+
+
+@compiled
+def get_tiles(nodes, first, last, at, tile, size, nbytes, rank, width):
+    """Get the tiles of nodes ``first`` to ``last`` from their leaders; each work-item takes other nodes."""
+    ticket = -1
+    for node in range(first + rank, last, width):
+        if node != nodes.node:
+            ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, tile + (node - first) * size, nbytes)
+    if ticket >= 0:
+        await_ticket(ticket)
+
+
+@compiled
+def put_tile(nodes, at, result, nbytes, rank, width):
+    """Put a result to the leaders of the other nodes; complete with the next request that is awaited."""
+    for node in range(rank, nodes.count, width):
+        if node != nodes.node:
+            copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)

@@ -1,0 +1,69 @@
+"""The nodes of a team that spans several, as ``ishmem.common.layout.NodeList`` describes them in device memory.
+
+The *leader* of a node is the first member on it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ishmem.common.layout import LINE, TeamRecord
+
+from . import binding
+from .intrinsics import compiled, load_word
+from .spec_constants import team_records
+
+NODES = TeamRecord.at("nodes")
+HEADER = 40  # bytes before the lists
+
+
+class Nodes(NamedTuple):
+    """The nodes of a team.
+
+    Attributes:
+        near: Address of the list of members on this node, as PEs.
+        n_near, index: Their number, and the place of this PE among them.
+        leaders: Address of the list of leaders, as PEs.
+        count, node: Their number, and the place of this node's leader among them.
+        rounds: Rounds of a dissemination barrier on the largest node.
+    """
+
+    near: int
+    n_near: int
+    index: int  # type: ignore[assignment]  # hides a method of tuple
+    leaders: int
+    count: int  # type: ignore[assignment]
+    node: int
+    rounds: int
+
+
+def may_have_levels() -> bool:
+    """Return whether collectives in kernels of this job may have two levels: no PE needs the proxy within its node."""
+    return binding.options().spans and not binding.options().routed
+
+
+@compiled
+def spans_nodes(team):
+    """Return whether a team has members on several nodes."""
+    return load_word(team_records() + NODES + LINE * team) != 0
+
+
+@compiled
+def nodes_of(team):
+    """Return the `Nodes` of a team that spans nodes."""
+    record = load_word(team_records() + NODES + LINE * team)
+    n_near, index, count = load_word(record), load_word(record + 8), load_word(record + 16)
+    near, node, rounds = record + HEADER, load_word(record + 24), load_word(record + 32)
+    return Nodes(near, n_near, index, near + 8 * n_near, count, node, rounds)
+
+
+@compiled
+def pe_in(pes, place):
+    """Return the PE at a place of a list."""
+    return load_word(pes + 8 * place)
+
+
+@compiled
+def after(place, step, size):
+    """Return the place ``step`` after another one, cyclically; ``step`` is at most ``size``."""
+    return place + step if place + step < size else place + step - size
