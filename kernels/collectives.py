@@ -18,7 +18,7 @@ from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .levels import broadcast_by_nodes, collect_by_nodes
-from .nodes import after, may_have_levels, spans_nodes
+from .nodes import after, spans_nodes
 from .proxy import complete_before_flag, complete_host_puts
 from .rendezvous import (
     PAYLOAD,
@@ -166,7 +166,7 @@ def exchange(sample, call, flow, group):
 @device_function
 def move_large(members, call, count, flow, group):
     """Move large blocks between the arrays of the members."""
-    if not may_have_levels():
+    if not binding.options().levels:
         return lambda members, call, count, flow, group: move_flat(members, call, count, flow, group)
 
     def impl(members, call, count, flow, group):
@@ -279,7 +279,7 @@ def collect_from_slots(members, slots, call, group):
 @device_function
 def collect_large(members, slots, call, group):
     """Move the large blocks of a concatenation."""
-    if not may_have_levels():
+    if not binding.options().levels:
         return lambda members, slots, call, group: put_own_block(members, slots, call, group)
 
     def impl(members, slots, call, group):

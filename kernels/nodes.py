@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ishmem.common.layout import LINE, TeamRecord
 
-from . import binding
 from .intrinsics import compiled, load_word
 from .spec_constants import team_records
 
@@ -35,11 +34,6 @@ class Nodes(NamedTuple):
     count: int  # type: ignore[assignment]
     node: int
     rounds: int
-
-
-def may_have_levels() -> bool:
-    """Return whether collectives in kernels of this job may have two levels: no PE needs the proxy within its node."""
-    return binding.options().spans and not binding.options().routed
 
 
 @compiled

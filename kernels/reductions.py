@@ -19,7 +19,7 @@ from .collective_forms import register
 from .copy import copy_bytes
 from .intrinsics import compiled, device_function, load, rank_in, size_of, store, zero_of
 from .levels import make_reduction
-from .nodes import may_have_levels, spans_nodes
+from .nodes import spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
@@ -80,7 +80,7 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
             else:
                 in_reach(sample, call, count, members, group)
 
-        if may_have_levels():
+        if binding.options().levels:
             return either
         flat = by_tiles if binding.options().proxied else in_reach
         return lambda sample, call, count, members, group: flat(sample, call, count, members, group)

@@ -37,7 +37,7 @@ from .intrinsics import (
     rank_in,
     store_word,
 )
-from .nodes import after, may_have_levels, nodes_of, pe_in, spans_nodes
+from .nodes import after, nodes_of, pe_in, spans_nodes
 from .orders import FLAG_SEEN, GROUP
 from .peers import peer_delta
 from .proxy import PUT, complete_before_flag, copy_by_proxy, reachable, store_at, store_flag
@@ -235,7 +235,7 @@ def rendezvous(team, members, call_id, count, share, item, root):
             meet(members, slots, number, call_id, count, share)
         return calls_match(members, slots, call_id, count) if check else True
 
-    return either if may_have_levels() else flat
+    return either if binding.options().levels else flat
 
 
 @compiled
@@ -390,7 +390,7 @@ def arguments_allowed(call, count, flow, size):
 @device_function
 def sends_by_leader(team, flow):
     """Return whether the leaders of the nodes send the data in the slots: all members get the same data."""
-    if not may_have_levels():
+    if not binding.options().levels:
         return lambda team, flow: False
     return lambda team, flow: spans_nodes(team) and not flow.source_blocks and not flow.to_root
 

@@ -83,9 +83,10 @@ int32_t Launch::runHere(const OpenCl &cl) const {
 }
 
 bool Launch::run() const {
-  Yielding yielding;
+  const bool severalGroups = global != local;
+  Yielding yielding(severalGroups);
   TimeLimit limit(code->name, global, local);
-  int32_t error = global == local ? runHere(*openCl()) : runShared(*openCl());
+  int32_t error = severalGroups ? runShared(*openCl()) : runHere(*openCl());
   if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);
   return !error;
 }

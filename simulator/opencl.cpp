@@ -5,6 +5,7 @@
 
 #include "affinity.hpp"
 #include "settings.hpp"
+#include "yielding.hpp"
 
 namespace simulator {
 
@@ -74,6 +75,7 @@ static const OpenCl *open() {
     return nullptr;
   }
   leaveThreadsUnpinned(library);
+  watchThreadsOfTbb();
   auto *cl = new OpenCl();
   if (bindAll(library, *cl) && openDevice(*cl)) return cl;
   delete cl;

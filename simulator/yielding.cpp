@@ -1,16 +1,27 @@
 #include "yielding.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "imports.hpp"
+
 namespace simulator {
 
 static constexpr long first = 100000, shortest = 50000, longest = 1000000;  // nanoseconds between interruptions
+static constexpr int maxWorkers = 64;  // with more cores, waiting kernels leave some of them free
+
+struct Timer;
+static std::atomic<Timer *> workers[maxWorkers];  // of TBB's threads
+static std::atomic<int> workerCount{0};
+static std::atomic<int> sharedLaunches{0};  // running kernels with several work-groups
 
 // Returns how often another thread has taken the core from this one.
 static long switches() {
@@ -19,29 +30,41 @@ static long switches() {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-struct Yielding::Timer {
-  timer_t id;
-  bool made = false;
-  volatile bool armed = false;
+// Interrupts a thread of this process. It uses system calls directly, because the signal handler may call it.
+struct Timer {
+  const pid_t thread = (pid_t)syscall(SYS_gettid);
+  int id = -1;
+  volatile bool startsWorkers = false;
+  std::atomic<bool> armed{false};
   long interval = first;
 
-  Timer() {
+  ~Timer() {
+    if (id >= 0) syscall(SYS_timer_delete, id);
+  }
+
+  bool create() {
     static const bool handled = handle();
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = signal();
     event.sigev_value.sival_ptr = this;
-    event._sigev_un._tid = (int)syscall(SYS_gettid);
-    made = handled && timer_create(CLOCK_MONOTONIC, &event, &id) == 0;
-  }
-
-  ~Timer() {
-    if (made) timer_delete(id);
+    event._sigev_un._tid = thread;
+    return handled && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id) == 0;
   }
 
   void set(long nanoseconds) {
     itimerspec when{{0, 0}, {0, nanoseconds}};
-    if (made) timer_settime(id, 0, &when, nullptr);
+    if (id >= 0 || create()) syscall(SYS_timer_settime, id, 0, &when, nullptr);
+  }
+
+  void arm() {
+    if (armed.exchange(true)) return;
+    interval = first;
+    set(first);
+  }
+
+  void disarm() {
+    if (armed.exchange(false)) set(0);
   }
 
   static int signal() { return SIGRTMIN + 7; }
@@ -59,30 +82,67 @@ struct Yielding::Timer {
     if (info->si_code != SI_TIMER) return;
     int error = errno;
     auto &timer = *(Timer *)info->si_value.sival_ptr;
+    if (timer.startsWorkers) armWorkers();
     long before = switches();
     sched_yield();
     timer.interval = switches() > before ? shortest : std::min(2 * timer.interval, longest);
     if (timer.armed) timer.set(timer.interval);
     errno = error;
   }
+
+  static void armWorkers() {
+    for (int i = 0; i < std::min(workerCount.load(), maxWorkers); ++i)
+      if (Timer *worker = workers[i].load()) worker->arm();
+  }
+
+  static void disarmWorkers() {
+    for (int i = 0; i < std::min(workerCount.load(), maxWorkers); ++i)
+      if (Timer *worker = workers[i].load()) worker->disarm();
+  }
 };
 
-Yielding::Timer &Yielding::ofThisThread() {
+static Timer &timerOfThisThread() {
   static thread_local Timer timer;
   return timer;
 }
 
-Yielding::Yielding() {
-  Timer &timer = ofThisThread();
-  timer.interval = first;
-  timer.armed = true;
-  timer.set(first);
+Yielding::Yielding(bool severalGroups) : shared_(severalGroups) {
+  Timer &timer = timerOfThisThread();
+  timer.startsWorkers = shared_;
+  sharedLaunches += shared_;
+  timer.arm();
 }
 
 Yielding::~Yielding() {
-  Timer &timer = ofThisThread();
-  timer.armed = false;
-  timer.set(0);
+  timerOfThisThread().startsWorkers = false;
+  timerOfThisThread().disarm();
+  if (shared_ && --sharedLaunches == 0) Timer::disarmWorkers();
+}
+
+struct ThreadStart {
+  void *(*run)(void *);
+  void *argument;
+};
+
+static void *runWatched(void *start) {
+  const ThreadStart thread = *(ThreadStart *)start;
+  delete (ThreadStart *)start;
+  const int place = workerCount++;
+  if (place < maxWorkers) workers[place] = new Timer;  // never deleted: a signal handler of another thread may use it
+  return thread.run(thread.argument);
+}
+
+// Replaces pthread_create.
+static int createWatched(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+  auto *start = new ThreadStart{run, argument};
+  const int error = pthread_create(thread, attributes, runWatched, start);
+  if (error) delete start;
+  return error;
+}
+
+void watchThreadsOfTbb() {
+  void *tbb = dlopen("libtbb.so.12", RTLD_NOW | RTLD_NOLOAD);
+  if (tbb) redirectCalls(tbb, "pthread_create", (void *)createWatched);
 }
 
 }  // namespace simulator

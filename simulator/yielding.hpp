@@ -7,16 +7,19 @@ namespace simulator {
 
 // A kernel that waits for another process spins and keeps its core for a whole scheduler tick. With more PEs than
 // cores, the process that it waits for may not get a core meanwhile. A timer therefore interrupts the thread that runs
-// a kernel, and the signal handler yields: often while other threads want the core, less and less often otherwise.
+// a kernel, and the signal handler yields: often while other threads want the core, less and less often otherwise. If
+// the kernel has several work-groups, TBB's threads may run them, so the first interruption starts their timers, too.
 class Yielding {
  public:
-  Yielding();
+  explicit Yielding(bool severalGroups);
   ~Yielding();
   Yielding(const Yielding &) = delete;
 
  private:
-  struct Timer;
-  static Timer &ofThisThread();
+  const bool shared_;
 };
+
+// Gives each thread that the TBB library creates from now on a timer.
+void watchThreadsOfTbb();
 
 }  // namespace simulator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ def algorithms_of(routine: str) -> list[str]:
     return [name for name in algorithms.allowed(routine) if not (one_node and name == "levels")]
 
 
+def in_levels(algorithm: str) -> bool:
+    """Return whether a reduction by this algorithm has two levels on the nodes of this job."""
+    return job.current().network is not None and algorithm not in ("slot", "mapped")
+
+
 def force(algorithm: str) -> None:
     """Use one algorithm for every routine that has it."""
     algorithms.install(algorithms.defaults(2**63), f"all={algorithm}")
@@ -55,11 +61,11 @@ def combined(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
     return total
 
 
-def combined_by_nodes(routine: str, sources: list[np.ndarray]) -> np.ndarray:
-    """Combine the sources in two levels: those of each node, then the nodes."""
+def combined_by_nodes(routine: str, sources: list[np.ndarray], pes: Sequence[int] | None = None) -> np.ndarray:
+    """Combine the sources of the PEs, or of all PEs, in two levels: those of each node, then the nodes."""
     network = job.current().network
-    nodes = network.nodes if network else [0] * len(sources)
-    groups = [[source for source, each in zip(sources, nodes) if each == node] for node in sorted(set(nodes))]
+    nodes = [network.nodes[pe] if network else 0 for pe in (range(len(sources)) if pes is None else pes)]
+    groups = [[source for source, each in zip(sources, nodes) if each == node] for node in dict.fromkeys(nodes)]
     return combined(routine, [combined(routine, group, 0) for group in groups], 0)
 
 
@@ -153,7 +159,15 @@ def read(array: Any) -> np.ndarray:
 
 
 def compare(
-    routine: str, dest: Any, source: Any, team: Any, count: int, root: int = 0, seed: int = 0, close: bool = False
+    routine: str,
+    dest: Any,
+    source: Any,
+    team: Any,
+    count: int,
+    root: int = 0,
+    seed: int = 0,
+    close: bool = False,
+    atol: float = 0.0,
 ) -> None:
     """Fill the arrays of this PE, call a routine and compare all of ``dest`` with the model."""
     me, n, dtype = team.my_pe(), team.n_pes(), source.dtype
@@ -165,7 +179,7 @@ def compare(
     wanted, seen = expected(routine, sources, before, me, count, root), read(dest)
     about = f"{routine} {dtype} count={count} root={root} seed={seed} on {me} of {n}"
     if close:
-        np.testing.assert_allclose(seen, wanted, rtol=1e-4, err_msg=about)
+        np.testing.assert_allclose(seen, wanted, rtol=1e-4, atol=atol, err_msg=about)
     else:
         np.testing.assert_array_equal(seen, wanted, err_msg=about)
     np.testing.assert_array_equal(read(source), sources[me], err_msg=about)

@@ -6,7 +6,8 @@
     def test_put(pes):
         pes.run(check_put, "f4")
 
-A test that needs other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``.
+A test that runs on other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``. It holds for all
+numbers, and runs on those of ``--pes`` when the PEs are on several nodes, unless the mark has ``exact=True``.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if "ISHMEM_KERNEL_CACHE" not in os.environ:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    config.addinivalue_line("markers", "pes(n, ...): numbers of PEs that the test runs on")
+    config.addinivalue_line("markers", "pes(n, ..., exact=False): numbers of PEs that the test runs on")
     config.addinivalue_line("markers", "one_node: the test is about PEs that reach each other's memory")
 
 
@@ -67,7 +68,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("pes")
     option = metafunc.config.getoption("pes") or os.environ.get("PES")
     allowed = [int(n) for n in option.split(",")] if option else None
-    counts = [n for n in marker.args if allowed is None or n in allowed] if marker else allowed or list(USUAL)
+    counts = list(marker.args) if marker else allowed or list(USUAL)
+    if marker and allowed:
+        everywhere = metafunc.config.getoption("nodes") and max(counts) > 1 and not marker.kwargs.get("exact")
+        counts = allowed if everywhere else [n for n in counts if n in allowed]
     metafunc.parametrize("pes", counts, indirect=True, ids=[f"{n}pes" for n in counts])
 
 

@@ -315,7 +315,7 @@ def check_unequal() -> None:
         same(dest, wanted)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.pes(2, exact=True)
 def test_unequal(pes: Pool) -> None:
     pes.run(check_unequal)
 
@@ -340,7 +340,9 @@ def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, co
 def check_counted_each_type() -> None:
     """From another part of the same array."""
     me = ishmem.my_pe()
-    for counts, at, root in (([5, 3], [8, 5], 1), ([0, 301], [400, 301], 0)):
+    n = ishmem.n_pes()
+    for counts, at, root in (([5, 3, 1, 0], [8, 5, 13, 0], 1), ([0, 301, 7, 70], [400, 301, 640, 610], 0)):
+        counts, at = counts[:n], at[:n]
         arrays = [symmetric(pattern(dtype, 700, me)) for dtype in KERNEL_TYPES]
         lists = [dpnp.asarray(given, dtype="i8") for given in (counts, at)]
         ishmem.sync_all()

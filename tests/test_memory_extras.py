@@ -129,9 +129,8 @@ def test_hints(pes: Pool) -> None:
 # ---- static objects
 
 
-def check_static_rma(dtype: str) -> None:
+def check_static_rma(dtype: str, name: str) -> None:
     me, right, left = ring()
-    name = f"rma {dtype}"
     a = ishmem.static(name, (4, 50), dtype)
     assert type(a) is np.ndarray and a.shape == (4, 50) and a.dtype == dtype and not a.any()
     assert ishmem.static(name, [4, 50], np.dtype(dtype)) is a
@@ -172,12 +171,12 @@ def check_static_rma(dtype: str) -> None:
 @pytest.mark.pes(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 def test_static_rma(pes: Pool, dtype: str) -> None:
-    pes.run(check_static_rma, dtype)
+    pes.run(check_static_rma, dtype, dtype)
 
 
 @pytest.mark.pes(1, 3, 4)
 def test_static_rma_on_other_numbers_of_pes(pes: Pool) -> None:
-    pes.run(check_static_rma, "int32")
+    pes.run(check_static_rma, "int32", "other numbers")
 
 
 def check_static_sync(dtype: str) -> None:

@@ -92,6 +92,12 @@ def override(table: Mapping[str, list[tuple[int, str]]], text: str) -> Table:
     return result
 
 
+def are_flat(text: str) -> bool:
+    """Return whether text for `parse` forces ``mapped`` for all sizes where there is ``levels``."""
+    table = override(defaults(2**62), text)
+    return all(table[routine] == [(0, "mapped")] for routine in COLLECTIVES if "levels" in allowed(routine))
+
+
 def install(table: Mapping[str, Iterable[tuple[int, str]]], forced: str = "") -> None:
     """Install a table. All PEs install the same one, between collective calls.
 

@@ -10,6 +10,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Callable
 
+from ishmem.common import algorithms
+
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.runtime.heap import SymmetricHeap
@@ -86,7 +88,8 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.kernels import binding, builtin_loads, cache
 
     wide = heap.layout.wide if heap.layout.is_large else 0
-    options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits)
+    levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
+    options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels)
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

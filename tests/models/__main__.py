@@ -93,12 +93,12 @@ def refute(spin: str, model: str, variant: str) -> Run:
 def report(model: str, proofs: list[Run], refutations: list[Run]) -> bool:
     """Print the rows of a model; return whether all proofs hold and all variants are refuted."""
     for run in proofs:
-        print(f"{model:14}{run.pes:>4}{run.states:>11,}{run.seconds:>8.1f} s  {run.fault or 'holds'}")
+        print(f"{model:20}{run.pes:>4}{run.states:>11,}{run.seconds:>8.1f} s  {run.fault or 'holds'}")
     left = [run for run in refutations if not run.refuted]
     names = ", ".join(run.variant for run in refutations if run.refuted)
-    print(f"{'':14}refuted {len(refutations) - len(left)} of {len(refutations)} variants: {names}")
+    print(f"{'':20}refuted {len(refutations) - len(left)} of {len(refutations)} variants: {names}")
     for run in left:
-        print(f"{'':14}NOT REFUTED: {run.variant} {run.fault}")
+        print(f"{'':20}NOT REFUTED: {run.variant} {run.fault}")
     sys.stdout.flush()
     return not left and not any(run.fault for run in proofs)
 
@@ -112,7 +112,7 @@ def main() -> int:
         print(f"SKIPPED: NOTHING WAS PROVEN: there is no {lacking}")
         return 0
     models = sys.argv[1:] or sorted(path.stem for path in HERE.glob("*.pml") if path.stem != "weak")
-    print(f"{'model':14}{'PEs':>4}{'states':>11}{'time':>10}  result")
+    print(f"{'model':20}{'PEs':>4}{'states':>11}{'time':>10}  result")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         # Start with most PEs, which take longest.
         cases = [(pes, model) for model in models for pes in PES.get(model, USUAL)]

@@ -1,6 +1,6 @@
 /* The dissemination barrier, and what is put before it and read after it.
  *
- * flat_barrier, next_number: kernels/rendezvous.py; barrier: ishmem/core/barrier.cpp; used by barrier_all, sync_all and
+ * flat_barrier, next_number: kernels/barrier.py; barrier: ishmem/core/barrier.cpp; used by barrier_all, sync_all and
  * team_sync.
  * Each PE puts into a word of its right neighbour and stores a word of its own, which its left neighbour gets after the
  * barrier. A second barrier follows before the words are used again.
