@@ -24,8 +24,8 @@ class CompileOptions:
         wide: In a large job (``Layout.is_large``), whose rendezvous slots are short, the number of handles whose teams
             have slots for all PEs; 0 in others.
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
-        levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within this node, and
-            ``ISHMEM_ALGORITHM`` does not force ``mapped``.
+        levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within this node,
+            and ``ISHMEM_ALGORITHM`` does not force ``mapped``.
     """
 
     check: bool = False

@@ -6,8 +6,8 @@
     def test_put(pes):
         pes.run(check_put, "f4")
 
-A test that runs on other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``. It holds for all
-numbers, and runs on those of ``--pes`` when the PEs are on several nodes, unless the mark has ``exact=True``.
+A test that runs on other numbers of PEs is marked: ``@pytest.mark.pes(2)`` or ``@pytest.mark.pes(2, 4)``. It holds for
+all numbers, and runs on those of ``--pes`` when the PEs are on several nodes, unless the mark has ``exact=True``.
 """
 
 from __future__ import annotations
