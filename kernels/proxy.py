@@ -26,6 +26,7 @@ from .peers import distance_at, peer_delta, place_of
 from .proxy_ring import (
     OPERAND,
     OTHER,
+    await_put,
     await_ticket,
     completed,
     host_has_put,
@@ -129,7 +130,9 @@ def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, 
 
     def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
         ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
-        if ticket >= 0:
+        if ticket >= 0 and put:
+            await_put(ticket, nbytes)
+        elif ticket >= 0:
             await_ticket(ticket)
 
     return impl

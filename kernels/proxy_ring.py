@@ -11,7 +11,7 @@ from typing import Any
 from numba.core import types
 from numba_dpex import device_func
 
-from ishmem.common.layout import LINE, RING_SLOTS
+from ishmem.common.layout import EAGER, LINE, RING_SLOTS
 
 from . import binding, type_checks
 from .intrinsics import (
@@ -185,6 +185,34 @@ def await_ticket(ticket):
     def impl(ticket):
         ring = ring_address()
         while completed(ring) <= ticket:
+            pass
+
+    return impl
+
+
+@device_func
+def has_begun(ring, ticket):
+    """Return whether the proxy has begun the request with this ticket, and has freed its slot.
+
+    Model: tests/models/proxy_ring.pml.
+    """
+    turn = load_volatile(slot_of(ring, ticket) + TURN)
+    seen_in_order()
+    return turn > ticket // SLOTS
+
+
+@device_function
+def await_put(ticket, nbytes):
+    """Wait until the memory that the put with this ticket reads may change. A short put may not have arrived then."""
+    if not binding.options().proxied:
+        return lambda ticket, nbytes: None
+
+    def impl(ticket, nbytes):
+        if nbytes > EAGER:
+            await_ticket(ticket)
+            return
+        ring = ring_address()
+        while not has_begun(ring, ticket):
             pass
 
     return impl

@@ -29,7 +29,7 @@ from .intrinsics import (
 )
 from .peers import peer_delta
 from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_by_proxy, load_by_proxy, reachable, store_by_proxy
-from .proxy_ring import await_ticket
+from .proxy_ring import await_put, await_ticket
 from .runtime_checks import allowed, fits, report
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
@@ -87,7 +87,7 @@ def _make_transfer(put: int) -> Any:
                 elif rank_in(group) == 0:
                     nbytes = count * item_bytes(dest)
                     if put:
-                        await_ticket(copy_by_proxy(PROXY_PUT, pe, to, origin, nbytes))
+                        await_put(copy_by_proxy(PROXY_PUT, pe, to, origin, nbytes), nbytes)
                     else:
                         await_ticket(copy_by_proxy(PROXY_GET, pe, origin, to, nbytes))
 

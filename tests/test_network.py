@@ -308,6 +308,39 @@ def test_payloads(device_memory: str) -> None:
         pool.stop()
 
 
+def check_source_reuse(count: int) -> None:
+    """A put that has returned in a kernel no longer reads its source, which is symmetric or private."""
+    from common import dpex, kapi
+
+    @dpex.kernel
+    def put_all(item: kapi.Item, to, with_gaps, source, times, pe):
+        size = source.size
+        for turn in range(times):
+            for i in range(size):
+                source[i] = turn + i
+            ishmem.put(to[turn * size : (turn + 1) * size], source, pe)
+        for turn in range(times):
+            for i in range(size):
+                source[i] = turn + i
+            ishmem.iput(with_gaps[2 * turn * size : 2 * (turn + 1) * size], source, 2, 1, size, pe)
+        ishmem.quiet()
+
+    times, (_, after) = 2 * 16, neighbours()
+    for source in (ishmem.zeros(count, dtype="i8"), dpnp.zeros(count, dtype="i8")):
+        to, with_gaps = ishmem.zeros((times, count), dtype="i8"), ishmem.zeros((times, count, 2), dtype="i8")
+        ishmem.barrier_all()
+        dpex.call_kernel(put_all, kapi.Range(1), to.ravel(), with_gaps.ravel(), source, times, after)
+        ishmem.barrier_all()
+        wanted = np.arange(times)[:, None] + np.arange(count)
+        np.testing.assert_array_equal(to.asnumpy(), wanted)
+        np.testing.assert_array_equal(with_gaps.asnumpy(), np.stack([wanted, np.zeros_like(wanted)], axis=2))
+
+
+@pytest.mark.parametrize("count", [1, 7, 1024, 1025])  # the third is the longest put whose data go in a packet
+def test_kernel_reuses_source(spread: Pool, count: int) -> None:
+    spread.run(check_source_reuse, count)
+
+
 def check_counter() -> None:
     """PEs of both nodes, the owner's host and kernels add to one word at the same time; no addition is lost."""
     from common import dpex, kapi

@@ -4,8 +4,8 @@
  * a word at another PE, waits for it in quiet, and signals a PE: by an atomic of its own, or by an atomic of the proxy,
  * whose result it reads. That PE then reads the word.
  *
- * take_ticket, is_free, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait, await_requests:
- * kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may return
+ * take_ticket, is_free, has_begun, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait,
+ * await_requests: kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may return
  * the same old value forever unless an acquire invalidates it (NO_ACQUIRE_IN_SPIN).
  */
 #define LANES 3
