@@ -5,6 +5,7 @@ The size is that of a block: what one PE contributes, or receives from one other
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -20,6 +21,7 @@ GROUP = 64
 STRIDE = 2
 SIZES = (8, 512, 4096, 65536, 1 << 20, 32 << 20)
 SIZES_IN_KERNELS = (8, 4096, 65536, 1 << 20)
+BY_HOST = "the same by the host"
 
 
 @dataclass(frozen=True)
@@ -277,22 +279,30 @@ def _kernel(name: str, arguments: str, group: bool) -> Any:
     return dpex.kernel(bodies[arguments][group])
 
 
-def _in_kernel(name: str, routine: Collective, group: bool) -> None:
-    @case(name, "group" if group else "device", size=SIZES_IN_KERNELS)
-    def of_ishmem(w: Ishmem, size: int) -> Plan:
-        import dpnp
-        import numba_dpex as dpex
-        from numba_dpex import kernel_api as kapi
+def plan_in_kernel(w: Ishmem, name: str, size: int, group: bool) -> Plan:
+    """Return the plan of a collective in a kernel, by a work-item or a work-group; its limit is the host form."""
+    import dpnp
+    import numba_dpex as dpex
+    from numba_dpex import kernel_api as kapi
 
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-        loop = _kernel(name, routine.arguments, group)
-        items = kapi.NdRange((GROUP,), (GROUP,)) if group else kapi.Range(1)
-        names = {"call": dpex.call_kernel, "loop": loop, "items": items, "dest": dest, "source": source}
-        counts = "counts" in routine.arguments
-        names["block"] = dpnp.asarray(arrays.names["counts"]) if counts else arrays.names["elements"]
-        check = lambda done: w.expect(dest, arrays.wanted)  # noqa: E731
-        return Plan("call(loop, items, dest, source, block, count)", names, check, size, counted=True)
+    by_host = plan_of_ishmem(w, name, size)
+    arguments, names = COLLECTIVES[name].arguments, dict(by_host.names)
+    names["block"] = dpnp.asarray(names["counts"]) if "counts" in arguments else names["elements"]
+    names["items"] = kapi.NdRange((GROUP,), (GROUP,)) if group else kapi.Range(1)
+    names.update(call=dpex.call_kernel, loop=_kernel(name, arguments, group))
+    return dataclasses.replace(
+        by_host,
+        statement="call(loop, items, dest, source, block, count)",
+        names=names,
+        counted=True,
+        limit=f"for _ in range(count):\n    {by_host.statement}",
+    )
+
+
+def _in_kernel(name: str, group: bool) -> None:
+    @case(name, "group" if group else "device", size=SIZES_IN_KERNELS, limit=BY_HOST)
+    def of_ishmem(w: Ishmem, size: int) -> Plan:
+        return plan_in_kernel(w, name, size, group)
 
 
 @case("sync_all", "host", pes=(2, 4))
@@ -315,5 +325,5 @@ def _(w: Shmem) -> Plan:
 for _name, _routine in COLLECTIVES.items():
     _host(_name, _routine)
     _queue(_name, _routine)
-    _in_kernel(_name, _routine, group=False)
-    _in_kernel(_name, _routine, group=True)
+    _in_kernel(_name, group=False)
+    _in_kernel(_name, group=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.collectives import plan_of_ishmem, plan_of_mpi4py
+from ishmem.benchmarks.collectives import BY_HOST, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 PREFIX = "nodes_"
@@ -143,8 +143,15 @@ def _register_collective(name: str) -> None:
         return plan_of_mpi4py(w, name, size)
 
 
+def _register_in_kernel(name: str) -> None:
+    @case(PREFIX + name, "group", size=SIZES, pes=(4,), limit=BY_HOST)
+    def body(w: Ishmem, size: int) -> Plan:
+        return plan_in_kernel(w, name, size, group=True)
+
+
 for _name in ("sum_reduce", "alltoall", "fcollect"):
     _register_collective(_name)
+    _register_in_kernel(_name)
 
 
 @case(PREFIX + "barrier", "host", pes=(4,))

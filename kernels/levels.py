@@ -136,15 +136,17 @@ def make_reduction(combine: Any) -> Any:
         size = tile_bytes() // (many + 1) // ALIGN * ALIGN
         result, to_leader = tile + many * size, peer_delta(pe_in(nodes.near, 0))
         low, end = part_of(count, item, members.size, members.me)
+        ticket = -1
         while low < end:
             n, at = min(size // item, end - low), call.dest + low * item
             for first in range(0, nodes.count, many):
                 last = min(first + many, nodes.count)
-                get_tiles(nodes, first, last, at, tile, size, n * item, rank, width)
+                await_tiles(get_tiles(nodes, first, last, at, tile, size, n * item, rank, width))
+                await_tiles(ticket)  # the previous result has been put
                 group_sync(group)
                 add_nodes(sample, first, last, nodes.node, at + to_leader, result, tile, size, item, rank, width, n)
                 group_sync(group)
-            put_tile(nodes, at, result, n * item, rank, width)
+            ticket = put_tile(nodes, at, result, n * item, rank, width)
             copy_bytes(at + to_leader, result, n * item, rank, width)
             low += n
 
@@ -167,18 +169,30 @@ def make_reduction(combine: Any) -> Any:
 
 @compiled
 def get_tiles(nodes, first, last, at, tile, size, nbytes, rank, width):
-    """Get the tiles of nodes ``first`` to ``last`` from their leaders; each work-item takes other nodes."""
+    """Get the tiles of nodes ``first`` to ``last`` from their leaders; each work-item takes other nodes.
+
+    Returns:
+        The ticket of this work-item's last request, or -1.
+    """
     ticket = -1
     for node in range(first + rank, last, width):
         if node != nodes.node:
             ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, tile + (node - first) * size, nbytes)
-    if ticket >= 0:
-        await_ticket(ticket)
+    return ticket
 
 
 @compiled
 def put_tile(nodes, at, result, nbytes, rank, width):
-    """Put a result to the leaders of the other nodes; complete with the next request that is awaited."""
+    """Put a result to the leaders of the other nodes; return a ticket as `get_tiles` does."""
+    ticket = -1
     for node in range(rank, nodes.count, width):
         if node != nodes.node:
-            copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)
+            ticket = copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)
+    return ticket
+
+
+@compiled
+def await_tiles(ticket):
+    """Wait until the requests of this work-item up to this one are complete."""
+    if ticket >= 0:
+        await_ticket(ticket)

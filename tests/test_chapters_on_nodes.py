@@ -105,6 +105,23 @@ def test_large_reductions_on_three_nodes(three_nodes: Pool) -> None:
     three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
 
 
+def check_batches(counts: tuple[int, ...]) -> None:
+    """Combine one node after the other, as kernels do with many nodes."""
+    from ishmem.kernels import levels
+
+    levels.AT_ONCE = 1
+    for count in counts:
+        test_kernels_reductions.check_all("float64", "few by group", (count,))
+
+
+def test_kernels_on_many_nodes() -> None:
+    pool = Pool(4, {"ISHMEM_KERNEL_CACHE": "off"}, nodes=[1, 1, 2])
+    try:
+        pool.run(check_batches, (700, 40_000))  # one tile, and several
+    finally:
+        pool.stop()
+
+
 def check_bits(dtype: str, count: int) -> None:
     """A large sum combines each node's members, then the nodes; on every PE and every time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
