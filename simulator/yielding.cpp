@@ -4,18 +4,23 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <dlfcn.h>
+#include <iterator>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "imports.hpp"
 
 namespace simulator {
 
-static constexpr long first = 100000, shortest = 50000, longest = 1000000;  // nanoseconds between interruptions
+// Nanoseconds between interruptions: the first one; while other threads want the core and the thread waits, or computes;
+// while they do not.
+static constexpr long first = 100000, waiting = 10000, computing = 50000, longest = 1000000;
 static constexpr int maxWorkers = 64;  // with more cores, waiting kernels leave some of them free
 
 struct Timer;
@@ -30,6 +35,24 @@ static long switches() {
   return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
+// Tells whether a thread waits: it has been interrupted at the same instruction with the same registers before. A loop
+// that computes counts in a register.
+class Place {
+ public:
+  bool seen(const void *context) {
+    const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    uint64_t hash = 0xcbf29ce484222325;
+    for (int i = REG_R8; i <= REG_RIP; ++i) hash = (hash ^ (uint64_t)registers[i]) * 0x100000001b3;
+    const bool found = std::find(std::begin(last_), std::end(last_), hash) != std::end(last_);
+    last_[next_++ % 8] = hash;
+    return found;
+  }
+
+ private:
+  uint64_t last_[8] = {};
+  unsigned next_ = 0;
+};
+
 // Interrupts a thread of this process. It uses system calls directly, because the signal handler may call it.
 struct Timer {
   const pid_t thread = (pid_t)syscall(SYS_gettid);
@@ -37,6 +60,7 @@ struct Timer {
   volatile bool startsWorkers = false;
   std::atomic<bool> armed{false};
   long interval = first;
+  Place place;
 
   ~Timer() {
     if (id >= 0) syscall(SYS_timer_delete, id);
@@ -78,14 +102,16 @@ struct Timer {
     return sigaction(signal(), &action, nullptr) == 0;
   }
 
-  static void interrupted(int, siginfo_t *info, void *) {
+  static void interrupted(int, siginfo_t *info, void *context) {
     if (info->si_code != SI_TIMER) return;
     int error = errno;
     auto &timer = *(Timer *)info->si_value.sival_ptr;
     if (timer.startsWorkers) armWorkers();
+    const bool waits = timer.place.seen(context);
     long before = switches();
     sched_yield();
-    timer.interval = switches() > before ? shortest : std::min(2 * timer.interval, longest);
+    if (switches() == before) timer.interval = std::min(2 * timer.interval, longest);
+    else timer.interval = waits ? waiting : computing;
     if (timer.armed) timer.set(timer.interval);
     errno = error;
   }
