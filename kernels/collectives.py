@@ -20,21 +20,9 @@ from .intrinsics import compiled, device, device_function, load_word, nothing_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .nodes import after, spans_nodes
 from .proxy import complete_before_flag, complete_host_puts
-from .rendezvous import (
-    PAYLOAD,
-    SHARE,
-    Flow,
-    await_transfers,
-    end_phase,
-    enter,
-    group_sync,
-    max_payload,
-    part_of,
-    rendezvous,
-    slot_at,
-    slots_of,
-)
+from .rendezvous import Flow, await_transfers, end_phase, enter, group_sync, part_of, rendezvous
 from .runtime_checks import own_array_fits
+from .slots import PAYLOAD, SHARE, max_payload, slot_at, slots_of
 from .spec_constants import pe_count, this_pe
 from .teams import Members, is_team, members_of
 

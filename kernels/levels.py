@@ -20,7 +20,8 @@ from .nodes import after, nodes_of, pe_in
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, SHARE, await_transfers, end_phase, group_sync, max_payload, part_of, slot_at
+from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
+from .slots import SHARE, max_payload, slot_at
 from .spec_constants import tile_bytes, tiles
 
 PIECE = 64 << 10
@@ -104,8 +105,7 @@ def collect_by_nodes(members, slots, call, group):
 # ---- reductions
 
 
-def make_reduction(combine: Any) -> Any:
-    """Make the reduction of large arrays; ``combine`` combines two elements."""
+def _make_on_node(combine: Any) -> Any:
 
     @compiled
     def on_node(sample, call, nodes, first, end, step):
@@ -118,6 +118,10 @@ def make_reduction(combine: Any) -> Any:
                 total = combine(total, load(origin + peer_delta(pe_in(nodes.near, place)), sample))
             store(to + i * item, sample, total)
 
+    return on_node
+
+
+def _make_between(combine: Any) -> Any:
     @compiled
     def add_nodes(sample, first, last, own, at, result, tile, size, item, rank, width, n):
         """Combine tiles of nodes ``first`` to ``last`` onto ``result``; node ``own`` has its tile at ``at``."""
@@ -149,6 +153,13 @@ def make_reduction(combine: Any) -> Any:
             ticket = put_tile(nodes, at, result, n * item, rank, width)
             copy_bytes(at + to_leader, result, n * item, rank, width)
             low += n
+
+    return between
+
+
+def make_reduction(combine: Any) -> Any:
+    """Make the reduction of large arrays; ``combine`` combines two elements."""
+    on_node, between = _make_on_node(combine), _make_between(combine)
 
     @compiled
     def by_nodes(sample, call, count, members, group):

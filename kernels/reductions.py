@@ -23,7 +23,8 @@ from .nodes import spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, PAYLOAD, Flow, end_phase, enter, group_sync, max_payload, part_of, slot_bytes, slots_of
+from .rendezvous import ALIGN, Flow, end_phase, enter, group_sync, part_of
+from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
 
@@ -39,14 +40,8 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _make(work: Any, by_nodes: Any = None) -> Any:
-    """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
-
-    ``work(sample, tiles, apart, whole, dest, source, item, first, end, step, members)`` combines each ``step``-th
-    element of ``item`` bytes. The elements are in the members' tiles, which are ``apart`` bytes apart, or in the arrays
-    ``source`` where ``tiles`` is 0. This PE gets its result; with ``whole``, each member gets its own, in its tile or
-    its array. ``by_nodes``, if given, reduces the large arrays of teams that span nodes (``kernels.levels``).
-    """
+def _make_large(work: Any, by_nodes: Any) -> Any:
+    """Make what combines this PE's part of large arrays, and gives the results to all members; see `_make`."""
 
     @compiled
     def in_reach(sample, call, count, members, group):
@@ -84,6 +79,19 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
             return either
         flat = by_tiles if binding.options().proxied else in_reach
         return lambda sample, call, count, members, group: flat(sample, call, count, members, group)
+
+    return large
+
+
+def _make(work: Any, by_nodes: Any = None) -> Any:
+    """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
+
+    ``work(sample, tiles, apart, whole, dest, source, item, first, end, step, members)`` combines each ``step``-th
+    element of ``item`` bytes. The elements are in the members' tiles, which are ``apart`` bytes apart, or in the arrays
+    ``source`` where ``tiles`` is 0. This PE gets its result; with ``whole``, each member gets its own, in its tile or
+    its array. ``by_nodes``, if given, reduces the large arrays of teams that span nodes (``kernels.levels``).
+    """
+    large = _make_large(work, by_nodes)
 
     @device_function
     def reduce(sample, call, flow, group):

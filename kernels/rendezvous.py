@@ -20,12 +20,11 @@ from numba_dpex import kernel_api as kapi
 
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
-from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
-from .barrier import await_line, next_number, release, team_barrier
-from .copy import copy_bytes, transfer_steps
+from .barrier import next_number, team_barrier
+from .copy import transfer_steps
 from .intrinsics import (
     atomic_load_word,
     compiled,
@@ -35,19 +34,16 @@ from .intrinsics import (
     load_word,
     memory_fence,
     rank_in,
-    store_word,
 )
-from .nodes import after, nodes_of, pe_in, spans_nodes
+from .nodes import after, spans_nodes
 from .orders import FLAG_SEEN, GROUP
-from .peers import peer_delta
-from .proxy import PUT, complete_before_flag, copy_by_proxy, reachable, store_at, store_flag
+from .proxy import complete_before_flag, reachable, store_at, store_flag
+from .rendezvous_of_nodes import meet_by_nodes
 from .runtime_checks import own_array_fits, report
-from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records
+from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at, slots_of
 from .strided import extent
 from .teams import is_team, members_of
 
-NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
-SEQUENCE = TeamRecord.at("sequence")
 ALIGN = 64
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
@@ -164,51 +160,6 @@ def group_broadcast(group, held):
 
 
 @device_function
-def slots_of(team, begun):
-    """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
-    wide, narrow = binding.options().wide, LINE * FEW_MEMBERS
-
-    def plain(team, begun):
-        number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
-        return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
-
-    def large(team, begun):
-        odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
-        if team < wide:
-            return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
-        return rendezvous_slots() + rendezvous_bytes() * wide + narrow * (2 * (team - wide) + odd)
-
-    return large if wide else plain
-
-
-def _slot_bytes() -> int:
-    return LINE if binding.options().wide else RENDEZVOUS_SLOT
-
-
-@device_intrinsic
-def slot_bytes(_context):
-    """Return the size of a slot."""
-    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes())
-
-
-@device_intrinsic
-def slot_at(_context, slots, member):
-    """Return the address of a member's slot."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        index = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_slot_bytes())))
-
-    return types.int64(types.int64, member), code
-
-
-@device_intrinsic
-def max_payload(_context):
-    """Return the size in bytes of the largest block that is sent with the rendezvous, in its slot."""
-    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
-
-
-@device_function
 def rendezvous(team, members, call_id, count, share, item, root):
     """Publish this PE's call and wait for all members to enter it; return whether all made the same call.
 
@@ -264,80 +215,6 @@ def announce(pe, slot, number, call_id, count, share):
     store_at(pe, slot + SHARE, number, share)
     complete_before_flag()
     store_flag(pe, slot, number)
-
-
-# ---- rendezvous in two levels, for teams that span nodes
-
-
-@compiled
-def meet_by_nodes(team, members, slots, number, call_id, count, share, item, root):
-    """Meet the members of each node, and the nodes by their leaders, which exchange the slots of their nodes.
-
-    The other members of a node then copy from their leader the slots that it has received.
-
-    Model: tests/models/rendezvous_of_nodes.pml.
-    """
-    nodes = nodes_of(team)
-    for i in range(nodes.n_near):
-        announce_near(pe_in(nodes.near, i), slot_at(slots, members.me), number, call_id, count, share)
-    for i in range(nodes.n_near):
-        await_line(slot_at(slots, member_at(members, nodes.near, i)), number)
-    if nodes.index == 0:
-        exchange_slots(members, nodes, slots, number, item, root)
-    release(team, nodes, number)
-    if nodes.index:
-        fetch_slots(members, slots, item, root, peer_delta(pe_in(nodes.near, 0)))
-
-
-@compiled
-def announce_near(pe, slot, number, call_id, count, share):
-    """Write the header of this PE's slot on a member of this node."""
-    there = slot + peer_delta(pe)
-    store_word(there + CALL, call_id)
-    store_word(there + COUNT, count)
-    store_word(there + SHARE, share)
-    store_flag(pe, slot, number)
-
-
-@compiled
-def member_at(members, pes, place):
-    """Return the member number of the PE at a place of a list."""
-    return (pe_in(pes, place) - members.start) // members.stride
-
-
-@compiled
-def data_in(slot, member, item, root):
-    """Return the number of bytes of data in a member's slot that are for all members."""
-    nbytes = load_word(slot + SHARE) * item
-    return nbytes if 0 <= nbytes <= max_payload() and (root < 0 or member == root) else 0
-
-
-@compiled
-def exchange_slots(members, nodes, slots, number, item, root):
-    """Put the slots of this node's members to the leaders of the other nodes, and wait for theirs.
-
-    Requests to one PE are executed in order, so the number in the leader's own slot arrives after everything else.
-    """
-    for step in range(1, nodes.count):
-        leader = pe_in(nodes.leaders, after(nodes.node, step, nodes.count))
-        for i in range(nodes.n_near):
-            member = member_at(members, nodes.near, i)
-            begin = slot_at(slots, member) + CALL
-            nbytes = PAYLOAD - CALL + data_in(slot_at(slots, member), member, item, root)
-            copy_by_proxy(PUT, leader, begin, begin, nbytes)
-        store_flag(leader, slot_at(slots, members.me), number)
-    for node in range(nodes.count):
-        await_line(slot_at(slots, member_at(members, nodes.leaders, node)), number)
-
-
-@compiled
-def fetch_slots(members, slots, item, root, to_leader):
-    """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away."""
-    for member in range(members.size):
-        if not reachable(members.start + member * members.stride):
-            slot = slot_at(slots, member)
-            nbytes = PAYLOAD - CALL + data_in(slot + to_leader, member, item, root)
-            copy_bytes(slot + CALL, slot + CALL + to_leader, nbytes, 0, 1)
 
 
 @compiled

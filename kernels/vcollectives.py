@@ -22,19 +22,9 @@ from .copy import transfer_steps
 from .intrinsics import compiled, device, device_function, device_intrinsic, load_word, rank_in, size_of
 from .nodes import after
 from .proxy import complete_before_flag, store_at
-from .rendezvous import (
-    PAYLOAD,
-    call_of,
-    end_phase,
-    group_broadcast,
-    group_sync,
-    is_member,
-    pack_call,
-    rendezvous,
-    slot_at,
-    slots_of,
-)
+from .rendezvous import call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
 from .runtime_checks import own_array_fits, report
+from .slots import PAYLOAD, slot_at, slots_of
 from .teams import members_of
 
 OFFSET, EXPECTED, SENT = PAYLOAD, PAYLOAD + 8, PAYLOAD + 16

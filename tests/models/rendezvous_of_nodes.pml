@@ -1,6 +1,6 @@
 /* How the members of a team on two nodes enter collective calls in kernels, and use their slots again.
  *
- * meet_by_nodes, announce_near, exchange_slots, fetch_slots: kernels/rendezvous.py; release: kernels/barrier.py;
+ * meet_by_nodes, announce_near, exchange_slots, fetch_slots: kernels/rendezvous_of_nodes.py; release: kernels/barrier.py;
  * copy_from_slots: kernels/collectives.py. The last PE is alone on its node; the first PE of a node is its leader. What a
  * leader puts to the other one arrives in the order of the requests. All members make CALLS calls.
  */

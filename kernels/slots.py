@@ -1,0 +1,62 @@
+"""The slots that members of a team write to each other in a rendezvous: see ``RendezvousSlot`` of ``common.layout``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
+
+from . import binding
+from .intrinsics import device_function, device_intrinsic, load_word
+from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records
+
+NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
+SEQUENCE = TeamRecord.at("sequence")
+
+
+@device_function
+def slots_of(team, begun):
+    """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
+    wide, narrow = binding.options().wide, LINE * FEW_MEMBERS
+
+    def plain(team, begun):
+        number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
+        return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
+
+    def large(team, begun):
+        odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
+        if team < wide:
+            return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
+        return rendezvous_slots() + rendezvous_bytes() * wide + narrow * (2 * (team - wide) + odd)
+
+    return large if wide else plain
+
+
+def _slot_bytes() -> int:
+    return LINE if binding.options().wide else RENDEZVOUS_SLOT
+
+
+@device_intrinsic
+def slot_bytes(_context):
+    """Return the size of a slot."""
+    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes())
+
+
+@device_intrinsic
+def slot_at(_context, slots, member):
+    """Return the address of a member's slot."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        index = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_slot_bytes())))
+
+    return types.int64(types.int64, member), code
+
+
+@device_intrinsic
+def max_payload(_context):
+    """Return the size in bytes of the largest block that is sent with the rendezvous, in its slot."""
+    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
