@@ -47,6 +47,7 @@ def run_on(tmp_path: Path, text: str, sizes: list[int], **env: str) -> tuple[int
 def test_a_staged_copy_fails(tmp_path: Path) -> None:
     """When the copy engine fails, the PE whose payloads it stages raises, and the other PE notices its end."""
     text = """
+        import os
         import ishmem
         from ishmem import _core
         ishmem.init("8M")
@@ -61,7 +62,8 @@ def test_a_staged_copy_fails(tmp_path: Path) -> None:
                 ishmem.quiet()
             ishmem.barrier_all()
         except Exception as error:
-            print("told", me, _core.staged_payloads() == puts > 20, type(error).__name__, error, flush=True)
+            told = f"told {me} {_core.staged_payloads() == puts > 20} {type(error).__name__} {error}\\n"
+            os.write(1, told.encode())  # at once: the PEs share a pipe
             raise SystemExit(5)
         """
     env = {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_FAIL": "copy:100", "ISHMEM_MPI_DEVICE_MEMORY": "off"}
