@@ -106,7 +106,6 @@ def collect_by_nodes(members, slots, call, group):
 
 
 def _make_on_node(combine: Any) -> Any:
-
     @compiled
     def on_node(sample, call, nodes, first, end, step):
         """Combine elements of the members on this node; the leader gets the result."""
@@ -145,8 +144,8 @@ def _make_between(combine: Any) -> Any:
             n, at = min(size // item, end - low), call.dest + low * item
             for first in range(0, nodes.count, many):
                 last = min(first + many, nodes.count)
-                await_tiles(get_tiles(nodes, first, last, at, tile, size, n * item, rank, width))
-                await_tiles(ticket)  # the previous result has been put
+                await_ticket(get_tiles(nodes, first, last, at, tile, size, n * item, rank, width))
+                await_ticket(ticket)  # the previous result has been put
                 group_sync(group)
                 add_nodes(sample, first, last, nodes.node, at + to_leader, result, tile, size, item, rank, width, n)
                 group_sync(group)
@@ -183,7 +182,7 @@ def get_tiles(nodes, first, last, at, tile, size, nbytes, rank, width):
     """Get the tiles of nodes ``first`` to ``last`` from their leaders; each work-item takes other nodes.
 
     Returns:
-        The ticket of this work-item's last request, or -1.
+        The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
     """
     ticket = -1
     for node in range(first + rank, last, width):
@@ -200,10 +199,3 @@ def put_tile(nodes, at, result, nbytes, rank, width):
         if node != nodes.node:
             ticket = copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)
     return ticket
-
-
-@compiled
-def await_tiles(ticket):
-    """Wait until the requests of this work-item up to this one are complete."""
-    if ticket >= 0:
-        await_ticket(ticket)

@@ -23,7 +23,7 @@ from ishmem.common.call_id import REFUSED
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 
 from . import binding, type_checks
-from .barrier import next_number, team_barrier
+from .barrier import all_seen, next_number, team_barrier
 from .copy import transfer_steps
 from .intrinsics import (
     atomic_load_word,
@@ -36,7 +36,7 @@ from .intrinsics import (
     rank_in,
 )
 from .nodes import after, spans_nodes
-from .orders import FLAG_SEEN, GROUP
+from .orders import GROUP
 from .proxy import complete_before_flag, reachable, store_at, store_flag
 from .rendezvous_of_nodes import meet_by_nodes
 from .runtime_checks import own_array_fits, report
@@ -47,7 +47,6 @@ from .teams import is_team, members_of
 ALIGN = 64
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
-all_seen = memory_fence(FLAG_SEEN)
 of_item = memory_fence(GROUP)
 
 

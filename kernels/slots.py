@@ -7,14 +7,14 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot, TeamRecord
+from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot
 
 from . import binding
+from .barrier import SEQUENCE
 from .intrinsics import device_function, device_intrinsic, load_word
 from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
-SEQUENCE = TeamRecord.at("sequence")
 
 
 @device_function

@@ -45,8 +45,8 @@ def check_dtypes() -> None:
             dest, source = model.arrays(routine, dtype, n, 37, guard=4)
             for algorithm in model.algorithms_of(routine):
                 model.force(algorithm)
-                rounds = model.in_levels(algorithm) and "float" in dtype  # in another order
-                close, atol = rounds or "complex" in dtype, 1e-5 if rounds else 0.0
+                reordered = model.in_levels(algorithm) and "float" in dtype
+                close, atol = reordered or "complex" in dtype, 1e-5 if reordered else 0.0
                 model.compare(routine, dest[1:], source[3:], WORLD, 36, close=close, atol=atol)
             ishmem.free(dest), ishmem.free(source)
     model.reset()
