@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -85,11 +86,14 @@ class _Contender:
         self.row.communication = float(f"{statistics.median(self._communication):.4g}")
 
 
-def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: float = 300) -> Iterator[list[Row]]:
+def measure(
+    names: tuple[str, ...], pes: tuple[int, ...], runs: int, seconds: float, timeout: float = 300
+) -> Iterator[list[Row]]:
     """Measure; yield the rows of each application, scaling and number of PEs: one of each library.
 
-    The first run of each compiles and is checked; then the libraries take turns. Where an application names routines
-    that do the same (`App.beside`), one more row has their name as contender.
+    The first run of each compiles and is checked; then the libraries take turns, ``runs`` times and on for as long as
+    ``seconds`` have not passed. Where an application names routines that do the same (`App.beside`), one more row has
+    their name as contender.
     """
     libraries = [library for library in (OWN, PEER) if not missing(library)]
     for n in pes:
@@ -104,7 +108,8 @@ def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: fl
                     if app in done:  # the largest number of PEs: both scalings have the same problem
                         rows = [Row(**{**asdict(row), "scaling": scaling}) for row in done[app]]
                     else:
-                        _measure([_Contender(users[row.contender], row, kind.fused) for row in rows], runs, timeout)
+                        contenders = [_Contender(users[row.contender], row, kind.fused) for row in rows]
+                        _measure(contenders, runs, seconds, timeout)
                     done[app] = rows
                     yield rows
         finally:
@@ -112,13 +117,15 @@ def measure(names: tuple[str, ...], pes: tuple[int, ...], runs: int, timeout: fl
                 group.stop()
 
 
-def _measure(contenders: list[_Contender], runs: int, timeout: float) -> None:
+def _measure(contenders: list[_Contender], runs: int, seconds: float, timeout: float) -> None:
     try:
         for one in contenders:
             one.run(timeout, check=True, keep=False)
-        for _ in range(runs):
+        end, done = time.monotonic() + seconds, 0
+        while done < runs or time.monotonic() < end:
             for one in contenders:
                 one.run(timeout)
+            done += 1
         for one in contenders:
             one.finish()
     except GroupError as error:

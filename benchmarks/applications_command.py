@@ -10,7 +10,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _OLD = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def run(names: tuple[str, ...], pes: tuple[int, ...], runs: int, json_path: Path | None) -> int:
+def run(names: tuple[str, ...], pes: tuple[int, ...], runs: int, seconds: float, json_path: Path | None) -> int:
     """Measure the applications and print a line for each problem; return the exit status."""
     from ishmem.benchmarks import applications
     from ishmem.examples.apps import find
@@ -21,7 +21,7 @@ def run(names: tuple[str, ...], pes: tuple[int, ...], runs: int, json_path: Path
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     rows = []
-    for found in applications.measure(names, pes or applications.PES, runs):
+    for found in applications.measure(names, pes or applications.PES, runs, seconds):
         click.echo(applications.line(found))
         rows += found
         if json_path:
@@ -38,8 +38,9 @@ def figures_command(results: Path, page: Path | None, output: Path | None) -> No
     from ishmem.benchmarks import applications, figures, plot
 
     head, rows = applications.read(results)
-    runs = max((row.runs for row in rows), default=0)
-    text = f"{figures.about(head)} Runs: {runs}, in turn.\n\n{applications.table(rows)}"
+    runs = [row.runs for row in rows if row.runs]
+    counts = f"{min(runs, default=0)} to {max(runs, default=0)} runs of each, in turn."
+    text = f"{figures.about(head)} {counts}\n\n{applications.table(rows)}"
     if others := applications.beside(rows):
         text += f"\n\nBeside the host routines that do the same:\n\n{others}"
     if page is None:

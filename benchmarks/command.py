@@ -84,20 +84,23 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
 @click.option("--hosts", default="", help="Hosts of all PEs, such as a,b: measures what goes between nodes.")
 @click.option("--apps", is_flag=True, help="Measure the applications, or those of --op, beside mpi4py.")
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Runs of each application.")
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Least runs of each application.")
+@click.option(
+    "--seconds", type=click.FloatRange(0), default=4, show_default=True, help="Least duration of an application's runs."
+)
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as CSV.")
 @click.option("--list", "list_only", is_flag=True, help="List operations, sides and axes, and measure nothing.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, apps: bool, runs: int, json_path: Path | None, csv_path: Path | None, list_only: bool,
-    **chosen: Any,
+    ctx: click.Context, /, apps: bool, runs: int, seconds: float, json_path: Path | None, csv_path: Path | None,
+    list_only: bool, **chosen: Any,
 ) -> None:  # fmt: skip
     """Measure latency, bandwidth and message rate, compared with the machine's limit and with peer libraries."""
     if ctx.invoked_subcommand:
         return
     if apps:
-        ctx.exit(applications_command.run(chosen["op"], chosen["pes"], runs, json_path))
+        ctx.exit(applications_command.run(chosen["op"], chosen["pes"], runs, seconds, json_path))
     options = _options(**chosen)
     try:
         points = plan(options)

@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 import warnings
+from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     import dpctl
 
     from ishmem.runtime import monitoring
+
+LEAKS_SHOWN = 10
+"""Lines of a report of allocations that were never freed."""
 
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
@@ -523,10 +527,16 @@ def _leave_mpi(this: job.Job) -> None:
 
 
 def _leaks(this: job.Job) -> str:
-    live = this.heap.allocator.live.values()
-    lines = [f"  {a.what}, {a.nbytes} bytes, from {a.where}" for a in live]
-    head = f"PE {this.pe}: {len(lines)} symmetric allocations were never freed (by ishmem.free; del frees nothing):"
-    return "\n".join([head, *lines]) if lines else ""
+    live = list(this.heap.allocator.live.values())
+    if not live:
+        return ""
+    alike = Counter(f"{a.what}, from {a.where}" for a in live)
+    shown = alike.most_common(LEAKS_SHOWN)
+    lines = [f"  {text}" + f", {count} times" * (count > 1) for text, count in shown]
+    if left := len(live) - sum(count for _text, count in shown):
+        lines.append(f"  and {left} more")
+    head = f"PE {this.pe}: {len(live)} symmetric allocations were never freed (by ishmem.free; del frees nothing):"
+    return "\n".join([head, *lines])
 
 
 def abandon(how: str = "it left after an error", status: int = 1) -> None:

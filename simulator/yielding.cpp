@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <dlfcn.h>
 #include <iterator>
 #include <pthread.h>
@@ -19,14 +20,22 @@
 namespace simulator {
 
 // Nanoseconds between interruptions: the first one; while other threads want the core and the thread waits, or computes;
-// while they do not.
-static constexpr long first = 100000, waiting = 10000, computing = 50000, longest = 1000000;
+// while they do not want it. Threads that have computed for long share a core in longer turns, up to `turn`: each turn
+// begins with caches full of the other one's data.
+static constexpr long first = 100000, waiting = 10000, computing = 50000, turn = 400000, longest = 1000000;
+static constexpr long brief = 20000;   // the longest time for which a thread that waits takes the core
 static constexpr int maxWorkers = 64;  // with more cores, waiting kernels leave some of them free
 
 struct Timer;
 static std::atomic<Timer *> workers[maxWorkers];  // of TBB's threads
 static std::atomic<int> workerCount{0};
 static std::atomic<int> sharedLaunches{0};  // running kernels with several work-groups
+
+static long now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 // Returns how often another thread has taken the core from this one.
 static long switches() {
@@ -61,6 +70,7 @@ struct Timer {
   std::atomic<bool> armed{false};
   long interval = first;
   Place place;
+  long computesSince = 0;
 
   ~Timer() {
     if (id >= 0) syscall(SYS_timer_delete, id);
@@ -84,6 +94,7 @@ struct Timer {
   void arm() {
     if (armed.exchange(true)) return;
     interval = first;
+    computesSince = now();
     set(first);
   }
 
@@ -102,16 +113,22 @@ struct Timer {
     return sigaction(signal(), &action, nullptr) == 0;
   }
 
+  // Gives the core to other threads; returns the time until the next interruption.
+  long yield(bool waits) {
+    const long before = switches(), start = now();
+    if (waits) computesSince = start;
+    sched_yield();
+    if (switches() == before) return std::min(2 * interval, longest);
+    if (waits) return waiting;
+    return now() - start < brief ? computing : std::clamp((start - computesSince) / 8, computing, turn);
+  }
+
   static void interrupted(int, siginfo_t *info, void *context) {
     if (info->si_code != SI_TIMER) return;
     int error = errno;
     auto &timer = *(Timer *)info->si_value.sival_ptr;
     if (timer.startsWorkers) armWorkers();
-    const bool waits = timer.place.seen(context);
-    long before = switches();
-    sched_yield();
-    if (switches() == before) timer.interval = std::min(2 * timer.interval, longest);
-    else timer.interval = waits ? waiting : computing;
+    timer.interval = timer.yield(timer.place.seen(context));
     if (timer.armed) timer.set(timer.interval);
     errno = error;
   }

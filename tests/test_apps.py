@@ -98,7 +98,7 @@ def test_demo_of_wrong_words() -> None:
 
 def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find("gups"), "scaled", lambda n: find("gups")(log2=7 + n))
-    rows = [row for found in applications.measure(("gups",), (1, 2), 1) for row in found]
+    rows = [row for found in applications.measure(("gups",), (1, 2), 1, 0) for row in found]
     assert [row.reason for row in rows] == [""] * 8
     assert all(0 < row.communication <= row.seconds for row in rows)
     path = tmp_path / "apps.json"

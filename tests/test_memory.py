@@ -442,3 +442,22 @@ def test_leaks(leaks: str) -> None:
     assert "malloc of 77 bytes" in result.stdout
     assert "program.py:7\n" in result.stdout
     assert "program.py:6" not in result.stdout
+
+
+MANY_LEAKS = """
+import ishmem
+ishmem.init(heap_size="1M")
+for size in (*range(1, 13), *[40] * 30):
+    ishmem.malloc(size)
+"""
+
+
+def test_many_leaks_are_counted() -> None:
+    result = run_program(MANY_LEAKS, 1, env={"ISHMEM_LEAKS": "warn"}, options=["--no-prefix"])
+    assert result.returncode == 0, result
+    lines = result.stderr.partition("PE 0: ")[2].splitlines()
+    assert lines[0].startswith("42 symmetric allocations were never freed")
+    assert lines[1].startswith("  malloc of 40 bytes, ")
+    assert lines[1].endswith("program.py:5, 30 times")
+    assert [line.startswith("  malloc of ") for line in lines[1:12]] == [True] * 10 + [False]
+    assert lines[11] == "  and 3 more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import time
 
 import numpy as np
 import pytest
@@ -72,6 +73,25 @@ def check_kernel_table(dtype: str) -> None:
 @pytest.mark.pes(1, 2)
 def test_kernel_comparisons(pes: Pool, dtype: str) -> None:
     pes.run(check_kernel_table, dtype)
+
+
+def check_long_host_wait() -> None:
+    me, n, flag = ishmem.my_pe(), ishmem.n_pes(), ishmem.zeros(2, dtype="int64")
+    ishmem.barrier_all()
+    if me == 0:
+        time.sleep(0.2)  # the other waits sleep between polls if there are more PEs than cores
+        for pe in range(n):
+            ishmem.p(flag, 7, pe)
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 7)
+    start = time.monotonic()
+    with pytest.raises(ishmem.WaitTimeout):
+        ishmem.wait_until(flag, ishmem.CMP_EQ, 8, 1, timeout=0.1)
+    assert time.monotonic() - start >= 0.1
+
+
+@pytest.mark.pes(2, 4)
+def test_long_host_wait(pes: Pool) -> None:
+    pes.run(check_long_host_wait)
 
 
 # --- a wait that another PE ends: a token passed round, each kind of writer, each element

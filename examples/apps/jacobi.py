@@ -34,13 +34,16 @@ def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
 
     They come first, so that rows travel while the others are computed, and no halo is late in the next iteration.
     """
-    group, number = item.get_group(), item.get_group().get_group_id(0)
-    row = 1 if number == 0 else (rows if number == 1 else number)
+    group, number, item_id = item.get_group(), item.get_group().get_group_id(0), item.get_local_id(0)
+    if number > 1:  # an inner row
+        relax_row(now, new, number, item_id)
+        return
+    row = 1 if number == 0 else rows
     if row == 1 and above >= 0:
         ishmem.signal_wait_until_work_group(arrived, ishmem.CMP_GE, iteration, group, ABOVE)
     if row == rows and below >= 0:
         ishmem.signal_wait_until_work_group(arrived, ishmem.CMP_GE, iteration, group, BELOW)
-    relax_row(now, new, row, item.get_local_id(0))
+    relax_row(now, new, row, item_id)
     following = iteration + 1
     # The halo rows of a neighbour's `new`: it may still read those of its `now`.
     if row == 1 and above >= 0:

@@ -51,6 +51,7 @@ struct Heap {
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
     bool host_atomics = false;      // host atomics on mapped memory are atomic with respect to kernels, too
+    bool crowded = false;           // this node has more PEs than cores
     int looks = 1;                  // polls before a wait yields
     size_t sync_offset = 0;         // heap offset of the lines that barrier() writes
     size_t sync_bytes = 0;          // bytes of the lines of one team

@@ -51,7 +51,8 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.cutover = cutover;
     h.host_atomics = host_atomics;
     h.n_pes = static_cast<int>(mapped.size());
-    h.looks = has_core_for_each(static_cast<size_t>(near)) ? LOOKS : 1;
+    h.crowded = !has_core_for_each(static_cast<size_t>(near));
+    h.looks = h.crowded ? 1 : LOOKS;
 }
 
 void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun_offset) {

@@ -1,11 +1,12 @@
 // Polling of this PE's own heap. An unsuccessful poll yields the processor: with more PEs than cores this lets the
 // awaited PE run. With a core for each PE only every hundredth poll yields, because a yield delays the detection of
-// the awaited store.
+// the awaited store; with fewer cores, a long wait sleeps between polls.
 #pragma once
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "engine.hpp"
@@ -25,10 +26,18 @@ constexpr unsigned SPINS = 100, SPINS_MOVING = 2000, NAP = 20;
 inline bool long_idle(unsigned rounds) { return rounds > (engine()->moves() ? SPINS_MOVING : SPINS); }
 
 // Sleeps; a thread's timers are late by up to 50 us unless its slack is reduced.
-inline void nap() {
+inline void nap(unsigned microseconds) {
     static thread_local const int slack = prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     static_cast<void>(slack);
-    usleep(NAP);
+    usleep(microseconds);
+}
+
+// Returns for how many microseconds a wait sleeps between polls where there are more PEs than cores; 0: it yields. For
+// the scheduler, a PE that only yields keeps its core busy, so PEs that compute would stay together on another core.
+inline unsigned pause_after(Clock::duration waited) {
+    constexpr long PATIENCE = 500, PART = 16, LONGEST = 1000;
+    const long microseconds = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
+    return microseconds < PATIENCE ? 0 : static_cast<unsigned>(std::min(microseconds / PART, LONGEST));
 }
 
 // Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
@@ -78,7 +87,11 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
         sched_yield();
     }
     const bool limited = timeout >= 0 && timeout < 1e9;  // a longer timeout would overflow the clock
-    const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
+    const auto begin = Clock::now();
+    const auto limit =
+        begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
+    const bool pauses = !between_nodes && heap().crowded;
+    unsigned pause = 0;
     Story story;
     for (;;) {
         bool satisfied = false, given_up = false, late = false;
@@ -87,10 +100,12 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
         for (unsigned round = 1; !(satisfied = seen()); ++round) {
             given_up = hopeless();
             if (given_up) break;
-            if (between_nodes && long_idle(idle)) nap();
+            if (between_nodes && long_idle(idle)) nap(NAP);
+            else if (pause) nap(pause);
             else sched_yield();
-            if (round % 64) continue;
+            if (!pause && round % 64) continue;
             const auto now = Clock::now();
+            if (pauses) pause = pause_after(now - begin);
             late = limited && now >= limit;
             if (late || now >= slice) break;
         }

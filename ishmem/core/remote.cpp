@@ -20,7 +20,7 @@ Outcome drive_until(Done done) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
         else if (is_lost()) return Lost;
-        else if (long_idle(idle)) nap();
+        else if (long_idle(idle)) nap(NAP);
         else sched_yield();
     }
 }
