@@ -203,7 +203,7 @@ def draw(rows: list[Row]) -> Any:
 
     found = pairs(rows)
     panels = list(dict.fromkeys((own.app, own.scaling) for own, _other in found))
-    figure, axes = panel_grid(len(panels), 2.2)
+    figure, axes = panel_grid(len(panels), 2.2, 4)
     for axis, (app, scaling) in zip(axes, panels):
         shown = [pair for pair in found if (pair[0].app, pair[0].scaling) == (app, scaling)]
         for place, pair in enumerate(shown):

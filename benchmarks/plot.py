@@ -61,11 +61,14 @@ def save(figure: Figure, path: Path) -> None:
     Image.open(whole).convert("RGB").quantize(48).save(path, optimize=True)
 
 
-def panel_grid(panels: int, height: float = 2.3) -> tuple[Figure, list[Axes]]:
-    """Return a figure with this number of panels, and their axes; ``height`` is that of a panel in inches."""
+def panel_grid(panels: int, height: float = 2.3, most: int = _COLUMNS) -> tuple[Figure, list[Axes]]:
+    """Return a figure with this number of panels, at most ``most`` in a row, and their axes.
+
+    ``height`` is that of a panel in inches.
+    """
     from matplotlib.figure import Figure
 
-    columns = min(panels, _COLUMNS)
+    columns = min(panels, most)
     lines = -(-panels // columns)
     figure = Figure(figsize=(3.3 * max(columns, 2), height * lines + 0.7), layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False).flatten().tolist()

@@ -23,7 +23,7 @@ namespace simulator {
 // while they do not want it. Threads that have computed for long share a core in longer turns, up to `turn`: each turn
 // begins with caches full of the other one's data.
 static constexpr long first = 100000, waiting = 10000, computing = 50000, turn = 400000, longest = 1000000;
-static constexpr long brief = 20000;   // the longest time for which a thread that waits takes the core
+static constexpr long brief = 20000;  // the longest time for which a thread that waits takes the core
 static constexpr int maxWorkers = 64;  // with more cores, waiting kernels leave some of them free
 
 struct Timer;

@@ -220,7 +220,8 @@ class QueueWorker:
     def complete(self, events: Events, yielding: float = 0.0) -> bool:
         """Wait for events without SYCL's locks; return false when the job ended before they completed.
 
-        For ``yielding`` seconds it looks at once again, after other threads; then it sleeps between looks.
+        It looks `_FIRST_LOOKS` times at once, then after other threads for ``yielding`` seconds, then it sleeps
+        between looks.
         """
         begin, looks = time.monotonic(), 0
         for event in events:
