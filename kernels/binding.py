@@ -70,9 +70,12 @@ class ProcessConstants(NamedTuple):
     near_count: int
     first_near: int
     run: int
+    simd_width: int
 
     @classmethod
-    def of(cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int]) -> ProcessConstants:
+    def of(
+        cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int], simd_width: int
+    ) -> ProcessConstants:
         """Return the constants of a PE.
 
         Args:
@@ -81,6 +84,7 @@ class ProcessConstants(NamedTuple):
             pe: Its number.
             layout: Layout of the heap.
             near: The PEs of its node, ascending.
+            simd_width: Work-items that its device executes in lock-step, a power of two.
         """
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
@@ -97,6 +101,7 @@ class ProcessConstants(NamedTuple):
             near_count=len(near),
             first_near=near[0],
             run=sum(pe == near[0] + place for place, pe in enumerate(near)),
+            simd_width=simd_width,
             **{name: heap + offset for name, offset in offsets.items()},
         )
 

@@ -21,6 +21,7 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
+from .shares import own_share
 from .slots import SHARE, max_payload, slot_at
 from .spec_constants import tile_bytes, tiles
 
@@ -107,10 +108,11 @@ def collect_by_nodes(members, slots, call, group):
 
 def _make_on_node(combine: Any) -> Any:
     @compiled
-    def on_node(sample, call, nodes, first, end, step):
-        """Combine elements of the members on this node; the leader gets the result."""
+    def on_node(sample, call, nodes, begin, count, rank, width):
+        """Combine ``count`` elements of the members on this node; the leader gets the result."""
         item, to = call.itemsize, call.dest + peer_delta(pe_in(nodes.near, 0))
-        for i in range(first, end, step):
+        first, step, end = own_share(count, rank, width)
+        for i in range(begin + first, begin + end, step):
             origin = call.source + i * item
             total = load(origin + peer_delta(pe_in(nodes.near, 0)), sample)
             for place in range(1, nodes.n_near):
@@ -124,7 +126,8 @@ def _make_between(combine: Any) -> Any:
     @compiled
     def add_nodes(sample, first, last, own, at, result, tile, size, item, rank, width, n):
         """Combine tiles of nodes ``first`` to ``last`` onto ``result``; node ``own`` has its tile at ``at``."""
-        for i in range(rank, n, width):
+        begin, step, end = own_share(n, rank, width)
+        for i in range(begin, end, step):
             total = load(result + i * item, sample)
             for node in range(first, last):
                 value = load((at if node == own else tile + (node - first) * size) + i * item, sample)
@@ -165,7 +168,7 @@ def make_reduction(combine: Any) -> Any:
         """Reduce large arrays of a team that spans nodes."""
         nodes, rank, width = nodes_of(call.team), rank_in(group), size_of(group)
         first, end = part_of(count, call.itemsize, nodes.n_near, nodes.index)
-        on_node(sample, call, nodes, first + rank, end, width)
+        on_node(sample, call, nodes, first, end - first, rank, width)
         end_phase(group, call.team)
         between(sample, call, count, nodes, members, group)
         end_phase(group, call.team)

@@ -24,6 +24,7 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, Flow, end_phase, enter, group_sync, part_of
+from .shares import own_share
 from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
@@ -47,8 +48,8 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
     def in_reach(sample, call, count, members, group):
         """Combine this PE's part of large arrays by direct loads and stores."""
         first, end = part_of(count, call.itemsize, members.size, members.me)
-        rank, width = rank_in(group), size_of(group)
-        work(sample, 0, 0, 1, call.dest, call.source, call.itemsize, first + rank, end, width, members)
+        at, rank, width = first * call.itemsize, rank_in(group), size_of(group)
+        work(sample, 0, 0, 1, call.dest + at, call.source + at, call.itemsize, end - first, rank, width, members)
 
     @compiled
     def by_tiles(sample, call, count, members, group):
@@ -60,7 +61,7 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
             n = min(room // item, end - low)
             move_tiles(GET, members, tile, apart, call.source + low * item, n * item, rank, width)
             group_sync(group)
-            work(sample, tile, apart, 1, 0, 0, item, rank, n, width, members)
+            work(sample, tile, apart, 1, 0, 0, item, n, rank, width, members)
             group_sync(group)
             move_tiles(PUT, members, tile, apart, call.dest + low * item, n * item, rank, width)
 
@@ -86,10 +87,11 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
 def _make(work: Any, by_nodes: Any = None) -> Any:
     """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
 
-    ``work(sample, tiles, apart, whole, dest, source, item, first, end, step, members)`` combines each ``step``-th
-    element of ``item`` bytes. The elements are in the members' tiles, which are ``apart`` bytes apart, or in the arrays
-    ``source`` where ``tiles`` is 0. This PE gets its result; with ``whole``, each member gets its own, in its tile or
-    its array. ``by_nodes``, if given, reduces the large arrays of teams that span nodes (``kernels.levels``).
+    ``work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members)`` combines the share of
+    work-item ``rank`` of ``width`` in ``count`` elements of ``item`` bytes. The elements are in the members' tiles,
+    which are ``apart`` bytes apart, or in the arrays ``source`` where ``tiles`` is 0. This PE gets its result; with
+    ``whole``, each member gets its own, in its tile or its array. ``by_nodes``, if given, reduces the large arrays of
+    teams that span nodes (``kernels.levels``).
     """
     large = _make_large(work, by_nodes)
 
@@ -103,7 +105,7 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
                 members, tile, item = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, call.itemsize
                 if count * item <= max_payload():
                     rank, width = rank_in(group), size_of(group)
-                    work(sample, tile, slot_bytes(), 0, call.dest, 0, item, rank, count, width, members)
+                    work(sample, tile, slot_bytes(), 0, call.dest, 0, item, count, rank, width, members)
                     group_sync(group)
                 else:
                     large(sample, call, count, members, group)
@@ -183,8 +185,9 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
 
     @compiled
-    def work(sample, tiles, apart, whole, dest, source, item, first, end, step, members):
+    def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
         size, me = members.size, members.me
+        first, step, end = own_share(count, rank, width)
         low, high = (0, size) if whole else (me, me + 1)
         for i in range(first, end, step):
             total = value_of(tiles, apart, source, i * item, 0, members, sample)
@@ -198,7 +201,8 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
 
 def _make_scan(inclusive: bool) -> Any:
     @compiled
-    def work(sample, tiles, apart, whole, dest, source, item, first, end, step, members):
+    def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
+        first, step, end = own_share(count, rank, width)
         for i in range(first, end, step):
             before = sample
             for member in range(members.size):

@@ -59,7 +59,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->maxMemAllocSize = device->memory;
   p->maxHardwareContexts = 65536;
   p->numThreadsPerEU = 8;
-  p->physicalEUSimdWidth = 16;
+  p->physicalEUSimdWidth = 1;  // the runtime executes the work-items of a group one after the other
   p->numEUsPerSubslice = 8;
   p->numSubslicesPerSlice = computeUnits;
   p->numSlices = 1;

@@ -1,7 +1,13 @@
 #include "opencl.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "affinity.hpp"
 #include "settings.hpp"
@@ -47,10 +53,47 @@ static void bindExtension(const OpenCl &cl, const char *name, Function &function
   function = (Function)cl.clGetExtensionFunctionAddressForPlatform(cl.platform, name);
 }
 
+// Standard error goes to memory for as long as this lives, and what came then, without the runtime's warning about a CPU
+// that is newer than it, goes to where standard error went before.
+class WithoutWarning {
+ public:
+  WithoutWarning() {
+    fflush(stderr);
+    if (before_ >= 0 && memory_ >= 0) dup2(memory_, 2);
+  }
+  ~WithoutWarning() {
+    fflush(stderr);
+    if (before_ >= 0 && memory_ >= 0) {
+      dup2(before_, 2);
+      writeOthers();
+    }
+    if (before_ >= 0) close(before_);
+    if (memory_ >= 0) close(memory_);
+  }
+
+ private:
+  const int before_ = fcntl(2, F_DUPFD_CLOEXEC, 3), memory_ = memfd_create("stderr", MFD_CLOEXEC);
+
+  void writeOthers() const {
+    std::string text(std::max<off_t>(lseek(memory_, 0, SEEK_END), 0), 0);
+    text.resize(std::max<ssize_t>(pread(memory_, &text[0], text.size(), 0), 0));
+    const std::string warning = "SYCL CPU RT Warning: Unknown host CPU.\n";
+    for (size_t at; (at = text.find(warning)) != std::string::npos;) text.erase(at, warning.size());
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t written = write(2, text.data() + done, text.size() - done);
+      if (written <= 0) return;
+      done += written;
+    }
+  }
+};
+
 static bool openDevice(OpenCl &cl) {
   int32_t error = cl.clGetPlatformIDs(1, &cl.platform, nullptr);
   if (!error) error = cl.clGetDeviceIDs(cl.platform, CL_DEVICE_TYPE_CPU, 1, &cl.device, nullptr);
-  if (!error) cl.context = cl.clCreateContext(nullptr, 1, &cl.device, nullptr, nullptr, &error);
+  if (!error) {
+    const WithoutWarning here;
+    cl.context = cl.clCreateContext(nullptr, 1, &cl.device, nullptr, nullptr, &error);
+  }
   if (error) {
     complain("%s has no CPU device (OpenCL error %d)", settings().opencl.c_str(), error);
     return false;
@@ -62,10 +105,23 @@ static bool openDevice(OpenCl &cl) {
   return cl.clSetKernelArgMemPointerINTEL;
 }
 
-// The runtime's default is 32 KiB; a tile of the simulated GPU has 128 KiB. The runtime reads the variable when it is
-// first used, which may be by SYCL's OpenCL plugin before the first Level Zero call. Hence a constructor.
-__attribute__((constructor)) static void setLocalMemorySize() {
-  setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "128KB", 0);
+// For a CPU that the runtime does not know, it would compile for the oldest x86-64, and its compiler crashes on some
+// kernels of MKL. It knows Intel's. The names are the runtime's.
+static const char *instructionSet() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_is("intel")) return nullptr;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx512) return "skx";
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "core-avx2" : nullptr;
+}
+
+// The runtime reads its variables when it is first used, which may be by SYCL's OpenCL plugin before the first Level
+// Zero call. Hence a constructor.
+__attribute__((constructor)) static void setDefaultsOfRuntime() {
+  setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "128KB", 0);  // that of a tile of the simulated GPU; its own is 32 KiB
+  if (const char *name = instructionSet()) setenv("CL_CONFIG_CPU_TARGET_ARCH", name, 0);
 }
 
 static const OpenCl *open() {

@@ -85,12 +85,14 @@ def _load() -> None:
 
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
+    from ishmem.ipc import pyze
     from ishmem.kernels import binding, builtin_loads, cache
 
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels)
-    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near))
+    width = pyze.device_properties(heap.device).physicalEUSimdWidth
+    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near, width))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)
     while _waiting:
