@@ -8,7 +8,7 @@ from . import binding
 from .intrinsics import compiled, device_function, move
 from .peers import peer_delta
 from .proxy import reachable, start_by_proxy
-from .shares import own_share
+from .shares import work_item_share
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
@@ -18,7 +18,7 @@ FEW = 4  # for at most this many elements, checking for wider units costs more t
 def _make_plain_copier(unit: int) -> Any:
     @compiled
     def copy_units(to, origin, nbytes, rank, size):
-        first, step, end = own_share(nbytes // unit, rank, size)
+        first, step, end = work_item_share(nbytes // unit, rank, size)
         distance, at, left, stride = to - origin, origin + first * unit, (end - first) * unit - 1, step * unit
         while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
             move(unit, at + distance, at)
@@ -99,7 +99,7 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
     if to_step == 1 and from_step == 1:
         copy_bytes(to, origin, count * item, rank, size)
     else:
-        first, step, end = own_share(count, rank, size)
+        first, step, end = work_item_share(count, rank, size)
         for i in range(first, end, step):
             copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
 

@@ -21,7 +21,7 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
-from .shares import own_share
+from .shares import work_item_share
 from .slots import SHARE, max_payload, slot_at
 from .spec_constants import tile_bytes, tiles
 
@@ -111,7 +111,7 @@ def _make_on_node(combine: Any) -> Any:
     def on_node(sample, call, nodes, begin, count, rank, width):
         """Combine ``count`` elements of the members on this node; the leader gets the result."""
         item, to = call.itemsize, call.dest + peer_delta(pe_in(nodes.near, 0))
-        first, step, end = own_share(count, rank, width)
+        first, step, end = work_item_share(count, rank, width)
         for i in range(begin + first, begin + end, step):
             origin = call.source + i * item
             total = load(origin + peer_delta(pe_in(nodes.near, 0)), sample)
@@ -126,7 +126,7 @@ def _make_between(combine: Any) -> Any:
     @compiled
     def add_nodes(sample, first, last, own, at, result, tile, size, item, rank, width, n):
         """Combine tiles of nodes ``first`` to ``last`` onto ``result``; node ``own`` has its tile at ``at``."""
-        begin, step, end = own_share(n, rank, width)
+        begin, step, end = work_item_share(n, rank, width)
         for i in range(begin, end, step):
             total = load(result + i * item, sample)
             for node in range(first, last):

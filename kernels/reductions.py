@@ -24,7 +24,7 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, Flow, end_phase, enter, group_sync, part_of
-from .shares import own_share
+from .shares import work_item_share
 from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
@@ -187,7 +187,7 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     @compiled
     def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
         size, me = members.size, members.me
-        first, step, end = own_share(count, rank, width)
+        first, step, end = work_item_share(count, rank, width)
         low, high = (0, size) if whole else (me, me + 1)
         for i in range(first, end, step):
             total = value_of(tiles, apart, source, i * item, 0, members, sample)
@@ -202,7 +202,7 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
 def _make_scan(inclusive: bool) -> Any:
     @compiled
     def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
-        first, step, end = own_share(count, rank, width)
+        first, step, end = work_item_share(count, rank, width)
         for i in range(first, end, step):
             before = sample
             for member in range(members.size):

@@ -1,9 +1,9 @@
 """How the work-items of a group divide elements among themselves.
 
-Work-items that a device executes in lock-step, its *SIMD width* (Level Zero's ``physicalEUSimdWidth``), form a bundle.
-Each bundle takes consecutive elements, and its work-items take them in turn, so their accesses fall into the same
-messages and cache lines. On a GPU that is a width of 8 or 16; a device that executes one work-item after the other, such
-as the simulated one, has a width of 1, and each work-item takes consecutive elements.
+Work-items that a device executes in lock-step, as many as its *SIMD width* (Level Zero's ``physicalEUSimdWidth``), form
+a bundle. Each bundle takes consecutive elements, and its work-items take them in turn, so their accesses fall into the
+same messages and cache lines. A GPU's width is 8 or 16. A device that executes one work-item after the other, as the
+simulated one, has a width of 1, and each work-item takes consecutive elements.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def turns_of(count, size):
 
 
 @compiled
-def own_share(count, rank, size):
+def work_item_share(count, rank, size):
     """Return the first of the elements that work-item ``rank`` of ``size`` takes, their distance, and an end."""
     if size == 1:
         return 0, 1, count

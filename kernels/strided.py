@@ -15,7 +15,7 @@ from .intrinsics import address_of, device, device_function, item_bytes, rank_in
 from .peers import peer_delta
 from .proxy import move_by_proxy, reachable
 from .runtime_checks import allowed, fits
-from .shares import own_share
+from .shares import work_item_share
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
@@ -27,7 +27,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
         to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
         if bsize < size:  # each work-item copies whole blocks; otherwise all share each block
-            first, step, end = own_share(nblocks, rank, size)
+            first, step, end = work_item_share(nblocks, rank, size)
             for block in range(first, end, step):
                 copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
         else:
