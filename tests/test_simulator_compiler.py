@@ -145,6 +145,63 @@ def test_switches_on_odd_widths(ze, width, words, merge) -> None:
     pyze.zeModuleDestroy(module)
 
 
+ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQ_CST, EVERYWHERE = 2, 4, 8, 16, 0x200
+MFENCE, FIRST = b"\x0f\xae\xf0", 0x1234567
+
+
+def fenced(order: int) -> bytes:
+    """Assemble ``out[0] = FIRST; out[1] = 2; fence; out[0] = 3`` with a memory barrier of an order; without one if 0."""
+    void, uint, ulong, out, kernel, main, pointer, label, second = range(1, 10)
+    one, two, three, scope, semantics, index = range(10, 16)
+    body = [
+        *(instruction(17, capability) for capability in (4, 5, 6, 11)),
+        instruction(14, 2, 2),
+        instruction(15, 6, main, "fenced"),
+        instruction(19, void),
+        instruction(21, uint, 32, 0),
+        instruction(21, ulong, 64, 0),
+        instruction(32, out, 5, ulong),
+        instruction(33, kernel, void, out),
+        *(instruction(43, ulong, name, value, 0) for name, value in ((one, FIRST), (two, 2), (three, 3), (index, 1))),
+        instruction(43, uint, scope, 0),
+        instruction(43, uint, semantics, order | EVERYWHERE),
+        instruction(54, void, main, 0, kernel),
+        instruction(55, out, pointer),
+        instruction(248, label),
+        instruction(67, out, second, pointer, index),
+        instruction(62, pointer, one, 2, 8),
+        instruction(62, second, two, 2, 8),
+        *([instruction(225, scope, semantics)] if order else []),
+        instruction(62, pointer, three, 2, 8),
+        instruction(253),
+        instruction(56),
+    ]
+    numbers = [0x07230203, 0x10400, 0, 16, 0, *(word for line in body for word in line)]
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+FENCED = """
+import test_simulator_compiler as t
+ze = t.Level0()
+module = pyze.create_module(ze.context, ze.device, t.fenced(int(sys.argv[1])))
+kernel, out = pyze.create_kernel(module, "fenced"), pyze.alloc_device(ze.context, ze.device, 64)
+pyze.set_argument(kernel, 0, out)
+pyze.zeKernelSetGroupSize(kernel, 1, 1, 1)
+pyze.append_launch(ze.list, kernel, (1, 1, 1))
+print(struct.unpack("<2Q", ze.read(out, 16)))
+"""
+
+
+@pytest.mark.parametrize("order", [0, ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQ_CST])
+def test_only_sequentially_consistent_fences_take_an_instruction(order, tmp_path) -> None:
+    """The others keep the compiler from moving accesses: without one, it drops the first store."""
+    code = FENCED.replace("sys.argv[1]", str(order))
+    assert run(code, ISHMEM_KERNEL_CACHE=str(tmp_path))[0] == "(3, 2)\n"
+    machine_code = kept(tmp_path)[0].read_bytes()
+    assert (MFENCE in machine_code) == (order == SEQ_CST)
+    assert (struct.pack("<I", FIRST) in machine_code) == (order > 0)
+
+
 def test_a_crash_of_the_compiler_is_an_error(ze) -> None:
     code = select(2, 1)
     nowhere = code.replace(struct.pack("<2I", 2, 11), struct.pack("<2I", 2, 16))  # a switch to what is no label
