@@ -150,7 +150,7 @@ MFENCE, FIRST = b"\x0f\xae\xf0", 0x1234567
 
 
 def fenced(order: int) -> bytes:
-    """Assemble ``out[0] = FIRST; out[1] = 2; fence; out[0] = 3`` with a memory barrier of an order; without one if 0."""
+    """Assemble ``out[0] = FIRST; out[1] = 2; fence; out[0] = 3`` with a fence of an order; without one if 0."""
     void, uint, ulong, out, kernel, main, pointer, label, second = range(1, 10)
     one, two, three, scope, semantics, index = range(10, 16)
     body = [
