@@ -16,7 +16,8 @@ print(__name__, __file__ if "__file__" in globals() else None, sys.argv, sys.pat
 print(sorted(k for k in os.environ if k.startswith(("ISHMEM_", "ONEAPI_"))), os.environ["ISHMEM_PE"], os.getcwd())
 print(os.environ["ONEAPI_DEVICE_SELECTOR"], os.getsid(0) == os.getpid(), sys.stdout.write_through)
 print(sys.stdin.read(), sys.stdout.name, sys.stdout.encoding, sys.stdout.errors, sys.stderr.errors)
-print(sys.modules["__main__"].__dict__ is globals())
+def function(number: int): pass
+print(sys.modules["__main__"].__dict__ is globals(), function.__annotations__)
 """
 PROGRAMS = {
     "place": PLACE,

@@ -124,7 +124,7 @@ def _execute(source: str | bytes, name: str) -> None:
     sys.modules["__main__"] = main
     if os.path.isabs(name):
         main.__file__, main.__loader__ = name, SourceFileLoader("__main__", name)
-    exec(compile(source, name, "exec"), main.__dict__)
+    exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
 
 
 def _end_with(error: BaseException) -> NoReturn:
