@@ -1,14 +1,15 @@
 """Starts jobs of the tests without the imports that each of their PEs would make.
 
 ``python fork_server.py SOCKET`` imports the SYCL stack once, as ``ishmrun --preload``, and forks an ishmrun for each
-request; its PEs are forks, too. `Process` is the `subprocess.Popen` of such an ishmrun. It becomes a child of the
-process that asks, which must therefore adopt orphans.
+request; its PEs are forks, too. `Process` is the `subprocess.Popen` of such an ishmrun. The process that asks adopts
+it as an orphan, so it is its child.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import os
 import pickle
 import socket
@@ -17,9 +18,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ishmem.launch import preload, run, supervisor
+from ishmem.launch import preload, run
 
 LARGEST = 1 << 20
+_PR_SET_CHILD_SUBREAPER = 36
 OWN = ("ISHMEM_DEVICE", "ISHMEM_ZE_LOADER", "ISHMEM_SIM_OPENCL")
 """Variables that are read with the imports."""
 
@@ -27,6 +29,7 @@ environment: dict[str, str] = {}
 """The environment of the server; no server starts while it is empty."""
 
 _server: Server | None = None
+_libc = ctypes.CDLL(None)
 
 
 class Server:
@@ -34,7 +37,6 @@ class Server:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        supervisor.adopt_orphans()
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command, descriptor = [sys.executable, __file__, str(theirs.fileno())], theirs.fileno()
         self.process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
@@ -50,8 +52,12 @@ class Server:
     def start(self, arguments: list[str], variables: dict[str, str], streams: list[int]) -> int:
         """Start ``ishmrun`` with these arguments, environment and streams; return its process number."""
         request = pickle.dumps((arguments, variables, os.getcwd()))
-        socket.send_fds(self.socket, [request], streams)
-        return int(self.socket.recv(LARGEST))
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            socket.send_fds(self.socket, [request], streams)
+            return int(self.socket.recv(LARGEST))
+        finally:
+            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def can_start(wanted: Mapping[str, str]) -> bool:
@@ -89,16 +95,19 @@ def serve(connection: socket.socket) -> list[str] | None:
         request, streams, _flags, _address = socket.recv_fds(connection, LARGEST, 3)
         if not request:
             return None
-        child = os.fork()
-        if child:
+        told, tell = os.pipe()
+        if child := os.fork():
             os.waitpid(child, 0)
-            for stream in streams:
-                os.close(stream)
-            continue
-        if pid := os.fork():
-            connection.send(str(pid).encode())
-            os._exit(0)
-        return become(*pickle.loads(request), streams)
+            connection.send(os.read(told, 16))
+            for descriptor in (told, tell, *streams):
+                os.close(descriptor)
+        elif pid := os.fork():
+            os.write(tell, str(pid).encode())
+            os._exit(0)  # makes the ishmrun an orphan
+        else:
+            os.close(told)
+            os.close(tell)
+            return become(*pickle.loads(request), streams)
 
 
 def become(arguments: list[str], variables: dict[str, str], folder: str, streams: list[int]) -> list[str]:

@@ -123,5 +123,13 @@ def test_a_pe_that_fails_ends_the_job(tmp_path: Path) -> None:
     assert any("PE 1 exited with status 5" in line for line in lines)
 
 
+def test_only_on_this_node(tmp_path: Path) -> None:
+    for options, environment in ((["-n", "2", "--hosts", "a,b"], {}), ([], {"PMI_RANK": "1", "PMI_SIZE": "2"})):
+        command = [sys.executable, "-m", "ishmem.launch.run", "--preload", *options, "prog.py"]
+        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2
+        assert re.match(r"ishmrun: --preload: .*\n$", done.stderr), done.stderr
+
+
 def test_an_executable_is_not_forked(tmp_path: Path) -> None:
     assert both("env", "sh", "-c", "echo $ISHMEM_PE", folder=tmp_path)[1] == ["[0] 0"]

@@ -72,6 +72,8 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
                 f"{name}: this ishmrun is {this.words}, and so is one PE; "
                 f"leave out {name}, or leave out the launcher and let ishmrun start the PEs"
             )
+    if options.preload:
+        raise UsageError(f"--preload: this ishmrun is {this.words}, and its only PE imports the stack itself")
 
 
 def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
