@@ -33,13 +33,14 @@ log = logging.getLogger("ishmem")
 
 Events = list[dpctl.SyclEvent]
 _COMPLETE = dpctl.event_status_type.complete
+_FUNCTIONS = "DPCTLEvent_GetCommandExecutionStatus", "DPCTLQueue_MemcpyWithEvents", "DPCTLEvent_Delete"
 _POOL = 64  # events created per pool
 _BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
-_FIRST_LOOKS = 50  # at once; a sleep of 0 s takes up to 0.1 ms
-_YIELDING = 1e-3  # seconds in which the wait of a program for an event yields; then it sleeps
+_SLICE_OF_EVENT = 0.02  # seconds of a wait between looks for signals, the end of the job and a lost device
+_YIELDING = 1e-4  # seconds in which a wait for an event yields; then it sleeps
 
 
 class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
@@ -57,7 +58,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
         Raises:
             StateError: The job ended first.
         """
-        if not (self.worker.complete([self], _YIELDING) or self.execution_status == _COMPLETE):
+        if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
             raise StateError("the job ended before this on-queue operation completed")
 
 
@@ -142,6 +143,11 @@ class QueueWorker:
                 self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
+    def copy(self, to: int, origin: int, nbytes: int, before: Events) -> dpctl.SyclEvent:
+        """Submit a copy between addresses; called by ``submit``."""
+        events = [event.addressof_ref() for event in before]
+        return QueueEvent(_core.queue_copy(self.queue.addressof_ref(), to, origin, nbytes, events))
+
     def step(
         self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None,
         collective: bool = False,
@@ -217,21 +223,15 @@ class QueueWorker:
             if not self.closing.is_set():
                 pyze.zeEventHostSignal(host_event)
 
-    def complete(self, events: Events, yielding: float = 0.0) -> bool:
-        """Wait for events without SYCL's locks; return false when the job ended before they completed.
-
-        It looks `_FIRST_LOOKS` times at once, then after other threads for ``yielding`` seconds, then it sleeps
-        between looks.
-        """
-        begin, looks = time.monotonic(), 0
+    def complete(self, events: Events) -> bool:
+        """Wait for events without SYCL's locks; return false when the job ended before they completed."""
         for event in events:
-            while event.execution_status != _COMPLETE:
+            yielding = _YIELDING
+            while not _core.wait_event(event.addressof_ref(), yielding, _SLICE_OF_EVENT):
                 if self.closing.is_set():
                     return False
                 self._heap.raise_lost_device()
-                looks += 1
-                if looks > _FIRST_LOOKS:
-                    time.sleep(POLL if time.monotonic() - begin >= yielding else 0)
+                yielding = 0.0
         return not self.closing.is_set()
 
     @property
@@ -307,6 +307,7 @@ class QueueWorkers:
     def __init__(self, heap: SymmetricHeap, links: Links) -> None:
         self._heap, self._links = heap, links
         self._host_events = _HostEvents(heap)
+        _core.use_dpctl(*native.dpctl_functions(*_FUNCTIONS))
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._lock = threading.Lock()
         self._turns: dict[int, dpctl.SyclEvent] = {}
