@@ -24,7 +24,7 @@ import dpctl.tensor
 import numpy as np
 from dpctl.tensor import _tensor_impl
 
-from ishmem import _core, collectives, order, rma, signals, strided, teams, wait, wait_sets
+from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import SIGNAL_TYPES
@@ -347,9 +347,9 @@ def _bytes_at(worker: QueueWorker, address: int, nbytes: int, device: bool) -> A
 def _transfer(
     routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
+    if event := worker.copy(dest, source, pe, nelems, is_put, events):
+        return event
     number = check.pe(pe)
-    if plain := _plain_copy(dest, source, number, nelems, is_put, worker):
-        return worker.submit(events, plain, (dest, source))
     to = check.view(dest, "dest", routine=routine)
     if is_put and rma.is_scalar(source):
         source = rma.as_element(dest, source)
@@ -367,20 +367,6 @@ def _transfer(
     start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
     copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
     return worker.submit(events, copy, (dest, source))
-
-
-def _plain_copy(
-    dest: Any, source: Any, pe: int, nelems: Any, is_put: bool, worker: QueueWorker
-) -> Callable[[Events], dpctl.SyclEvent] | None:
-    """Return what submits a copy between contiguous arrays and a heap that the device reaches; None: not so plain."""
-    heap = job.current().heap
-    ends = _core.copy_ends(dest, source, nelems, is_put) if heap.reaches(pe) else None
-    if not ends:
-        return None
-    offset, own, nbytes = ends
-    far = heap.peers[pe] + offset
-    to, origin = (far, own) if is_put else (own, far)
-    return functools.partial(worker.copy, to, origin, nbytes)
 
 
 def _transfer_views(routine: str, plans: list[blocks.Plan], worker: QueueWorker, events: Events) -> dpctl.SyclEvent:

@@ -15,8 +15,10 @@ namespace {
 constexpr int COMPLETE = 3;        // dpctl's DPCTL_COMPLETE
 constexpr int FIRST_LOOKS = 50;    // looks that hold the GIL, which takes longer to release and take than a short copy
 constexpr unsigned NAPS = 32;      // a nap is that part of the time waited, so a wait is late by half of it at most
-constexpr long LONGEST_NAP = 50;   // microseconds
+constexpr long LONGEST_NAP = 500;  // microseconds
 const char *const CAPSULE = "SyclEventRef";  // the name that dpctl expects; it renames a capsule that it has read
+
+constexpr size_t MOST_BEFORE = 16;  // events that a copy waits for
 
 struct Dpctl {
     int (*status)(void *event) = nullptr;
@@ -25,6 +27,7 @@ struct Dpctl {
 };
 
 Dpctl dpctl;
+std::vector<char *> peers;  // device address of each PE's heap; null where this PE's device does not reach it
 
 template <class Function>
 void set(Function &function, uintptr_t address) { function = reinterpret_cast<Function>(address); }
@@ -57,28 +60,44 @@ void release_event(PyObject *capsule) {
     if (void *event = PyCapsule_GetPointer(capsule, name)) dpctl.release(event);
 }
 
-// Submits a copy and returns the capsule of its event, which dpctl.SyclEvent takes.
-nb::object queue_copy(uintptr_t queue, uintptr_t to, uintptr_t from, size_t bytes, const std::vector<uintptr_t> &before) {
-    const auto *events = reinterpret_cast<void *const *>(before.data());
-    void *event = dpctl.copy(reinterpret_cast<void *>(queue), reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from),
-                             bytes, events, before.size());
-    if (!event) throw std::runtime_error("SYCL has refused a copy on a queue");
+nb::object capsule_of(void *event) {
     PyObject *capsule = PyCapsule_New(event, CAPSULE, &release_event);
+    if (!capsule) dpctl.release(event);
     if (!capsule) throw nb::python_error();
     return nb::steal(capsule);
 }
 
-// Returns (offset of the symmetric array in the heap, address of the own array, bytes) of a put or get; None for
-// arguments that need the general path.
-nb::object copy_ends(nb::handle dest, nb::handle source, nb::handle nelems, bool is_put) {
+// Finds the device addresses of a put or get between contiguous arrays; false for arguments that need the general path.
+bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
     size_t count;
-    if (!view_of(dest.ptr(), to) || !view_of(source.ptr(), from)) return nb::none();
-    if (!fit(to, from) || !count_of(nelems.ptr(), to, from, count) || !count) return nb::none();
-    const View &far = is_put ? to : from, &own = is_put ? from : to;
+    Py_ssize_t pe;
+    if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
+    if (!fit(to, from) || !count_of(nelems, to, from, count) || !count) return false;
+    const View &far = is_put ? to : from;
     const ptrdiff_t offset = far.device ? heap().offset_of(far.address, far.count * far.item) : -1;
-    if (offset < 0) return nb::none();
-    return nb::make_tuple(offset, reinterpret_cast<uintptr_t>(own.address), count * to.item);
+    if (offset < 0 || pe < 0 || static_cast<size_t>(pe) >= peers.size() || !peers[static_cast<size_t>(pe)]) return false;
+    char *there = peers[static_cast<size_t>(pe)] + offset;
+    copy = {is_put ? there : to.address, is_put ? from.address : there, count * to.item, to.item};
+    return true;
+}
+
+// Submits a put or get to a queue, after the events `before`. Returns the capsule of its event, which dpctl.SyclEvent
+// takes; None for arguments that need the general path.
+nb::object queue_copy(nb::handle dest, nb::handle source, nb::handle pe, nb::handle nelems, bool is_put, uintptr_t queue,
+                      const std::vector<uintptr_t> &before) {
+    Copy copy;
+    if (!find_ends(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), is_put, copy)) return nb::none();
+    void *events[MOST_BEFORE];
+    size_t count = 0;
+    if (before.size() > MOST_BEFORE) return nb::none();
+    for (uintptr_t event : before)
+        if (!is_complete(reinterpret_cast<void *>(event))) events[count++] = reinterpret_cast<void *>(event);
+    void *event = dpctl.copy(reinterpret_cast<void *>(queue), copy.to, copy.from, copy.bytes, events, count);
+    if (!event) throw std::runtime_error("SYCL has refused a copy on a queue");
+    nb::object capsule = capsule_of(event);
+    if (device_status()) throw std::runtime_error("the device is lost");
+    return capsule;
 }
 
 }  // namespace
@@ -90,8 +109,13 @@ void bind_on_queue(nb::module_ &m) {
         set(dpctl.release, release);
     });
     m.def("wait_event", &wait_event);
-    m.def("queue_copy", &queue_copy);
-    m.def("copy_ends", &copy_ends, nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg());
+    m.def("is_complete", [](uintptr_t event) { return is_complete(reinterpret_cast<void *>(event)); });
+    m.def("set_device_peers", [](const std::vector<uintptr_t> &bases) {
+        peers.clear();
+        for (uintptr_t base : bases) peers.push_back(reinterpret_cast<char *>(base));
+    });
+    const auto any = nb::arg().none();
+    m.def("queue_copy", &queue_copy, any, any, any, any, nb::arg(), nb::arg(), nb::arg());
 }
 
 }  // namespace ishmem
