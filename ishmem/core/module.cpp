@@ -222,6 +222,7 @@ PyMethodDef hot[] = {
     method<&put_signal>("put_signal"),
     method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
+    method<&wait_briefly>("wait_briefly"),
     method<&wait_seen>("wait_seen"),
     method<&test>("test"),
     method<&quiet>("quiet"),

@@ -69,6 +69,11 @@ enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted };
 
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
+
+// The first rounds of a wait without a timeout; not done when the value has not come by then. A longer wait is called
+// from Python, whose frame describes it to the user.
+Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
+
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
 
 enum Mode { All, Any, Some };
