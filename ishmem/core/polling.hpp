@@ -70,10 +70,12 @@ class Story {
 };
 
 // Polls while holding the GIL. `looks(n)` looks n times; a round has `per_round`, 1 where looks are not to be repeated.
+// Between nodes the first round is as short as the others: it ends with driving the engine.
 template <class Looks>
 bool poll_first(Looks looks, int per_round = heap().looks) {
+    const int first = per_round > 1 && !engine() ? FIRST_LOOKS * per_round : per_round;
     for (int round = 0; round < FIRST_ROUNDS; ++round) {
-        if (looks(per_round > 1 && round == 0 ? FIRST_LOOKS * per_round : per_round)) return true;
+        if (looks(round ? per_round : first)) return true;
         sched_yield();
     }
     return false;
