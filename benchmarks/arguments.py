@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +65,24 @@ def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
     return array
 
 
+def own_view(w: Ishmem, own: Any, argument: str, otherwise: Any) -> Any:
+    """Return the bytes of an own array as the host reaches them; of ``otherwise`` where only the copy engine does."""
+    import ishmem
+    from ishmem import _core
+
+    if argument == "numpy":
+        return memoryview(own).cast("B")
+    if argument == "symmetric":
+        return w.host_view(own, w.pe)
+    scratch = w.blank(own.nbytes)
+    for _ in range(2):  # a large allocation is mapped at its second use
+        ishmem.put(scratch, own, w.pe)
+    address = _core.private_place(_core.describe(own)[0], own.nbytes)
+    if not address:
+        return w.host_view(otherwise, w.pe)
+    return memoryview((ctypes.c_char * own.nbytes).from_address(address)).cast("B")
+
+
 def _repeated(call: str, times: int, end: str) -> str:
     return call if times == 1 else f"for _ in range({times}): {call}\n{end}"
 
@@ -76,11 +95,11 @@ def _register(operation: Operation) -> None:
         import ishmem
 
         zeros = np.zeros_like(values(size, 0))
-        far, shadow = (w.blank(size), w.filled(size)) if operation.puts else (w.filled(size), w.blank(size))
+        far, spare = (w.blank(size), w.filled(size)) if operation.puts else (w.filled(size), w.blank(size))
         own = own_array(w, argument, values(size, w.pe) if operation.puts else zeros)
         signal = ishmem.zeros(1, dtype="uint64")
         names: dict[str, Any] = {"ishmem": ishmem, "far": far, "own": own, "signal": signal, "n": size // 8}
-        here, there = w.host_view(shadow, w.pe), w.host_view(far, w.right)
+        here, there = own_view(w, own, argument, spare), w.host_view(far, w.right)
         names.update(pe=w.right, nothing=nothing, here=here, there=there)
         limit = "there[:] = here" if operation.puts else "here[:] = there"
         if operation.times > 1:

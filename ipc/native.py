@@ -85,6 +85,11 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)
 
 
+def dpctl_functions(*names: str) -> list[int]:
+    """Return the addresses of functions of dpctl's C interface."""
+    return [ctypes.cast(getattr(_dpctl_library(), name), ctypes.c_void_p).value or 0 for name in names]
+
+
 _LEVEL_ZERO = 2  # sycl::backend::ext_oneapi_level_zero
 _EVENT_SIZE = 16  # sizeof(sycl::event)
 _CAPSULE = b"SyclEventRef"  # the name that dpctl expects; a module attribute, since capsules keep a pointer to it

@@ -347,6 +347,8 @@ def _bytes_at(worker: QueueWorker, address: int, nbytes: int, device: bool) -> A
 def _transfer(
     routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
+    if event := worker.copy(dest, source, pe, nelems, is_put, events):
+        return event
     number = check.pe(pe)
     to = check.view(dest, "dest", routine=routine)
     if is_put and rma.is_scalar(source):

@@ -13,7 +13,7 @@ from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import as_element, g
 from ishmem.runtime import check, job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 
 
+@fast_path(_core.wait_briefly)
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import sys
+import threading
 import time
 import weakref
 from typing import Any
@@ -274,6 +275,49 @@ def check_not_before() -> None:
         event.wait()
     ishmem.barrier_all()
     same(a, np.full(4, 5 + left))
+
+
+def check_many_dependences(events: int) -> None:
+    me, right, left = ring()
+    source, dest = symmetric(pattern("int64", events, me)), ishmem.zeros(events, dtype="int64")
+    last, queue = ishmem.zeros(events, dtype="int64"), new_queue(source)
+    puts = [ishmem.put_on_queue(dest[i : i + 1], source[i : i + 1], me) for i in range(events)]
+    ishmem.put_on_queue(last, dest, right, queue, puts).wait()
+    ishmem.barrier_all()
+    same(last, pattern("int64", events, left))
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("events", [1, 16, 17, 40])
+def test_many_dependences(pes: Pool, events: int) -> None:
+    pes.run(check_many_dependences, events)
+
+
+def check_other_threads_run(seconds: float) -> None:
+    flag = ishmem.zeros(1, dtype="int64")
+    if ishmem.my_pe() == 1:
+        time.sleep(seconds)
+        ishmem.p(flag, 1, 0)
+    else:
+        event, turns = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1), 0
+
+        def count() -> None:
+            nonlocal turns
+            while event.execution_status != dpctl.event_status_type.complete:
+                turns += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        event.wait()
+        thread.join()
+        assert turns > 20
+    ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_other_threads_run_during_a_wait(pes: Pool) -> None:
+    pes.run(check_other_threads_run, 0.3)
 
 
 @pytest.mark.pes(2, 4)

@@ -22,6 +22,7 @@ namespace nb = nanobind;
 
 namespace ishmem {
 void bind_collectives(nb::module_ &m);
+void bind_on_queue(nb::module_ &m);
 void bind_private_memory(nb::module_ &m);
 void bind_rehearsal(nb::module_ &m);
 void bind_tracing(nb::module_ &m);
@@ -221,6 +222,7 @@ PyMethodDef hot[] = {
     method<&put_signal>("put_signal"),
     method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
+    method<&wait_briefly>("wait_briefly"),
     method<&wait_seen>("wait_seen"),
     method<&test>("test"),
     method<&quiet>("quiet"),
@@ -300,6 +302,7 @@ NB_MODULE(_core, m) {
     m.def("proxy_problem", &proxy_problem);
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
     bind_collectives(m);
+    bind_on_queue(m);
     bind_private_memory(m);
     bind_engine(m);
     bind_rehearsal(m);

@@ -23,6 +23,12 @@ struct Copy {
     bool is_far() const { return ishmem::is_far(to) || ishmem::is_far(from); }
 };
 
+// Whether the types and memory orders of two arrays allow a copy of their elements, and `dest` is writable.
+bool fit(const View &dest, const View &source);
+
+// Computes the number of elements to copy: `nelems`, or all where it is None. False where the arrays do not have them.
+bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count);
+
 bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
 bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local`: this PE's array
 Done put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
@@ -63,6 +69,11 @@ enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted };
 
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
+
+// The first rounds of a wait without a timeout; not done when the value has not come by then. A longer wait is called
+// from Python, whose frame describes it to the user.
+Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
+
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
 
 enum Mode { All, Any, Some };

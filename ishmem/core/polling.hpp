@@ -1,6 +1,6 @@
 // Polling of this PE's own heap. An unsuccessful poll yields the processor: with more PEs than cores this lets the
-// awaited PE run. With a core for each PE only every hundredth poll yields, because a yield delays the detection of
-// the awaited store; with fewer cores, a long wait sleeps between polls.
+// awaited PE run. With a core for each PE only every hundredth poll yields, and none of the first thousand, because a
+// yield delays the detection of the awaited store; with fewer cores, a long wait sleeps between polls.
 #pragma once
 #include <sched.h>
 #include <sys/prctl.h>
@@ -18,6 +18,7 @@ namespace ishmem {
 using Clock = std::chrono::steady_clock;
 
 constexpr int FIRST_ROUNDS = 8;  // rounds that hold the GIL: releasing and taking it costs as much as a few rounds
+constexpr int FIRST_LOOKS = 10;  // times the looks of a round, before the first yield: about the time of a barrier
 
 // Idle rounds before a wait between nodes sleeps, also while long payloads are in flight, which advance only when the
 // engine is driven; microseconds of a sleep.
@@ -68,6 +69,18 @@ class Story {
     bool told = false;
 };
 
+// Polls while holding the GIL. `looks(n)` looks n times; a round has `per_round`, 1 where looks are not to be repeated.
+// Between nodes the first round is as short as the others: it ends with driving the engine.
+template <class Looks>
+bool poll_first(Looks looks, int per_round = heap().looks) {
+    const int first = per_round > 1 && !engine() ? FIRST_LOOKS * per_round : per_round;
+    for (int round = 0; round < FIRST_ROUNDS; ++round) {
+        if (looks(round ? per_round : first)) return true;
+        sched_yield();
+    }
+    return false;
+}
+
 // Polls in slices of 20 ms without the GIL and handles signals between slices. `looks` is the number of calls of
 // `done` per round; it is 1 where one call takes long. Every `rounds_per_drive` rounds it drives the engine.
 template <class Done, class Hopeless>
@@ -75,17 +88,14 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     if (rehearsal) rehearsal->wait();
     Engine *const between_nodes = engine();
     unsigned idle = 0, rounds = 0;
-    const auto seen = [&] {
-        for (int look = 0; look < looks; ++look)
+    const auto seen = [&](int times) {
+        for (int look = 0; look < times; ++look)
             if (done()) return true;
         if (!between_nodes || (rounds++ % rounds_per_drive && !long_idle(idle))) return false;
         idle = between_nodes->drive() ? 0 : idle + 1;
         return done();
     };
-    for (int round = 0; round < FIRST_ROUNDS; ++round) {
-        if (seen()) return Satisfied;
-        sched_yield();
-    }
+    if (poll_first(seen, looks)) return Satisfied;
     const bool limited = timeout >= 0 && timeout < 1e9;  // a longer timeout would overflow the clock
     const auto begin = Clock::now();
     const auto limit =
@@ -97,7 +107,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
         bool satisfied = false, given_up = false, late = false;
         Py_BEGIN_ALLOW_THREADS
         const auto slice = Clock::now() + std::chrono::milliseconds(20);
-        for (unsigned round = 1; !(satisfied = seen()); ++round) {
+        for (unsigned round = 1; !(satisfied = seen(looks)); ++round) {
             given_up = hopeless();
             if (given_up) break;
             if (between_nodes && long_idle(idle)) nap(NAP);

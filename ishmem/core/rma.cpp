@@ -10,20 +10,6 @@ namespace {
 
 constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during the copy
 
-bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
-    if (nelems == Py_None) {
-        count = source.count;
-        return dest.count == count;
-    }
-    const Py_ssize_t asked = PyNumber_AsSsize_t(nelems, nullptr);
-    if (asked < 0 || PyErr_Occurred()) {
-        PyErr_Clear();
-        return false;
-    }
-    count = static_cast<size_t>(asked);
-    return count <= dest.count && count <= source.count;
-}
-
 template <class Word>
 void move_word(char *to, const char *from) {
     Word word;
@@ -77,6 +63,24 @@ bool find_ends(const Range &to, const Range &from, Py_ssize_t pe, bool is_put, s
 
 }  // namespace
 
+bool fit(const View &dest, const View &source) {
+    return dest.type == source.type && dest.type != Other && dest.order & source.order && dest.writable;
+}
+
+bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
+    if (nelems == Py_None) {
+        count = source.count;
+        return dest.count == count;
+    }
+    const Py_ssize_t asked = PyNumber_AsSsize_t(nelems, nullptr);
+    if (asked < 0 || PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    count = static_cast<size_t>(asked);
+    return count <= dest.count && count <= source.count;
+}
+
 void store_element(char *to, const void *from, size_t item) { move_element(to, static_cast<const char *>(from), item); }
 
 bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
@@ -84,8 +88,7 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     Py_ssize_t pe;
     size_t count;
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
-    if (to.type != from.type || to.type == Other || !(to.order & from.order) || !to.writable) return false;
-    if (!count_of(nelems, to, from, count)) return false;
+    if (!fit(to, from) || !count_of(nelems, to, from, count)) return false;
     if ((to.device || from.device) && count * to.item >= heap().cutover_to(pe)) return false;
     copy.bytes = count * to.item;
     copy.item = to.item;

@@ -52,6 +52,15 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
     return poll(done, [] { return heap().lost.load() >= 0; }, timeout);
 }
 
+Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
+    Variable v;
+    if (timeout != Py_None || engine() || rehearsal || !variable_of(ivar, compare, value, index, v)) return {false};
+    return {poll_first([&](int times) {
+        while (times > 0 && !holds(v)) --times;
+        return times > 0;
+    })};
+}
+
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return BadArguments;

@@ -13,9 +13,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
 import dpctl.memory
@@ -32,14 +31,17 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 
 Events = list[dpctl.SyclEvent]
+# The event of an operation, what must live until it completes, and the Level Zero event that is free then.
+_Submitted = tuple[dpctl.SyclEvent, Any, Union[int, None]]
 _COMPLETE = dpctl.event_status_type.complete
+_FUNCTIONS = "DPCTLEvent_GetCommandExecutionStatus", "DPCTLQueue_MemcpyWithEvents", "DPCTLEvent_Delete"
 _POOL = 64  # events created per pool
 _BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
-_FIRST_LOOKS = 50  # at once; a sleep of 0 s takes up to 0.1 ms
-_YIELDING = 1e-3  # seconds in which the wait of a program for an event yields; then it sleeps
+_SLICE_OF_EVENT = 0.02  # seconds of a wait between looks for signals, the end of the job and a lost device
+_YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
 
 
 class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
@@ -57,17 +59,10 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
         Raises:
             StateError: The job ended first.
         """
-        if not (self.worker.complete([self], _YIELDING) or self.execution_status == _COMPLETE):
+        if _core.wait_event(self.addressof_ref(), _YIELDING, _SLICE_OF_EVENT):
+            return
+        if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
             raise StateError("the job ended before this on-queue operation completed")
-
-
-@dataclass
-class _Submitted:
-    """A submitted operation and the objects that must live until it completes."""
-
-    event: dpctl.SyclEvent
-    keep: Any
-    host_event: int | None = None
 
 
 class _HostEvents:
@@ -119,6 +114,7 @@ class QueueWorker:
         self._host_events, self._heap = host_events, heap
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
+        self._address = self.queue.addressof_ref()
         self._last: QueueEvent | None = None
         self._lock = threading.RLock()
         self._steps: SimpleQueue[tuple[Events, Callable[[], None], int] | None] = SimpleQueue()
@@ -141,6 +137,27 @@ class QueueWorker:
             if not collective:
                 self._raise_problem()
             return self._record(start(self._before(depends)), keep)
+
+    def copy(
+        self, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, depends: Events
+    ) -> dpctl.SyclEvent | None:  # fmt: skip
+        """Submit a put or get; ``None`` where its arguments need the general path.
+
+        A large copy leaves the caches to the copied data, so that each function of the interpreter that comes before
+        the next copy costs some microseconds: this method is ``submit`` without them.
+        """
+        with self._lock:
+            if self.problem:
+                self._raise_problem()
+            before = [event.addressof_ref() for event in depends]
+            if self._last is not None:
+                before.append(self._last.addressof_ref())
+            try:
+                capsule = _core.queue_copy(dest, source, pe, nelems, is_put, self._address, before)
+            except RuntimeError:
+                self._heap.raise_lost_device()
+                raise
+            return None if capsule is None else self._keep(capsule, (dest, source), None)
 
     def step(
         self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None,
@@ -176,18 +193,21 @@ class QueueWorker:
         return [event for event in events if event.execution_status != _COMPLETE]
 
     def _record(self, event: dpctl.SyclEvent, keep: Any, host_event: int | None = None) -> QueueEvent:
-        while self._submitted and self._submitted[0].event.execution_status == _COMPLETE:
-            gone = self._submitted.popleft()
-            if gone.host_event is not None:
-                self._host_events.give(gone.host_event)
-        self._last = QueueEvent(event._get_capsule())
+        return self._keep(event._get_capsule(), keep, host_event)
+
+    def _keep(self, capsule: Any, keep: Any, host_event: int | None) -> QueueEvent:
+        while self._submitted and _core.is_complete(self._submitted[0][0].addressof_ref()):
+            _event, _kept, gone = self._submitted.popleft()
+            if gone is not None:
+                self._host_events.give(gone)
+        self._last = QueueEvent(capsule)
         self._last.worker = self
-        self._submitted.append(_Submitted(self._last, keep, host_event))
+        self._submitted.append((self._last, keep, host_event))
         return self._last
 
     def drain_too(self, event: dpctl.SyclEvent) -> None:
         """Let ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
-        self._submitted.append(_Submitted(event, None))
+        self._submitted.append((event, None, None))
 
     def take_problem(self) -> Exception | None:
         """Return the error of an earlier step and clear it."""
@@ -217,21 +237,15 @@ class QueueWorker:
             if not self.closing.is_set():
                 pyze.zeEventHostSignal(host_event)
 
-    def complete(self, events: Events, yielding: float = 0.0) -> bool:
-        """Wait for events without SYCL's locks; return false when the job ended before they completed.
-
-        It looks `_FIRST_LOOKS` times at once, then after other threads for ``yielding`` seconds, then it sleeps
-        between looks.
-        """
-        begin, looks = time.monotonic(), 0
+    def complete(self, events: Events) -> bool:
+        """Wait for events without SYCL's locks; return false when the job ended before they completed."""
         for event in events:
-            while event.execution_status != _COMPLETE:
+            yielding = _YIELDING
+            while not _core.wait_event(event.addressof_ref(), yielding, _SLICE_OF_EVENT):
                 if self.closing.is_set():
                     return False
                 self._heap.raise_lost_device()
-                looks += 1
-                if looks > _FIRST_LOOKS:
-                    time.sleep(POLL if time.monotonic() - begin >= yielding else 0)
+                yielding = 0.0
         return not self.closing.is_set()
 
     @property
@@ -242,7 +256,7 @@ class QueueWorker:
     def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
         """Wait until everything has completed, or ``hopeless`` returns true."""
         while self._submitted and not hopeless():
-            if self._submitted[0].event.execution_status == _COMPLETE:
+            if self._submitted[0][0].execution_status == _COMPLETE:
                 self._submitted.popleft()
             else:
                 look()
@@ -307,7 +321,10 @@ class QueueWorkers:
     def __init__(self, heap: SymmetricHeap, links: Links) -> None:
         self._heap, self._links = heap, links
         self._host_events = _HostEvents(heap)
+        _core.use_dpctl(*native.dpctl_functions(*_FUNCTIONS))
+        _core.set_device_peers([base if heap.reaches(pe) else 0 for pe, base in enumerate(heap.peers)])
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
+        self._recent: tuple[dpctl.SyclQueue | None, QueueWorker] | None = None
         self._lock = threading.Lock()
         self._turns: dict[int, dpctl.SyclEvent] = {}
         self._order = threading.Lock()
@@ -329,6 +346,14 @@ class QueueWorkers:
             TypeError: Not a queue.
             ValueError: A queue of another device or context.
         """
+        recent = self._recent
+        if recent and recent[0] is queue:
+            return recent[1]
+        worker = self._find(queue)
+        self._recent = (queue, worker)
+        return worker
+
+    def _find(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
         heap = self._heap.queue
         if queue is None:
             queue = heap
@@ -368,6 +393,7 @@ class QueueWorkers:
         else:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.barriers))
         self._workers.clear()
+        self._recent = None
         return drained
 
 
@@ -387,9 +413,11 @@ def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:
     Raises:
         TypeError: Not SYCL events.
     """
+    if depends is None:
+        return []
     if isinstance(depends, dpctl.SyclEvent):
         return [depends]
-    events = list(depends) if isinstance(depends, Iterable) else [] if depends is None else [depends]
+    events = list(depends) if isinstance(depends, Iterable) else [depends]
     for event in events:
         if not isinstance(event, dpctl.SyclEvent):
             raise TypeError(f"depends is a list of dpctl.SyclEvent, got {type(event).__name__}")
