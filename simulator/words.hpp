@@ -52,6 +52,7 @@ enum SpirvOp : uint32_t {
   OpCompositeInsert = 82,
   OpCopyObject = 83,
   OpUConvert = 113,
+  OpAtomicLoad = 227,
   OpLoopMerge = 246,
   OpSelectionMerge = 247,
   OpLabel = 248,
