@@ -36,7 +36,7 @@ static std::vector<ModuleInput> prepared(Module &module) {
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   for (auto &input : inputs) {
     const bool vectorise = input.spirv.size() <= settings().vectorise;
-    input.spirv = withPlainLoads(withPlainSwitches(input.spirv));
+    input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
   }
   return inputs;

@@ -12,8 +12,8 @@ namespace simulator {
 // Widens the selectors of switches to 8, 16, 32 or 64 bits.
 std::string withPlainSwitches(const std::string &spirv);
 
-// Makes relaxed atomic loads plain volatile loads.
-std::string withPlainLoads(const std::string &spirv);
+// Makes relaxed atomic loads plain volatile loads, and removes release fences before barriers of a group.
+std::string withFewFences(const std::string &spirv);
 
 // Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their
 // values. Changes the module and returns the values of these parameters by kernel. Constants that types or other

@@ -52,6 +52,8 @@ enum SpirvOp : uint32_t {
   OpCompositeInsert = 82,
   OpCopyObject = 83,
   OpUConvert = 113,
+  OpControlBarrier = 224,
+  OpMemoryBarrier = 225,
   OpAtomicLoad = 227,
   OpLoopMerge = 246,
   OpSelectionMerge = 247,
