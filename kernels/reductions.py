@@ -28,7 +28,7 @@ from .shares import work_item_share
 from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
-from .units import BLOCK, ELEMENT, UNIT, elementwise, load_units, nothing, store_units, unit_bytes
+from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, load_units, nothing, store_units
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -46,41 +46,41 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
     """Make what combines this PE's part of large arrays, and gives the results to all members; see `_make`."""
 
     @compiled
-    def in_reach(sample, call, count, members, group):
+    def in_reach(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays by direct loads and stores."""
-        first, end = part_of(count, call.itemsize, members.size, members.me)
-        at, rank, width = first * call.itemsize, rank_in(group), size_of(group)
-        work(sample, 0, 0, 1, call.dest + at, call.source + at, call.itemsize, end - first, rank, width, members)
+        first, end = part_of(nbytes, members.size, members.me)
+        rank, width = rank_in(group), size_of(group)
+        work(sample, 0, 0, 1, call.dest + first, call.source + first, end - first, rank, width, members)
 
     @compiled
-    def by_tiles(sample, call, count, members, group):
+    def by_tiles(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
-        item, rank, width = call.itemsize, rank_in(group), size_of(group)
-        first, end = part_of(count, item, members.size, members.me)
+        first, end = part_of(nbytes, members.size, members.me)
         tile, apart, room = tiles_of(call.team, members.size)
-        for low in range(first, end, room // item):
-            n = min(room // item, end - low)
-            move_tiles(GET, members, tile, apart, call.source + low * item, n * item, rank, width)
+        rank, width = rank_in(group), size_of(group)
+        for low in range(first, end, room):
+            n = min(room, end - low)
+            move_tiles(GET, members, tile, apart, call.source + low, n, rank, width)
             group_sync(group)
-            work(sample, tile, apart, 1, 0, 0, item, n, rank, width, members)
+            work(sample, tile, apart, 1, 0, 0, n, rank, width, members)
             group_sync(group)
-            move_tiles(PUT, members, tile, apart, call.dest + low * item, n * item, rank, width)
+            move_tiles(PUT, members, tile, apart, call.dest + low, n, rank, width)
 
     @device_function
-    def large(sample, call, count, members, group):
+    def large(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays, and give the results to all members."""
         between_nodes = by_nodes or by_tiles
 
-        def either(sample, call, count, members, group):
+        def either(sample, call, nbytes, members, group):
             if spans_nodes(call.team):
-                between_nodes(sample, call, count, members, group)
+                between_nodes(sample, call, nbytes, members, group)
             else:
-                in_reach(sample, call, count, members, group)
+                in_reach(sample, call, nbytes, members, group)
 
         if binding.options().levels:
             return either
         flat = by_tiles if binding.options().proxied else in_reach
-        return lambda sample, call, count, members, group: flat(sample, call, count, members, group)
+        return lambda sample, call, nbytes, members, group: flat(sample, call, nbytes, members, group)
 
     return large
 
@@ -88,8 +88,8 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
 def _make(work: Any, by_nodes: Any = None) -> Any:
     """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
 
-    ``work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members)`` combines the share of
-    work-item ``rank`` of ``width`` in ``count`` elements of ``item`` bytes. The elements are in the members' tiles,
+    ``work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members)`` combines the share of work-item
+    ``rank`` of ``width`` in ``nbytes`` bytes of elements like ``sample``. The elements are in the members' tiles,
     which are ``apart`` bytes apart, or in the arrays ``source`` where ``tiles`` is 0. This PE gets its result; with
     ``whole``, each member gets its own, in its tile or its array. ``by_nodes``, if given, reduces the large arrays of
     teams that span nodes (``kernels.levels``).
@@ -103,13 +103,13 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
         def impl(sample, call, flow, group):
             status, count = enter(call, flow, group)
             if status > 0:
-                members, tile, item = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, call.itemsize
-                if count * item <= max_payload():
+                members, tile, nbytes = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, count * call.itemsize
+                if nbytes <= max_payload():
                     rank, width = rank_in(group), size_of(group)
-                    work(sample, tile, slot_bytes(), 0, call.dest, 0, item, count, rank, width, members)
+                    work(sample, tile, slot_bytes(), 0, call.dest, 0, nbytes, rank, width, members)
                     group_sync(group)
                 else:
-                    large(sample, call, count, members, group)
+                    large(sample, call, nbytes, members, group)
                     end_phase(group, call.team)
             return min(status, 0)
 
@@ -189,22 +189,22 @@ def _make_work(combine_at: Any) -> Any:
     """
 
     @compiled
-    def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
-        unit, done = unit_bytes(sample), 0
+    def work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members):
+        unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
         if unit == item or not (tiles | apart | dest | source) & (unit - 1):
-            first, step, end = work_item_share(count * item // unit, rank, width)
-            first, step, end = first * unit, step * unit, end * unit
-            while first + (BLOCK - 1) * step < end:
-                combine_at(nothing(sample, BLOCK), first, step, tiles, apart, whole, dest, source, members)
-                first += BLOCK * step
-            while first < end:
-                combine_at(nothing(sample, UNIT), first, 0, tiles, apart, whole, dest, source, members)
-                first += step
-            done = count * item // unit * unit // item
-        if done < count:
-            first, step, end = work_item_share(count - done, rank, width)
-            for i in range(done + first, done + end, step):
-                combine_at(nothing(sample, ELEMENT), i * item, 0, tiles, apart, whole, dest, source, members)
+            done = nbytes & -unit
+            first, step, end = work_item_share(done // unit, rank, width)
+            at, step, end = first * unit, step * unit, end * unit
+            while at + (BLOCK - 1) * step < end:
+                combine_at(nothing(sample, BLOCK), at, step, tiles, apart, whole, dest, source, members)
+                at += BLOCK * step
+            while at < end:
+                combine_at(nothing(sample, UNIT), at, 0, tiles, apart, whole, dest, source, members)
+                at += step
+        if done < nbytes:
+            first, step, end = work_item_share((nbytes - done) // item, rank, width)
+            for i in range(first, end, step):
+                combine_at(nothing(sample, ELEMENT), done + i * item, 0, tiles, apart, whole, dest, source, members)
 
     return work
 

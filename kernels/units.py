@@ -37,13 +37,13 @@ def nothing(_context: Any, sample: Any, units: Any) -> Any:
 
 
 @device_intrinsic
-def unit_bytes(_context: Any, sample: Any) -> Any:
-    """Return the size in bytes of a unit of elements of the dtype of ``sample``, as a compile-time constant."""
+def bytes_of(_context: Any, elements: Any) -> Any:
+    """Return the size in bytes of a tuple of elements, as a compile-time constant."""
 
     def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
-        return I64(_lanes(sample) * context.get_abi_sizeof(context.get_data_type(sample)))
+        return I64(elements.count * context.get_abi_sizeof(context.get_data_type(elements.dtype)))
 
-    return types.int64(sample), code
+    return types.int64(elements), code
 
 
 def _pointers(context: Any, builder: Any, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
