@@ -150,7 +150,8 @@ def _make_between(combine: Any) -> Any:
                 await_ticket(get_tiles(nodes, first, last, at, tile, size, n, rank, width))
                 await_ticket(ticket)  # the previous result has been put
                 group_sync(group)
-                add_nodes(sample, first, last, nodes.node, at + to_leader, result, tile, size, item, rank, width, n // item)
+                own, number = at + to_leader, n // item
+                add_nodes(sample, first, last, nodes.node, own, result, tile, size, item, rank, width, number)
                 group_sync(group)
             ticket = put_tile(nodes, at, result, n, rank, width)
             copy_bytes(at + to_leader, result, n, rank, width)

@@ -184,8 +184,8 @@ def dest_of(tiles, apart, whole, dest, member, members):
 def _make_work(combine_at: Any) -> Any:
     """Make ``work`` (see `_make`) from what combines the members' elements at one place.
 
-    ``combine_at(like, at, step, tiles, apart, whole, dest, source, members)`` combines as many elements as ``like`` has,
-    ``at`` bytes from the begin, in units that are ``step`` bytes apart.
+    ``combine_at(like, at, step, tiles, apart, whole, dest, source, members)`` combines as many elements as ``like``
+    has, ``at`` bytes from the begin, in units that are ``step`` bytes apart.
     """
 
     @compiled
