@@ -304,11 +304,11 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
 
 
 def _in_kernel(name: str) -> None:
-    @case(name, "device", size=SIZES_IN_KERNELS, limit=BY_HOST)
+    @case(name, "device", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST)
     def by_item(w: Ishmem, size: int) -> Plan:
         return plan_in_kernel(w, name, size)
 
-    @case(name, "group", size=SIZES_IN_KERNELS, limit=BY_HOST, items=GROUPS)
+    @case(name, "group", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST, items=GROUPS)
     def by_group(w: Ishmem, size: int, items: int) -> Plan:
         return plan_in_kernel(w, name, size, items)
 

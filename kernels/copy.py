@@ -33,8 +33,11 @@ def _make_end_copier(unit: int) -> Any:
 
     @compiled
     def copy_end(to, origin, nbytes, rank, size):
-        for at in range(rank * unit, nbytes, size * unit):
-            move(unit, to + at, origin + at)
+        distance, at, left, stride = to - origin, origin + rank * unit, nbytes - rank * unit - 1, size * unit
+        while left >= 0:
+            move(unit, at + distance, at)
+            at += stride
+            left -= stride
 
     return copy_end
 

@@ -203,8 +203,9 @@ def _make_work(combine_at: Any) -> Any:
                 at += step
         if done < nbytes:
             first, step, end = work_item_share((nbytes - done) // item, rank, width)
-            for i in range(first, end, step):
-                combine_at(nothing(sample, ELEMENT), done + i * item, 0, tiles, apart, whole, dest, source, members)
+            while first < end:
+                combine_at(nothing(sample, ELEMENT), done + first * item, 0, tiles, apart, whole, dest, source, members)
+                first += step
 
     return work
 
