@@ -1,7 +1,8 @@
-// Removes fences that x86 does not need. The OpenCL CPU runtime executes a full fence for every atomic load and for every
-// memory barrier, whatever its order; in a group, each work-item executes it, which takes longer than small operations.
+// Removes fences that x86 does not need. The OpenCL CPU runtime executes a full fence (mfence) for every memory barrier,
+// atomic load and atomic store, whatever its order. x86 keeps the order of loads and the order of stores, so where an
+// operation is not sequentially consistent, it is enough that the compiler moves no access across it. An empty assembler
+// instruction with effects on memory says that, and a volatile access stands for an atomic load or store.
 #include <map>
-#include <set>
 
 #include "rewrite.hpp"
 #include "words.hpp"
@@ -10,50 +11,123 @@ namespace simulator {
 
 namespace {
 
-enum : uint32_t { ordered = 0x2 | 0x4 | 0x8 | 0x10, sequential = 0x10, volatileAligned = 0x1 | 0x2 };
+enum : uint32_t {
+  capabilityAsm = 5606,
+  decorationSideEffects = 5608,
+  acquire = 0x2 | 0x8,
+  release = 0x4 | 0x8,
+  sequential = 0x10,
+  volatileAligned = 0x1 | 0x2
+};
+
+std::vector<uint32_t> literal(const std::string &text) {
+  std::vector<uint32_t> words(text.size() / 4 + 1);
+  memcpy(words.data(), text.data(), text.size());
+  return words;
+}
+
+std::vector<uint32_t> joined(std::vector<uint32_t> first, const std::vector<uint32_t> &second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
 
 class Orders {
  public:
   explicit Orders(const std::string &spirv) : in_(spirv), out_(in_) {}
+  bool find();
   std::string reduced();
 
  private:
   void read(const Instruction &i);
-  bool has(uint32_t semantics, uint32_t order) const;
-  bool isPlain(const Instruction &i) const;
+  uint32_t semantics(const Instruction &i) const;
+  uint32_t bytes(const Instruction &i) const;
+  bool isReducible(const Instruction &i) const;
+  void declare();
+  void bindCompiler() { out_.emit(OpAsmCallINTEL, {void_, out_.newId(), compilerFence_}); }
+  void reduce(const Instruction &i);
 
   Words in_;
   NewWords out_;
-  std::map<uint32_t, uint32_t> bytes_;      // sizes of integer types by type id
+  std::map<uint32_t, uint32_t> sizes_;      // bytes of integer types by type id
+  std::map<uint32_t, uint32_t> types_;      // types of integer values by value id
   std::map<uint32_t, uint32_t> constants_;  // first words of constants by id
+  uint32_t void_ = 0, function_ = 0;        // ids of the type void and of the type of functions void()
+  uint32_t compilerFence_ = 0;              // id of the assembler instruction
 };
 
 void Orders::read(const Instruction &i) {
-  if (i.op() == OpTypeInt) bytes_[i[1]] = i[2] / 8;
+  if (i.op() == OpTypeVoid) void_ = i[1];
+  if (i.op() == OpTypeFunction && i.size() == 3 && i[2] == void_) function_ = i[1];
+  if (i.op() == OpTypeInt) sizes_[i[1]] = i[2] / 8;
   if (i.op() == OpConstant) constants_[i[2]] = i[3];
+  if (i.size() > 2 && sizes_.count(i[1])) types_[i[2]] = i[1];
 }
 
-// Whether memory semantics may have one of these orders.
-bool Orders::has(uint32_t semantics, uint32_t order) const {
-  auto found = constants_.find(semantics);
-  return found == constants_.end() || found->second & order;
+// The memory semantics of an operation that this file reduces; sequentially consistent if it is none or not constant.
+uint32_t Orders::semantics(const Instruction &i) const {
+  const size_t place = i.op() == OpMemoryBarrier ? 2 : i.op() == OpAtomicLoad ? 5 : i.op() == OpAtomicStore ? 3 : 0;
+  auto found = place ? constants_.find(i[place]) : constants_.end();
+  return found == constants_.end() ? sequential : found->second;
 }
 
-// Whether an instruction is a relaxed atomic load, which is a plain load on x86. It must not be removed or repeated.
-bool Orders::isPlain(const Instruction &i) const {
-  return i.op() == OpAtomicLoad && i.size() == 6 && bytes_.count(i[1]) && !has(i[5], ordered);
+// The bytes that an atomic load or store moves; 0 if they are no integer.
+uint32_t Orders::bytes(const Instruction &i) const {
+  auto type = i.op() == OpAtomicLoad ? i[1] : 0;
+  if (i.op() == OpAtomicStore && types_.count(i[4])) type = types_.at(i[4]);
+  auto size = sizes_.find(type);
+  return size == sizes_.end() ? 0 : size->second;
+}
+
+bool Orders::isReducible(const Instruction &i) const {
+  return !(semantics(i) & sequential) && (i.op() == OpMemoryBarrier || bytes(i));
+}
+
+// Returns whether the module has an operation that can be reduced.
+bool Orders::find() {
+  bool found = false;
+  for (auto &i : in_.instructions) {
+    read(i);
+    found |= isReducible(i);
+  }
+  return found && void_;
+}
+
+// Declares the assembler instruction, after the types and before the first function.
+void Orders::declare() {
+  if (!function_) out_.emit(OpTypeFunction, {function_ = out_.newId(), void_});
+  const uint32_t target = out_.newId();
+  out_.emit(OpAsmTargetINTEL, joined({target}, literal("x86_64")));
+  const std::vector<uint32_t> head = {void_, compilerFence_, function_, target};
+  out_.emit(OpAsmINTEL, joined(joined(head, literal("")), literal("~{memory}")));
+}
+
+void Orders::reduce(const Instruction &i) {
+  const uint32_t order = semantics(i);
+  if (i.op() == OpMemoryBarrier || (i.op() == OpAtomicStore && order & release)) bindCompiler();
+  if (i.op() == OpAtomicStore) out_.emit(OpStore, {i[1], i[4], volatileAligned, bytes(i)});
+  if (i.op() == OpAtomicLoad) out_.emit(OpLoad, {i[1], i[2], i[3], volatileAligned, bytes(i)});
+  if (i.op() == OpAtomicLoad && order & acquire) bindCompiler();
 }
 
 std::string Orders::reduced() {
-  for (size_t at = 0; at < in_.instructions.size(); ++at) {
-    const Instruction &i = in_.instructions[at];
-    const bool atBarrier = at + 1 < in_.instructions.size() && in_.instructions[at + 1].op() == OpControlBarrier;
-    read(i);
-    // x86 keeps the order of stores, and the compiler moves no store over a barrier of the group.
-    const bool needless = i.op() == OpMemoryBarrier && i.size() == 3 && !has(i[2], sequential);
-    if (needless && atBarrier) continue;
-    if (isPlain(i))
-      out_.emit(OpLoad, {i[1], i[2], i[3], volatileAligned, bytes_.at(i[1])});
+  compilerFence_ = out_.newId();
+  bool extension = false, decoration = false, functions = false;
+  out_.emit(OpCapability, {capabilityAsm});
+  for (auto &i : in_.instructions) {
+    if (!extension && i.op() != OpCapability) {
+      out_.emit(OpExtension, literal("SPV_INTEL_inline_assembly"));
+      extension = true;
+    }
+    if (!decoration && i.op() >= OpTypeVoid && i.op() <= OpTypeFunction) {
+      out_.emit(OpDecorate, {compilerFence_, decorationSideEffects});
+      decoration = true;
+    }
+    if (!functions && i.op() == OpFunction) {
+      declare();
+      functions = true;
+    }
+    if (isReducible(i))
+      reduce(i);
     else
       out_.append(i);
   }
@@ -62,6 +136,9 @@ std::string Orders::reduced() {
 
 }  // namespace
 
-std::string withFewFences(const std::string &spirv) { return Orders(spirv).reduced(); }
+std::string withFewFences(const std::string &spirv) {
+  Orders orders(spirv);
+  return orders.find() ? orders.reduced() : spirv;
+}
 
 }  // namespace simulator

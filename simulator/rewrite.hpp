@@ -12,7 +12,7 @@ namespace simulator {
 // Widens the selectors of switches to 8, 16, 32 or 64 bits.
 std::string withPlainSwitches(const std::string &spirv);
 
-// Makes relaxed atomic loads plain volatile loads, and removes release fences before barriers of a group.
+// Removes the fences of barriers, atomic loads and atomic stores that are not sequentially consistent.
 std::string withFewFences(const std::string &spirv);
 
 // Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their

@@ -52,15 +52,18 @@ enum SpirvOp : uint32_t {
   OpCompositeInsert = 82,
   OpCopyObject = 83,
   OpUConvert = 113,
-  OpControlBarrier = 224,
   OpMemoryBarrier = 225,
   OpAtomicLoad = 227,
+  OpAtomicStore = 228,
   OpLoopMerge = 246,
   OpSelectionMerge = 247,
   OpLabel = 248,
   OpBranchConditional = 250,
   OpSwitch = 251,
   OpNoLine = 317,
+  OpAsmTargetINTEL = 5609,
+  OpAsmINTEL = 5610,
+  OpAsmCallINTEL = 5611,
 };
 
 enum : uint32_t { spirvHeader = 5, spirvBound = 3, decorationSpecId = 1, executionModelKernel = 6 };

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import fork_server
 import pytest
 from hypothesis import settings
 from pes import NODES, Pool
@@ -36,6 +37,9 @@ os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
 # On a busy machine, a node that works may be silent for a second.
 os.environ.setdefault("ISHMEM_NODE_TIMEOUT", "10")
+
+if os.environ["ISHMEM_DEVICE"] == "sim":
+    fork_server.environment.update(os.environ)
 
 USUAL = (1, 2, 3)
 """Numbers of PEs of a test without a mark; ``--pes`` may give others."""

@@ -18,12 +18,14 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Callable
 
+import fork_server
 import nodes
 
 WORKER = Path(__file__).with_name("worker.py")
 ADDRESS = "PES_ADDRESS"
 NODES = "PES_NODES"
 """The emulated nodes (nodes.py) of the PEs of a `Pool`: their number, or the PEs on each, which then add up: 1+3."""
+ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 START = 120.0
 AFTER_ERROR = 3.0
 """Seconds that the other PEs have to answer once one has failed: they may be waiting for it."""
@@ -108,10 +110,8 @@ class Pool:
         if len(sizes) > 1:
             command = nodes.launcher(sizes, [sys.executable, str(WORKER)])
         else:
-            command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(self.n), str(WORKER)]
-        return subprocess.Popen(
-            command, env=env, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT
-        )
+            command = [*ISHMRUN, "-n", str(self.n), str(WORKER)]
+        return start(command, env=env, stdin=subprocess.DEVNULL, stdout=self._log, stderr=subprocess.STDOUT)
 
     def _accept(self, server: socket.socket) -> list[Connection]:
         assert self._process
@@ -167,6 +167,13 @@ def _receive(connection: Connection) -> tuple[bool, Any]:
     return answer
 
 
+def start(command: Sequence[str], env: dict[str, str], **streams: Any) -> subprocess.Popen[Any]:
+    """Start a process; an ishmrun whose PEs run a Python program is a fork of a process that has the SYCL stack."""
+    if command[: len(ISHMRUN)] == ISHMRUN and fork_server.can_start(env):
+        return fork_server.Process(command[len(ISHMRUN) :], env=env, **streams)
+    return subprocess.Popen(command, env=env, **streams)
+
+
 def end(process: subprocess.Popen[Any]) -> None:
     """End an ishmrun and, with it, its PEs."""
     process.terminate()
@@ -185,6 +192,7 @@ def run_program(
     timeout: float = 120,
     sim: int | None = None,
     options: Sequence[str] = (),
+    forked: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program under ishmrun.
 
@@ -196,6 +204,7 @@ def run_program(
         timeout: Seconds after which all processes are ended.
         sim: Number of simulated devices.
         options: More options of ishmrun.
+        forked: Whether its PEs may be forks of a process that has the SYCL stack.
 
     Raises:
         PesError: It took too long; the text has the output.
@@ -205,15 +214,15 @@ def run_program(
         if isinstance(source, str):
             program.write_text(source)
         simulated = ["--sim", str(sim)] if sim else []
-        launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *simulated, *options]
-        return run_command([*launcher, str(program), *args], env=env, timeout=timeout)
+        command = [*ISHMRUN, "-n", str(n), *simulated, *options, str(program), *args]
+        return run_command(command, env=env, timeout=timeout, forked=forked)
 
 
 def run_command(
-    command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 120
+    command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 120, forked: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; raises PesError, with the output, when it takes too long."""
-    process = subprocess.Popen(
+    process = (start if forked else subprocess.Popen)(
         command,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,

@@ -164,7 +164,7 @@ def test_what_is_loaded() -> None:
         except Exception as error:
             print(type(error).__name__)
     """
-    result = run(body, 2)
+    result = run(body, 2, forked=False)
     wanted = ["TypingError"] * 2 + ["and no more"] * 2
     assert (result.returncode, said(result)) == (0, wanted), result
 

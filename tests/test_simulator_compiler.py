@@ -145,6 +145,85 @@ def test_switches_on_odd_widths(ze, width, words, merge) -> None:
     pyze.zeModuleDestroy(module)
 
 
+RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQ_CST, EVERYWHERE = 0, 2, 4, 8, 16, 0x200
+BARRIER, LOAD, STORE = 225, 227, 228
+MFENCE, FIRST = b"\x0f\xae\xf0", 0x1234567
+
+
+def fenced(op: int, order: int) -> bytes:
+    """Assemble ``out[0] = FIRST; out[1] = 2; ...; out[0] = 3`` with an operation of an order in between.
+
+    It is a memory barrier, an atomic load of ``out[1]``, whose value goes to ``out[2]``, an atomic store to ``out[2]``,
+    or none.
+    """
+    void, uint, ulong, out, kernel, main, pointer, label, second, third, loaded = range(1, 12)
+    first, two, three, scope, semantics, one = range(12, 18)
+    between = {
+        BARRIER: [instruction(op, scope, semantics)],
+        LOAD: [instruction(op, ulong, loaded, second, scope, semantics), instruction(62, third, loaded, 2, 8)],
+        STORE: [instruction(op, third, scope, semantics, two)],
+    }
+    body = [
+        *(instruction(17, capability) for capability in (4, 5, 6, 11)),
+        instruction(14, 2, 2),
+        instruction(15, 6, main, "fenced"),
+        instruction(19, void),
+        instruction(21, uint, 32, 0),
+        instruction(21, ulong, 64, 0),
+        instruction(32, out, 5, ulong),
+        instruction(33, kernel, void, out),
+        *(instruction(43, ulong, name, value, 0) for name, value in ((first, FIRST), (one, 1), (two, 2), (three, 3))),
+        instruction(43, uint, scope, 0),
+        instruction(43, uint, semantics, order | EVERYWHERE),
+        instruction(54, void, main, 0, kernel),
+        instruction(55, out, pointer),
+        instruction(248, label),
+        instruction(67, out, second, pointer, one),
+        instruction(67, out, third, pointer, two),
+        instruction(62, pointer, first, 2, 8),
+        instruction(62, second, two, 2, 8),
+        *between.get(op, []),
+        instruction(62, pointer, three, 2, 8),
+        instruction(253),
+        instruction(56),
+    ]
+    numbers = [0x07230203, 0x10400, 0, 18, 0, *(word for line in body for word in line)]
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+FENCED = """
+import test_simulator_compiler as t
+ze = t.Level0()
+module = pyze.create_module(ze.context, ze.device, t.fenced(*OPERATION))
+kernel, out = pyze.create_kernel(module, "fenced"), pyze.alloc_device(ze.context, ze.device, 64)
+pyze.set_argument(kernel, 0, out)
+pyze.zeKernelSetGroupSize(kernel, 1, 1, 1)
+pyze.append_launch(ze.list, kernel, (1, 1, 1))
+print(*struct.unpack("<3Q", ze.read(out, 24)))
+"""
+
+
+ORDERS = {
+    BARRIER: (ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQ_CST),
+    LOAD: (RELAXED, ACQUIRE, SEQ_CST),
+    STORE: (RELAXED, RELEASE, SEQ_CST),
+}
+
+
+CASES = [(0, 0), *((op, order) for op, orders in ORDERS.items() for order in orders)]
+
+
+@pytest.mark.parametrize(("op", "order"), CASES)
+def test_only_sequential_consistency_takes_a_fence(op, order, tmp_path) -> None:
+    """The other orders keep the compiler from moving accesses: without one, it drops the first store."""
+    found = run(FENCED.replace("OPERATION", f"({op}, {order})"), ISHMEM_KERNEL_CACHE=str(tmp_path))[0].split()
+    assert found[:2] == ["3", "2"]
+    assert op in (0, BARRIER) or found[2] == "2"
+    machine_code = kept(tmp_path)[0].read_bytes()
+    assert (MFENCE in machine_code) == (order == SEQ_CST)
+    assert (struct.pack("<I", FIRST) in machine_code) == (order != RELAXED)
+
+
 def test_a_crash_of_the_compiler_is_an_error(ze) -> None:
     code = select(2, 1)
     nowhere = code.replace(struct.pack("<2I", 2, 11), struct.pack("<2I", 2, 16))  # a switch to what is no label

@@ -18,7 +18,7 @@ import sys
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
-from ishmem.launch import devices, hosts, mpiexec, rank, supervisor
+from ishmem.launch import devices, hosts, mpiexec, preload, rank, supervisor
 from ishmem.launch.options import UsageError, command, parse, seconds
 from ishmem.launch.output import Printer
 from ishmem.runtime.status_board import StatusBoard
@@ -32,12 +32,17 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
     """
+    program: list[str] = []
     try:
         return _start(parse(arguments))
+    except preload.Program as forked:
+        program = forked.command
     except (UsageError, IshmemError, ImportError, ValueError) as error:
         print(f"ishmrun: {error}", file=sys.stderr)
     except OSError as error:
         print(f"ishmrun: {error.strerror}{supervisor.hint(error)}", file=sys.stderr)
+    if program:
+        preload.run(program)
     return 2
 
 
@@ -67,6 +72,8 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
                 f"{name}: this ishmrun is {this.words}, and so is one PE; "
                 f"leave out {name}, or leave out the launcher and let ishmrun start the PEs"
             )
+    if options.preload:
+        raise UsageError(f"--preload: this ishmrun is {this.words}, and its only PE imports the stack itself")
 
 
 def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
@@ -101,8 +108,9 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
     spec = supervisor.JobSpec(
-        program, environments, outputs, report, board, options.timeout, _hang_timeout(), options.stdin
-    )
+        program, environments, outputs, report, board, options.timeout, _hang_timeout(), options.stdin,
+        options.preload,
+    )  # fmt: skip
     pid = supervisor.start(spec)
     with supervisor.forwarding(functools.partial(_forward, pid)):
         for end in (report, *itertools.chain(*outputs)):

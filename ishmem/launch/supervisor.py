@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, NoReturn
 
+from ishmem.common.errors import IshmemError
+from ishmem.launch import preload
 from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -56,6 +58,7 @@ class JobSpec:
         timeout: Seconds after which the job is ended.
         hang_timeout: Seconds after which a PE in a kernel counts as hanging.
         stdin: The PE that reads the standard input of ishmrun; the others read nothing.
+        preload: Whether the PEs are forks of the supervisor, which then imports the SYCL stack first.
     """
 
     command: list[str]
@@ -66,6 +69,7 @@ class JobSpec:
     timeout: float | None = None
     hang_timeout: float | None = None
     stdin: int = 0
+    preload: bool = False
 
 
 def start(job: JobSpec) -> int:
@@ -144,11 +148,12 @@ def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoRetu
         supervisor = _Supervisor(job, mask)
         if os.getppid() == parent:
             status = supervisor.run()
-    except Exception:
+    except preload.Program:
+        raise  # in a forked PE
+    except BaseException:
         traceback.print_exc()
-    finally:
-        end_children()
-        os._exit(status)
+    end_children()
+    os._exit(status)
 
 
 class _Supervisor:
@@ -156,7 +161,7 @@ class _Supervisor:
         self._job = job
         self._mask = mask
         self._pid = os.getpid()
-        self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
+        self._running: dict[int, tuple[int, subprocess.Popen[bytes] | preload.Forked]] = {}
         self._status: int | None = None
         self._cause: int | None = None
         self._sent: set[int] = set()
@@ -168,8 +173,13 @@ class _Supervisor:
     def run(self) -> int:
         """Start the PEs and watch them until all have ended."""
         try:
+            if self._job.preload:
+                preload.load()
             for pe in range(len(self._job.environments)):
                 self._start(pe)
+        except (ImportError, IshmemError) as error:
+            self._report(f"--preload: {error}")
+            self._end(2)
         except OSError as error:
             self._report(f"cannot start {self._job.command[0]}: {error.strerror}{hint(error)}")
             self._end(2)
@@ -180,16 +190,23 @@ class _Supervisor:
         return self._status or 0
 
     def _start(self, pe: int) -> None:
-        out, err = self._job.outputs[pe] if self._job.outputs else (None, None)
-        process = subprocess.Popen(
-            self._job.command,
-            env=self._job.environments[pe],
-            stdin=None if pe == self._job.stdin else subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            start_new_session=True,
-            preexec_fn=self._become_pe,
-        )
+        job, (out, err) = self._job, self._job.outputs[pe] if self._job.outputs else (1, 2)
+        process: subprocess.Popen[bytes] | preload.Forked
+        if preload.can_run(job.command):
+            source = 0 if pe == job.stdin else os.open(os.devnull, os.O_RDONLY)
+            process = preload.fork(job.command, job.environments[pe], (source, out, err), self._become_pe)
+            if source:
+                os.close(source)
+        else:
+            process = subprocess.Popen(
+                job.command,
+                env=job.environments[pe],
+                stdin=None if pe == job.stdin else subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+                preexec_fn=self._become_pe,
+            )
         self._running[process.pid] = (pe, process)
 
     def _become_pe(self) -> None:

@@ -1,0 +1,163 @@
+"""PEs as forks of a process that has imported the SYCL stack: ``ishmrun --preload``.
+
+A new interpreter takes most of a second of processor time to import dpctl, dpnp and numba, and each PE is one. Here the
+supervisor imports them once (`load`), before any device is initialised, and its children run the program (`run`) in
+place of new interpreters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import os
+import runpy
+import signal
+import sys
+import types
+import zipfile
+from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
+from typing import Callable, NoReturn
+
+MODULES = (
+    "dpctl.tensor", "dpnp", "numba.core.typing.cmathdecl", "numba.core.typing.enumdecl", "numba.cpython.cmathimpl",
+    "numba.cpython.numbers", "numba.cpython.slicing", "numba.misc.mergesort", "numba.misc.quicksort",
+    "numba.np.arrayobj", "numba.np.linalg", "numba.np.npyfuncs", "numba.np.npyimpl", "ishmem.setup",
+)  # fmt: skip
+"""What is imported once. The import of numba_dpex initialises the devices, so each PE does it."""
+
+_kept: set[int] | None = None
+
+
+class Program(BaseException):
+    """Unwinds a forked PE to its first frame, where `run` runs the program."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """Take the command of the PE: ``[python, "-u", ...]``."""
+        super().__init__(command)
+        self.command = list(command)
+
+
+class Forked:
+    """A forked PE, as `subprocess.Popen` describes one that is executed."""
+
+    def __init__(self, pid: int) -> None:
+        """Describe a child."""
+        self.pid, self.returncode = pid, None
+
+
+def load() -> None:
+    """Import the stack, once.
+
+    Raises:
+        ImportError, IshmemError, ValueError: As ``ishmem.environment.stack.load``.
+    """
+    global _kept
+    if _kept is None:
+        before = _open_files()
+        for name in MODULES:
+            importlib.import_module(name)
+        _kept = _open_files() - before
+        gc.freeze()  # or the first collection of a child would write to all pages of these objects
+
+
+def can_run(command: Sequence[str]) -> bool:
+    """Return whether this process has the stack, and the command is a Python program."""
+    return _kept is not None and command[:2] == [sys.executable, "-u"]
+
+
+def fork(
+    command: Sequence[str], environment: dict[str, str], streams: Sequence[int], prepare: Callable[[], None]
+) -> Forked:
+    """Fork a PE; in the child, this raises `Program`.
+
+    Args:
+        command: The program.
+        environment: Its environment.
+        streams: The descriptors that become its standard input, output and error.
+        prepare: Called first in the child, which leads a session of its own.
+    """
+    pid = os.fork()
+    if pid:
+        return Forked(pid)
+    os.setsid()
+    prepare()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.environ.clear()
+    os.environ.update(environment)
+    raise Program(command)
+
+
+def run(command: Sequence[str]) -> NoReturn:
+    """Run a Python program as a new interpreter would: its command is ``[python, "-u", ...]``."""
+    _close_files()
+    _unbuffer()
+    sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
+    kind, *arguments = command[2:]
+    try:
+        if kind == "-m":
+            sys.argv, sys.path[0] = arguments, os.getcwd()
+            runpy._run_module_as_main(arguments[0])  # type: ignore[attr-defined]
+        elif kind == "-c":
+            sys.argv, sys.path[0] = [kind, *arguments[1:]], ""
+            _execute(arguments[0], "<string>")
+        elif os.path.isdir(kind) or zipfile.is_zipfile(kind):
+            sys.argv, sys.path[0] = [kind, *arguments], kind
+            runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+        else:
+            sys.argv, sys.path[0] = [kind, *arguments], os.path.dirname(os.path.realpath(kind))
+            path = os.path.join(os.getcwd(), kind)
+            with open(path, "rb") as file:
+                _execute(file.read(), path)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _end_with(error)
+    sys.exit(0)
+
+
+def _execute(source: str | bytes, name: str) -> None:
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    if os.path.isabs(name):
+        main.__file__, main.__loader__ = name, SourceFileLoader("__main__", name)
+    exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
+
+
+def _end_with(error: BaseException) -> NoReturn:
+    """Report an exception that the program does not catch, and end as the interpreter does."""
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_globals.get("__name__") in (__name__, "importlib._bootstrap"):
+        trace = trace.tb_next
+    error = error.with_traceback(trace)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+    sys.excepthook(type(error), error, trace)
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    sys.exit(1)
+
+
+def _open_files() -> set[int]:
+    return {int(name) for name in os.listdir("/proc/self/fd")}
+
+
+def _close_files() -> None:
+    """Close the files of the launcher; those that the imports have opened stay open."""
+    gc.collect()  # objects of the launcher, which would close other files of the same numbers later
+    for number in _open_files() - (_kept or set()) - {0, 1, 2}:
+        with contextlib.suppress(OSError):
+            os.close(number)
+
+
+def _unbuffer() -> None:
+    """Replace the standard streams by those of ``python -u``."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        before, raw = getattr(sys, name), io.FileIO(number, "wb", closefd=False)
+        raw.name = f"<{name}>"
+        stream = io.TextIOWrapper(raw, encoding=before.encoding, errors=before.errors, write_through=True)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
