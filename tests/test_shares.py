@@ -35,7 +35,7 @@ def check_all(out: np.ndarray[Any, Any], count: int, size: int, width: int) -> N
     taken = [np.arange(*(first, end, step)) for first, step, end in out]
     np.testing.assert_array_equal(np.sort(np.concatenate(taken)), np.arange(count))
     assert max(map(len, taken)) <= -(-count // size)
-    for first, step, _end in out:
+    for _first, step, _end in out:
         assert step == 1 if width == 1 and count > size > 1 else step <= max(width, size)
 
 
