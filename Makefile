@@ -98,6 +98,8 @@ bench-collectives: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --op broadcast,fcollect,alltoall,sum_reduce --side host --json docs/collectives.json
 	$(VENV)/bin/ishmem bench plot docs/collectives.json -o docs/collectives.png --picture latency
 	$(VENV)/bin/ishmem bench figures docs/collectives.json --page docs/collectives.md
+	$(VENV)/bin/ishmem bench --op collectives --side device,group --json docs/kernels.json
+	$(VENV)/bin/ishmem bench figures docs/kernels.json --page docs/collectives.md --part kernels
 
 bench-apps: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --apps --json docs/applications.json

@@ -17,10 +17,11 @@ from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
 
 Array = np.ndarray[Any, Any]
 ROOT = 0
-GROUP = 64
+GROUPS = (64, 256)
+"""Work-items of the groups that call collectives."""
 STRIDE = 2
 SIZES = (8, 512, 4096, 65536, 1 << 20, 32 << 20)
-SIZES_IN_KERNELS = (8, 4096, 65536, 1 << 20)
+SIZES_IN_KERNELS = (8, 65536, 4 << 20)
 BY_HOST = "the same by the host"
 
 
@@ -279,8 +280,11 @@ def _kernel(name: str, arguments: str, group: bool) -> Any:
     return dpex.kernel(bodies[arguments][group])
 
 
-def plan_in_kernel(w: Ishmem, name: str, size: int, group: bool) -> Plan:
-    """Return the plan of a collective in a kernel, by a work-item or a work-group; its limit is the host form."""
+def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
+    """Return the plan of a collective in a kernel; its limit is the host form.
+
+    ``items`` is the size of the work-group that calls it, or 0 for a single work-item.
+    """
     import dpnp
     import numba_dpex as dpex
     from numba_dpex import kernel_api as kapi
@@ -288,8 +292,8 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, group: bool) -> Plan:
     by_host = plan_of_ishmem(w, name, size)
     arguments, names = COLLECTIVES[name].arguments, dict(by_host.names)
     names["block"] = dpnp.asarray(names["counts"]) if "counts" in arguments else names["elements"]
-    names["items"] = kapi.NdRange((GROUP,), (GROUP,)) if group else kapi.Range(1)
-    names.update(call=dpex.call_kernel, loop=_kernel(name, arguments, group))
+    names["items"] = kapi.NdRange((items,), (items,)) if items else kapi.Range(1)
+    names.update(call=dpex.call_kernel, loop=_kernel(name, arguments, items > 0))
     return dataclasses.replace(
         by_host,
         statement="call(loop, items, dest, source, block, count)",
@@ -299,10 +303,14 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, group: bool) -> Plan:
     )
 
 
-def _in_kernel(name: str, group: bool) -> None:
-    @case(name, "group" if group else "device", size=SIZES_IN_KERNELS, limit=BY_HOST)
-    def of_ishmem(w: Ishmem, size: int) -> Plan:
-        return plan_in_kernel(w, name, size, group)
+def _in_kernel(name: str) -> None:
+    @case(name, "device", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST)
+    def by_item(w: Ishmem, size: int) -> Plan:
+        return plan_in_kernel(w, name, size)
+
+    @case(name, "group", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST, items=GROUPS)
+    def by_group(w: Ishmem, size: int, items: int) -> Plan:
+        return plan_in_kernel(w, name, size, items)
 
 
 @case("sync_all", "host", pes=(2, 4))
@@ -325,5 +333,4 @@ def _(w: Shmem) -> Plan:
 for _name, _routine in COLLECTIVES.items():
     _host(_name, _routine)
     _queue(_name, _routine)
-    _in_kernel(_name, group=False)
-    _in_kernel(_name, group=True)
+    _in_kernel(_name)

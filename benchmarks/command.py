@@ -252,11 +252,12 @@ def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float
 @click.option("--page", type=_RESULTS, help="Write it between the markers of this page instead of printing it.")
 @click.option("--part", default="figures", show_default=True, help="The name in the markers.")
 def figures(results: Path, page: Path | None, part: str) -> None:
-    """Print the table of the performance targets, in markdown."""
+    """Print the table of the performance targets, or that of a part of a page, in markdown."""
     from ishmem.benchmarks import figures as figures_module
 
     head, rows = _read(results)
-    text = f"{figures_module.about(head)}\n\n{figures_module.table(rows)}"
+    table = figures_module.TABLES.get(part, figures_module.table)
+    text = f"{figures_module.about(head)}\n\n{table(rows)}"
     if page is None:
         print(text)
         return

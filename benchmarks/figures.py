@@ -116,6 +116,30 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def kernel_table(rows: Sequence[Row]) -> str:
+    """Return the table of collectives in kernels: for each number of PEs, their time, the host's and the ratio."""
+    counts = sorted({row.pes for row in rows})
+    titles = [f"{n} PEs: {title}" for n in counts for title in ("kernel", "host", "ratio")]
+    times = {(_point(row), row.pes, row.contender): row for row in rows if row.seconds}
+    lines = [f"| routine | size | called by | {' | '.join(titles)} |", "|---" * (3 + len(titles)) + "|"]
+    for point in dict.fromkeys(_point(row) for row in rows):
+        cells = list(point)
+        for n in counts:
+            own, host = (times.get((point, n, contender)) for contender in ("ishmem", MACHINE))
+            cells += _beside(own, host) if own and host else [""] * 3
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _point(row: Row) -> tuple[str, str, str]:
+    items = row.axes.get("items")
+    return row.op, short_size(row.axes["size"]), f"a group of {items}" if items else "a work-item"
+
+
+def _beside(own: Row, host: Row) -> list[str]:
+    return [*(short_time(row.seconds["median"]) for row in (own, host)), f"{_ratio(own, host):.2f}"]
+
+
 def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row, Row | None]]:
     def wanted(row: Row) -> bool:
         size = row.axes.get("size")
@@ -173,3 +197,6 @@ def update(page: Path, text: str, name: str = "figures") -> None:
         raise ValueError(f"{page} has no part between {first} and {last}")
     page.write_text(f"{head}{first}\n{text}\n{last}{tail}")
 
+
+TABLES = {"kernels": kernel_table}
+"""The tables of the parts of pages that do not show the performance targets."""

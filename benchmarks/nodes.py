@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.collectives import BY_HOST, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
+from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 PREFIX = "nodes_"
@@ -146,7 +146,7 @@ def _register_collective(name: str) -> None:
 def _register_in_kernel(name: str) -> None:
     @case(PREFIX + name, "group", size=SIZES, pes=(4,), limit=BY_HOST)
     def body(w: Ishmem, size: int) -> Plan:
-        return plan_in_kernel(w, name, size, group=True)
+        return plan_in_kernel(w, name, size, items=GROUPS[0])
 
 
 for _name in ("sum_reduce", "alltoall", "fcollect"):

@@ -214,9 +214,9 @@ def transfer_blocks(members, call, count, flow, group):
 def broadcast_large(members, call, count, group):
     """Broadcast in two steps: each member gets one part from the root, then puts that part to the other members."""
     start, stride, size, me = members
-    first, end = part_of(count, call.itemsize, size, me)
-    to, nbytes = call.dest + first * call.itemsize, (end - first) * call.itemsize
-    origin, rank, width = call.source + first * call.itemsize, rank_in(group), size_of(group)
+    first, end = part_of(count * call.itemsize, size, me)
+    to, nbytes = call.dest + first, end - first
+    origin, rank, width = call.source + first, rank_in(group), size_of(group)
     transfer_steps(0, start + call.root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
     await_transfers(group)
     for step in range(1, size):

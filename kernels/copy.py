@@ -28,48 +28,60 @@ def _make_plain_copier(unit: int) -> Any:
     return copy_units
 
 
+def _make_end_copier(unit: int) -> Any:
+    """Make a copier of less than a wide unit, which is not worth a division into shares."""
+
+    @compiled
+    def copy_end(to, origin, nbytes, rank, size):
+        distance, at, left, stride = to - origin, origin + rank * unit, nbytes - rank * unit - 1, size * unit
+        while left >= 0:
+            move(unit, at + distance, at)
+            at += stride
+            left -= stride
+
+    return copy_end
+
+
 _bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1, 2, 4, 8, WIDEST))
 
 
-def _make_copier(itemsize: int, narrow: Any) -> Any:
-    """Make a copier of elements: wide units where both addresses align equally, elements at head and tail."""
-    # At least one wide unit, so that the head is shorter than the whole range.
-    few = max(FEW * itemsize, WIDEST)
+def _make_copier(unit: int, few: int, narrow: Any) -> Any:
+    """Make a copier: wide units where both addresses align equally, units at head and tail; else as ``narrow``."""
+    copy_end = _make_end_copier(unit)
 
     @compiled
     def copy(to, origin, nbytes, rank, size):
-        head, body = nbytes, 0
         if nbytes > few and not (to ^ origin) & (WIDEST - 1):
             head = -to & (WIDEST - 1)
             body = (nbytes - head) & -WIDEST
-        done = head + body
-        narrow(to, origin, head, rank, size)
-        _wide(to + head, origin + head, body, rank, size)
-        narrow(to + done, origin + done, nbytes - done, rank, size)
+            done = head + body
+            copy_end(to, origin, head, rank, size)
+            _wide(to + head, origin + head, body, rank, size)
+            copy_end(to + done, origin + done, nbytes - done, rank, size)
+        else:
+            narrow(to, origin, nbytes, rank, size)
 
     return copy
 
 
 _narrow = {1: _bytewise, 2: _by_2, 4: _by_4, 8: _by_8, 16: _by_8}
-_copiers = {itemsize: _make_copier(itemsize, narrow) for itemsize, narrow in _narrow.items()}
+# More than one wide unit, so that the head is shorter than the whole range.
+_copiers = {size: _make_copier(min(size, 8), max(FEW * size, WIDEST), narrow) for size, narrow in _narrow.items()}
 
 
 @compiled
-def copy_bytes(to, origin, nbytes, rank, size):
-    """Copy the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
+def _as_aligned(to, origin, nbytes, rank, size):
     misaligned = to | origin | nbytes
-    if nbytes > FEW_BYTES and not (to ^ origin) & (WIDEST - 1):
-        head = -to & (WIDEST - 1)
-        body = (nbytes - head) & -WIDEST
-        _bytewise(to, origin, head, rank, size)
-        _wide(to + head, origin + head, body, rank, size)
-        _bytewise(to + head + body, origin + head + body, nbytes - head - body, rank, size)
-    elif not misaligned & 7:
+    if not misaligned & 7:
         _by_8(to, origin, nbytes, rank, size)
     elif not misaligned & 3:
         _by_4(to, origin, nbytes, rank, size)
     else:
         _bytewise(to, origin, nbytes, rank, size)
+
+
+copy_bytes = _make_copier(1, FEW_BYTES, _as_aligned)
+"""Copies the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
 
 
 @device_function

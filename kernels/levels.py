@@ -38,7 +38,7 @@ AT_ONCE = 15
 def own_share(nodes, nbytes, turn):
     """Return where the part of block number ``turn`` that this PE fetches for its node begins and ends."""
     if nbytes > PIECE:
-        return part_of(nbytes, 1, nodes.n_near, nodes.index)
+        return part_of(nbytes, nodes.n_near, nodes.index)
     return 0, nbytes if turn % nodes.n_near == nodes.index else 0
 
 
@@ -135,25 +135,26 @@ def _make_between(combine: Any) -> Any:
             store(result + i * item, sample, total)
 
     @compiled
-    def between(sample, call, count, nodes, members, group):
+    def between(sample, call, nbytes, nodes, members, group):
         """Combine this PE's part of the results of all nodes; the leaders get the result."""
         item, rank, width = call.itemsize, rank_in(group), size_of(group)
         many, tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
         size = tile_bytes() // (many + 1) // ALIGN * ALIGN
         result, to_leader = tile + many * size, peer_delta(pe_in(nodes.near, 0))
-        low, end = part_of(count, item, members.size, members.me)
+        low, end = part_of(nbytes, members.size, members.me)
         ticket = -1
         while low < end:
-            n, at = min(size // item, end - low), call.dest + low * item
+            n, at = min(size, end - low), call.dest + low
             for first in range(0, nodes.count, many):
                 last = min(first + many, nodes.count)
-                await_ticket(get_tiles(nodes, first, last, at, tile, size, n * item, rank, width))
+                await_ticket(get_tiles(nodes, first, last, at, tile, size, n, rank, width))
                 await_ticket(ticket)  # the previous result has been put
                 group_sync(group)
-                add_nodes(sample, first, last, nodes.node, at + to_leader, result, tile, size, item, rank, width, n)
+                own, number = at + to_leader, n // item
+                add_nodes(sample, first, last, nodes.node, own, result, tile, size, item, rank, width, number)
                 group_sync(group)
-            ticket = put_tile(nodes, at, result, n * item, rank, width)
-            copy_bytes(at + to_leader, result, n * item, rank, width)
+            ticket = put_tile(nodes, at, result, n, rank, width)
+            copy_bytes(at + to_leader, result, n, rank, width)
             low += n
 
     return between
@@ -164,18 +165,19 @@ def make_reduction(combine: Any) -> Any:
     on_node, between = _make_on_node(combine), _make_between(combine)
 
     @compiled
-    def by_nodes(sample, call, count, members, group):
+    def by_nodes(sample, call, nbytes, members, group):
         """Reduce large arrays of a team that spans nodes."""
         nodes, rank, width = nodes_of(call.team), rank_in(group), size_of(group)
-        first, end = part_of(count, call.itemsize, nodes.n_near, nodes.index)
-        on_node(sample, call, nodes, first, end - first, rank, width)
+        item = call.itemsize
+        first, end = part_of(nbytes, nodes.n_near, nodes.index)
+        on_node(sample, call, nodes, first // item, (end - first) // item, rank, width)
         end_phase(group, call.team)
-        between(sample, call, count, nodes, members, group)
+        between(sample, call, nbytes, nodes, members, group)
         end_phase(group, call.team)
-        at, to_leader = call.dest + first * call.itemsize, peer_delta(pe_in(nodes.near, 0))
+        at, to_leader = call.dest + first, peer_delta(pe_in(nodes.near, 0))
         for place in range(1, nodes.n_near):
             there = at + peer_delta(pe_in(nodes.near, place))
-            copy_bytes(there, at + to_leader, (end - first) * call.itemsize, rank, width)
+            copy_bytes(there, at + to_leader, end - first, rank, width)
 
     return by_nodes
 

@@ -17,7 +17,7 @@ from ishmem.common.type_tables import REDUCTIONS
 from . import binding
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, device_function, load, rank_in, size_of, store, zero_of
+from .intrinsics import compiled, device_function, rank_in, size_of, zero_of
 from .levels import make_reduction
 from .nodes import spans_nodes
 from .peers import peer_delta
@@ -28,6 +28,7 @@ from .shares import work_item_share
 from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
+from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, load_units, nothing, store_units
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -45,41 +46,41 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
     """Make what combines this PE's part of large arrays, and gives the results to all members; see `_make`."""
 
     @compiled
-    def in_reach(sample, call, count, members, group):
+    def in_reach(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays by direct loads and stores."""
-        first, end = part_of(count, call.itemsize, members.size, members.me)
-        at, rank, width = first * call.itemsize, rank_in(group), size_of(group)
-        work(sample, 0, 0, 1, call.dest + at, call.source + at, call.itemsize, end - first, rank, width, members)
+        first, end = part_of(nbytes, members.size, members.me)
+        rank, width = rank_in(group), size_of(group)
+        work(sample, 0, 0, 1, call.dest + first, call.source + first, end - first, rank, width, members)
 
     @compiled
-    def by_tiles(sample, call, count, members, group):
+    def by_tiles(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
-        item, rank, width = call.itemsize, rank_in(group), size_of(group)
-        first, end = part_of(count, item, members.size, members.me)
+        first, end = part_of(nbytes, members.size, members.me)
         tile, apart, room = tiles_of(call.team, members.size)
-        for low in range(first, end, room // item):
-            n = min(room // item, end - low)
-            move_tiles(GET, members, tile, apart, call.source + low * item, n * item, rank, width)
+        rank, width = rank_in(group), size_of(group)
+        for low in range(first, end, room):
+            n = min(room, end - low)
+            move_tiles(GET, members, tile, apart, call.source + low, n, rank, width)
             group_sync(group)
-            work(sample, tile, apart, 1, 0, 0, item, n, rank, width, members)
+            work(sample, tile, apart, 1, 0, 0, n, rank, width, members)
             group_sync(group)
-            move_tiles(PUT, members, tile, apart, call.dest + low * item, n * item, rank, width)
+            move_tiles(PUT, members, tile, apart, call.dest + low, n, rank, width)
 
     @device_function
-    def large(sample, call, count, members, group):
+    def large(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays, and give the results to all members."""
         between_nodes = by_nodes or by_tiles
 
-        def either(sample, call, count, members, group):
+        def either(sample, call, nbytes, members, group):
             if spans_nodes(call.team):
-                between_nodes(sample, call, count, members, group)
+                between_nodes(sample, call, nbytes, members, group)
             else:
-                in_reach(sample, call, count, members, group)
+                in_reach(sample, call, nbytes, members, group)
 
         if binding.options().levels:
             return either
         flat = by_tiles if binding.options().proxied else in_reach
-        return lambda sample, call, count, members, group: flat(sample, call, count, members, group)
+        return lambda sample, call, nbytes, members, group: flat(sample, call, nbytes, members, group)
 
     return large
 
@@ -87,8 +88,8 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
 def _make(work: Any, by_nodes: Any = None) -> Any:
     """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
 
-    ``work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members)`` combines the share of
-    work-item ``rank`` of ``width`` in ``count`` elements of ``item`` bytes. The elements are in the members' tiles,
+    ``work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members)`` combines the share of work-item
+    ``rank`` of ``width`` in ``nbytes`` bytes of elements like ``sample``. The elements are in the members' tiles,
     which are ``apart`` bytes apart, or in the arrays ``source`` where ``tiles`` is 0. This PE gets its result; with
     ``whole``, each member gets its own, in its tile or its array. ``by_nodes``, if given, reduces the large arrays of
     teams that span nodes (``kernels.levels``).
@@ -102,13 +103,13 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
         def impl(sample, call, flow, group):
             status, count = enter(call, flow, group)
             if status > 0:
-                members, tile, item = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, call.itemsize
-                if count * item <= max_payload():
+                members, tile, nbytes = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, count * call.itemsize
+                if nbytes <= max_payload():
                     rank, width = rank_in(group), size_of(group)
-                    work(sample, tile, slot_bytes(), 0, call.dest, 0, item, count, rank, width, members)
+                    work(sample, tile, slot_bytes(), 0, call.dest, 0, nbytes, rank, width, members)
                     group_sync(group)
                 else:
-                    large(sample, call, count, members, group)
+                    large(sample, call, nbytes, members, group)
                     end_phase(group, call.team)
             return min(status, 0)
 
@@ -151,67 +152,95 @@ def move_tiles(kind, members, tile, apart, address, nbytes, rank, width):
 
 
 @device_function
-def value_of(tiles, apart, source, offset, member, members, sample):
-    """Return a member's element at a byte offset: from its tile, or from its array where ``tiles`` is 0."""
+def source_of(tiles, apart, source, member, members):
+    """Return the address of a member's elements: of its tile, or of its array where ``tiles`` is 0."""
 
-    def from_tile(tiles, apart, source, offset, member, members, sample):
-        return load(tiles + member * apart + offset, sample)
+    def tile_of(tiles, apart, source, member, members):
+        return tiles + member * apart
 
-    def from_either(tiles, apart, source, offset, member, members, sample):
+    def either(tiles, apart, source, member, members):
         if tiles:
-            return load(tiles + member * apart + offset, sample)
-        return load(source + offset + peer_delta(members.start + member * members.stride), sample)
+            return tiles + member * apart
+        return source + peer_delta(members.start + member * members.stride)
 
-    return from_tile if binding.options().routed else from_either
+    return tile_of if binding.options().routed else either
 
 
 @device_function
-def give(tiles, apart, whole, dest, offset, member, members, sample, value):
-    """Store a member's result: in its tile or its array if ``whole``, otherwise in this PE's array."""
+def dest_of(tiles, apart, whole, dest, member, members):
+    """Return the address of a member's result: of its tile or its array if ``whole``, otherwise of this PE's array."""
 
-    def to_either(tiles, apart, whole, dest, offset, member, members, sample, value):
+    def either(tiles, apart, whole, dest, member, members):
         if whole and tiles:
-            store(tiles + member * apart + offset, sample, value)
-        else:
-            store(dest + offset + peer_delta(members.start + member * members.stride), sample, value)
+            return tiles + member * apart
+        return dest + peer_delta(members.start + member * members.stride)
 
-    def to_array(tiles, apart, whole, dest, offset, member, members, sample, value):
-        store(dest + offset + peer_delta(members.start + member * members.stride), sample, value)
+    def array_of(tiles, apart, whole, dest, member, members):
+        return dest + peer_delta(members.start + member * members.stride)
 
-    return to_either if binding.options().proxied else to_array
+    return either if binding.options().proxied else array_of
+
+
+def _make_work(combine_at: Any) -> Any:
+    """Make ``work`` (see `_make`) from what combines the members' elements at one place.
+
+    ``combine_at(like, at, step, tiles, apart, whole, dest, source, members)`` combines as many elements as ``like``
+    has, ``at`` bytes from the begin, in units that are ``step`` bytes apart.
+    """
+
+    @compiled
+    def work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members):
+        unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
+        if unit == item or not (tiles | apart | dest | source) & (unit - 1):
+            done = nbytes & -unit
+            first, step, end = work_item_share(done // unit, rank, width)
+            at, step, end = first * unit, step * unit, end * unit
+            while at + (BLOCK - 1) * step < end:
+                combine_at(nothing(sample, BLOCK), at, step, tiles, apart, whole, dest, source, members)
+                at += BLOCK * step
+            while at < end:
+                combine_at(nothing(sample, UNIT), at, 0, tiles, apart, whole, dest, source, members)
+                at += step
+        if done < nbytes:
+            first, step, end = work_item_share((nbytes - done) // item, rank, width)
+            while first < end:
+                combine_at(nothing(sample, ELEMENT), done + first * item, 0, tiles, apart, whole, dest, source, members)
+                first += step
+
+    return work
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
+    combine_all = elementwise(combine)
 
     @compiled
-    def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
-        size, me = members.size, members.me
-        first, step, end = work_item_share(count, rank, width)
-        low, high = (0, size) if whole else (me, me + 1)
-        for i in range(first, end, step):
-            total = value_of(tiles, apart, source, i * item, 0, members, sample)
-            for member in range(1, size):
-                total = combine(total, value_of(tiles, apart, source, i * item, member, members, sample))
-            for member in range(low, high):
-                give(tiles, apart, whole, dest, i * item, member, members, sample, total)
+    def combine_at(like, at, step, tiles, apart, whole, dest, source, members):
+        total = load_units(source_of(tiles, apart, source, 0, members) + at, step, like)
+        for member in range(1, members.size):
+            there = source_of(tiles, apart, source, member, members) + at
+            total = combine_all(total, load_units(there, step, like))
+        low, high = (0, members.size) if whole else (members.me, members.me + 1)
+        for member in range(low, high):
+            store_units(dest_of(tiles, apart, whole, dest, member, members) + at, step, total)
 
-    return _make(work, make_reduction(combine))
+    return _make(_make_work(combine_at), make_reduction(combine))
 
 
 def _make_scan(inclusive: bool) -> Any:
-    @compiled
-    def work(sample, tiles, apart, whole, dest, source, item, count, rank, width, members):
-        first, step, end = work_item_share(count, rank, width)
-        for i in range(first, end, step):
-            before = sample
-            for member in range(members.size):
-                after = before + value_of(tiles, apart, source, i * item, member, members, sample)
-                if whole or member == members.me:
-                    give(tiles, apart, whole, dest, i * item, member, members, sample, after if inclusive else before)
-                before = after
+    add = elementwise(compiled(OPERATORS["sum"]))
 
-    return _make(work)
+    @compiled
+    def add_at(like, at, step, tiles, apart, whole, dest, source, members):
+        before = like
+        for member in range(members.size):
+            after = add(before, load_units(source_of(tiles, apart, source, member, members) + at, step, like))
+            if whole or member == members.me:
+                there = dest_of(tiles, apart, whole, dest, member, members) + at
+                store_units(there, step, after if inclusive else before)
+            before = after
+
+    return _make(_make_work(add_at))
 
 
 for _name, _types in REDUCTIONS.items():

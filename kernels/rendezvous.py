@@ -40,11 +40,13 @@ from .orders import GROUP
 from .proxy import complete_before_flag, reachable, store_at, store_flag
 from .rendezvous_of_nodes import meet_by_nodes
 from .runtime_checks import own_array_fits, report
+from .shares import turns_of
 from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at, slots_of
 from .strided import extent
 from .teams import is_team, members_of
 
-ALIGN = 64
+ALIGN_DIGITS = 6
+ALIGN = 1 << ALIGN_DIGITS
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
 of_item = memory_fence(GROUP)
@@ -352,8 +354,7 @@ def end_phase(group, team):
 
 
 @compiled
-def part_of(count, itemsize, size, me):
-    """Return the half-open range of elements, out of ``count``, that number ``me`` of ``size`` PEs works on."""
-    unit = ALIGN // itemsize
-    part = (count + size * unit - 1) // (size * unit) * unit
-    return min(me * part, count), min((me + 1) * part, count)
+def part_of(nbytes, size, me):
+    """Return the half-open range of bytes, out of ``nbytes``, that number ``me`` of ``size`` PEs works on."""
+    part = turns_of((nbytes + ALIGN - 1) >> ALIGN_DIGITS, size) << ALIGN_DIGITS
+    return min(me * part, nbytes), min((me + 1) * part, nbytes)

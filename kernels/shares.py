@@ -33,7 +33,7 @@ def _quotient(_context: Any, dividend: Any, divisor: Any) -> Any:
 @compiled
 def turns_of(count, size):
     """Return how many of ``count`` elements each of ``size`` work-items takes, rounded up."""
-    digits = ROUGH if count >> 32 else 0
+    digits = ROUGH if (count + size) >> 32 else 0
     unit = size << digits
     return _quotient((count + unit - 1) >> digits, size) << digits
 
