@@ -77,8 +77,8 @@ def own_view(w: Ishmem, own: Any, argument: str, otherwise: Any) -> Any:
     scratch = w.blank(own.nbytes)
     for _ in range(2):  # a large allocation is mapped at its second use
         ishmem.put(scratch, own, w.pe)
-    described = _core.describe(own)
-    address = _core.private_place(described[0], own.nbytes) if described else 0
+    facts = _core.describe(own)
+    address = _core.private_place(facts[0], own.nbytes) if facts else 0
     if not address:
         return w.host_view(otherwise, w.pe)
     return memoryview((ctypes.c_char * own.nbytes).from_address(address)).cast("B")

@@ -298,7 +298,7 @@ def check_other_threads_run(seconds: float) -> None:
     if ishmem.my_pe() == 1:
         time.sleep(seconds)
         ishmem.p(flag, 1, 0)
-    else:
+    if ishmem.my_pe() == 0:
         event, turns = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1), 0
 
         def count() -> None:
