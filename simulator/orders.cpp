@@ -1,7 +1,9 @@
 // Removes fences that x86 does not need. The OpenCL CPU runtime executes a full fence (mfence) for every memory barrier,
 // atomic load and atomic store, whatever its order. x86 keeps the order of loads and the order of stores, so where an
-// operation is not sequentially consistent, it is enough that the compiler moves no access across it. An empty assembler
-// instruction with effects on memory says that, and a volatile access stands for an atomic load or store.
+// operation is not sequentially consistent, it is enough that the compiler moves no access across it. The call of a
+// function with an empty assembler instruction that has effects on memory says that, and a volatile access stands for an
+// atomic load or store. The instruction itself in a kernel would crash the runtime's compiler, so the function is not
+// inlined.
 #include <map>
 
 #include "rewrite.hpp"
@@ -17,7 +19,8 @@ enum : uint32_t {
   acquire = 0x2 | 0x8,
   release = 0x4 | 0x8,
   sequential = 0x10,
-  volatileAligned = 0x1 | 0x2
+  volatileAligned = 0x1 | 0x2,
+  dontInline = 0x2
 };
 
 std::vector<uint32_t> literal(const std::string &text) {
@@ -43,7 +46,8 @@ class Orders {
   uint32_t bytes(const Instruction &i) const;
   bool isReducible(const Instruction &i) const;
   void declare();
-  void bindCompiler() { out_.emit(OpAsmCallINTEL, {void_, out_.newId(), compilerFence_}); }
+  void define();
+  void bindCompiler() { out_.emit(OpFunctionCall, {void_, out_.newId(), compilerFence_}); }
   void reduce(const Instruction &i);
 
   Words in_;
@@ -52,7 +56,8 @@ class Orders {
   std::map<uint32_t, uint32_t> types_;      // types of integer values by value id
   std::map<uint32_t, uint32_t> constants_;  // first words of constants by id
   uint32_t void_ = 0, function_ = 0;        // ids of the type void and of the type of functions void()
-  uint32_t compilerFence_ = 0;              // id of the assembler instruction
+  uint32_t instruction_ = 0;                // id of the assembler instruction
+  uint32_t compilerFence_ = 0;              // id of the function with it
 };
 
 void Orders::read(const Instruction &i) {
@@ -97,8 +102,17 @@ void Orders::declare() {
   if (!function_) out_.emit(OpTypeFunction, {function_ = out_.newId(), void_});
   const uint32_t target = out_.newId();
   out_.emit(OpAsmTargetINTEL, joined({target}, literal("x86_64")));
-  const std::vector<uint32_t> head = {void_, compilerFence_, function_, target};
+  const std::vector<uint32_t> head = {void_, instruction_, function_, target};
   out_.emit(OpAsmINTEL, joined(joined(head, literal("")), literal("~{memory}")));
+}
+
+// Defines the function with the assembler instruction.
+void Orders::define() {
+  out_.emit(OpFunction, {void_, compilerFence_, dontInline, function_});
+  out_.emit(OpLabel, {out_.newId()});
+  out_.emit(OpAsmCallINTEL, {void_, out_.newId(), instruction_});
+  out_.emit(OpReturn, {});
+  out_.emit(OpFunctionEnd, {});
 }
 
 void Orders::reduce(const Instruction &i) {
@@ -110,6 +124,7 @@ void Orders::reduce(const Instruction &i) {
 }
 
 std::string Orders::reduced() {
+  instruction_ = out_.newId();
   compilerFence_ = out_.newId();
   bool extension = false, decoration = false, functions = false;
   out_.emit(OpCapability, {capabilityAsm});
@@ -119,7 +134,7 @@ std::string Orders::reduced() {
       extension = true;
     }
     if (!decoration && i.op() >= OpTypeVoid && i.op() <= OpTypeFunction) {
-      out_.emit(OpDecorate, {compilerFence_, decorationSideEffects});
+      out_.emit(OpDecorate, {instruction_, decorationSideEffects});
       decoration = true;
     }
     if (!functions && i.op() == OpFunction) {
@@ -131,6 +146,7 @@ std::string Orders::reduced() {
     else
       out_.append(i);
   }
+  define();
   return out_.bytes();
 }
 

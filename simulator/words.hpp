@@ -60,6 +60,7 @@ enum SpirvOp : uint32_t {
   OpLabel = 248,
   OpBranchConditional = 250,
   OpSwitch = 251,
+  OpReturn = 253,
   OpNoLine = 317,
   OpAsmTargetINTEL = 5609,
   OpAsmINTEL = 5610,
