@@ -545,12 +545,14 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
     ``how`` is for their messages, ``status`` the exit status of a job over MPI.
     """
     if job.running():
-        if watched := job.current().monitoring:
+        this = job.current()
+        this.board[this.node.place].exiting = time.monotonic()  # before the other PEs learn of it, and fail
+        if watched := this.monitoring:
             watched.fail(how, status)
-        if observer := job.current().observer:
+        if observer := this.observer:
             observer.how = how
         _core.publish_barriers_begun(True)
-        _close(job.current(), PeState.ABANDONED)
+        _close(this, PeState.ABANDONED)
 
 
 def _at_exit() -> None:

@@ -25,7 +25,7 @@ __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
-    Not collective, blocking; yields the processor after every failed poll. What the writing PE stored before a fence
+    Not collective, blocking; yields the processor between polls. What the writing PE stored before a fence
     and the write is visible afterwards.
 
     Args:

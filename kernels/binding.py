@@ -84,7 +84,7 @@ class ProcessConstants(NamedTuple):
             pe: Its number.
             layout: Layout of the heap.
             near: The PEs of its node, ascending.
-            simd_width: Work-items that its device executes in lock-step, a power of two.
+            simd_width: Work-items that its device executes in lock-step.
         """
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),

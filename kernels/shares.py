@@ -1,9 +1,9 @@
 """How the work-items of a group divide elements among themselves.
 
-Work-items that a device executes in lock-step, as many as its *SIMD width* (Level Zero's ``physicalEUSimdWidth``), form
-a bundle. Each bundle takes consecutive elements, and its work-items take them in turn, so their accesses fall into the
-same messages and cache lines. A GPU's width is 8 or 16. A device that executes one work-item after the other, as the
-simulated one, has a width of 1, and each work-item takes consecutive elements.
+A GPU executes several work-items in lock-step: its *SIMD width* (Level Zero's ``physicalEUSimdWidth``). There the
+work-items of a group take elements in turn, so that those executed together access adjacent ones. A device that
+executes one work-item after the other, as the simulated one, has a width of 1. There each takes consecutive elements:
+in turn, each work-item would load all cache lines again.
 """
 
 from __future__ import annotations
@@ -43,10 +43,7 @@ def work_item_share(count, rank, size):
     """Return the first of the elements that work-item ``rank`` of ``size`` takes, their distance, and an end."""
     if size == 1:
         return 0, 1, count
-    if count <= size:
+    if count <= size or simd_width() != 1:
         return rank, size, count
-    width, turns = simd_width(), turns_of(count, size)
-    place = rank & (width - 1)
-    before = rank - place
-    width = min(width, size - before)
-    return before * turns + place, width, min((before + width) * turns, count)
+    turns = turns_of(count, size)
+    return rank * turns, 1, min((rank + 1) * turns, count)

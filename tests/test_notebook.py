@@ -12,7 +12,7 @@ def test_a_cell_that_fails_is_an_error_of_one_line(capfd: pytest.CaptureFixture[
 
     with pytest.raises(UsageError, match="the job ended with status 3"):
         notebook.run_cell("-n 2", "print('in a cell')\nraise SystemExit(3)")
-    assert "[0] in a cell" in capfd.readouterr().out
+    assert "] in a cell" in capfd.readouterr().out  # of the PE that ends first, at least
 
 
 def test_options_are_those_of_ishmrun(capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from common import dpex, kapi
 from pes import Pool
 
 import ishmem
-from ishmem.runtime.kernel_loading import simd_width
 
-WIDTHS = (1, 8, 16, 32)
+WIDTHS = (1, 8)
 SIZES = (1, 2, 7, 16, 31, 64, 100, 256)
 COUNTS = (0, 1, 2, 15, 63, 64, 65, 257, 1000, 4099, 65536)
 HUGE = ((1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 36) + 12345, 1 << 45)
@@ -31,31 +29,25 @@ def sharer() -> Any:
 
 
 def check_all(out: np.ndarray[Any, Any], count: int, size: int, width: int) -> None:
-    """Each element is in one share, and shares differ by less than the elements of a bundle's last turn."""
-    taken = [np.arange(*(first, end, step)) for first, step, end in out]
+    """Each element is in one share, and no share has more elements than the largest must have."""
+    taken = [np.arange(first, end, step) for first, step, end in out]
     np.testing.assert_array_equal(np.sort(np.concatenate(taken)), np.arange(count))
     assert max(map(len, taken)) <= -(-count // size)
-    for _first, step, _end in out:
-        assert step == 1 if width == 1 and count > size > 1 else step <= max(width, size)
+    if count > size:
+        assert set(out[:, 1]) == {1 if width == 1 else size}
 
 
 def check_huge(out: np.ndarray[Any, Any], count: int, size: int, width: int) -> None:
-    """Bundles are adjacent and end at ``count``; the work-items of a bundle take its elements in turn."""
-    rough = 1 << 16 if count + size >> 32 else 1
+    """Shares are interleaved, or adjacent and larger than an equal part by the rounding at most."""
     first, step, end = out.T
-    if size == 1:
-        np.testing.assert_array_equal(out, [[0, 1, count]])
+    if size == 1 or width != 1:
+        np.testing.assert_array_equal(out, [[rank, size, count] for rank in range(size)])
         return
-    for low in range(0, size, width):
-        bundle = slice(low, min(low + width, size))
-        items = bundle.stop - low
-        begin = first[low] if low else 0
-        np.testing.assert_array_equal(first[bundle], begin + np.arange(items))
-        np.testing.assert_array_equal(step[bundle], items)
-        assert len(set(end[bundle])) == 1
-        assert low == 0 or end[low - 1] == min(begin, count)
-        assert end[low] - begin <= items * (-(-count // size) + rough)
-    assert end.max() == end[-1] == count
+    assert first[0] == 0
+    assert end[-1] == count
+    np.testing.assert_array_equal(np.minimum(first[1:], count), end[:-1])
+    assert (step == 1).all()
+    assert (end - first).max() <= -(-count // size) + (1 << 16 if count + size >> 32 else 0)
 
 
 def check_shares() -> None:
@@ -84,8 +76,3 @@ def test_shares() -> None:
         pool.run(check_shares)
     finally:
         pool.stop()
-
-
-@pytest.mark.parametrize(("reported", "used"), [(0, 1), (1, 1), (7, 4), (8, 8), (12, 8), (16, 16), (32, 32)])
-def test_the_width_is_a_power_of_two(reported: int, used: int) -> None:
-    assert simd_width(reported) == used

@@ -84,11 +84,6 @@ def _load() -> None:
         _job()
 
 
-def simd_width(reported: int) -> int:
-    """Return the SIMD width that kernels use: the largest power of two up to the reported one, and at least 1."""
-    return 1 << max(reported, 1).bit_length() - 1
-
-
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.ipc import pyze
     from ishmem.kernels import binding, builtin_loads, cache
@@ -96,7 +91,7 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels)
-    width = simd_width(pyze.device_properties(heap.device).physicalEUSimdWidth)
+    width = pyze.device_properties(heap.device).physicalEUSimdWidth
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near, width))
     builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)

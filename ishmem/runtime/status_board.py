@@ -67,7 +67,7 @@ class Record(_Text):
         trace: That process's file descriptor for tracebacks.
         state: A `PeState`.
         ended: Whether ishmrun has seen the end of the PE.
-        exiting: Time at which its program ended without ``finalize``; 0 before.
+        exiting: Time at which its program ended without ``finalize``, or left after an error; 0 before.
         code: Its exit status, or minus the signal.
         beat: Time at which Python code last ran; updated only with ``ISHMEM_TIMEOUT`` set.
         text: What it waits in.
