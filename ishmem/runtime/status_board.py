@@ -221,8 +221,9 @@ class StatusBoard:
         """Publish that a PE has waited too long, and where each PE is."""
         lines = "\n".join(f"  {line}" for line in self.table(range(self.n_pes)))
         which = f" of {self.node}" if self.node else ""
-        self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs{which} are:\n{lines}"
-        self.head.hang = 1
+        if not self.head.hang:  # another PE may have published it meanwhile, and left
+            self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs{which} are:\n{lines}"
+            self.head.hang = 1
 
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]
