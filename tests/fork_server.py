@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import os
 import pickle
 import socket
@@ -18,10 +17,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ishmem.launch import preload, run
+from ishmem.launch import preload, run, supervisor
 
 LARGEST = 1 << 20
-_PR_SET_CHILD_SUBREAPER = 36
 OWN = ("ISHMEM_DEVICE", "ISHMEM_ZE_LOADER", "ISHMEM_SIM_OPENCL")
 """Variables that are read with the imports."""
 
@@ -29,7 +27,6 @@ environment: dict[str, str] = {}
 """The environment of the server; no server starts while it is empty."""
 
 _server: Server | None = None
-_libc = ctypes.CDLL(None)
 
 
 class Server:
@@ -52,12 +49,12 @@ class Server:
     def start(self, arguments: list[str], variables: dict[str, str], streams: list[int]) -> int:
         """Start ``ishmrun`` with these arguments, environment and streams; return its process number."""
         request = pickle.dumps((arguments, variables, os.getcwd()))
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        supervisor.adopt_orphans()
         try:
             socket.send_fds(self.socket, [request], streams)
             return int(self.socket.recv(LARGEST))
         finally:
-            _libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+            supervisor.adopt_orphans(False)
 
 
 def can_start(wanted: Mapping[str, str]) -> bool:
@@ -112,12 +109,10 @@ def serve(connection: socket.socket) -> list[str] | None:
 
 def become(arguments: list[str], variables: dict[str, str], folder: str, streams: list[int]) -> list[str]:
     """Make this process what a new one would be."""
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
+    preload.replace(streams, variables)
+    for stream in streams:
         os.close(stream)
     os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(variables)
     return arguments
 
 

@@ -15,9 +15,10 @@ import os
 import runpy
 import signal
 import sys
+import traceback
 import types
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import SourceFileLoader
 from typing import Callable, NoReturn
 
@@ -82,13 +83,22 @@ def fork(
     pid = os.fork()
     if pid:
         return Forked(pid)
-    os.setsid()
-    prepare()
+    try:
+        os.setsid()
+        prepare()
+        replace(streams, environment)
+    except Exception:  # the child must not go on as its parent
+        traceback.print_exc()
+        os._exit(1)
+    raise Program(command)
+
+
+def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
+    """Replace the standard streams of this process by other descriptors, and its environment."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()
     os.environ.update(environment)
-    raise Program(command)
 
 
 def run(command: Sequence[str]) -> NoReturn:

@@ -87,9 +87,9 @@ def start(job: JobSpec) -> int:
     return pid
 
 
-def adopt_orphans() -> None:
-    """Make this process the parent of its descendants' orphans."""
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def adopt_orphans(adopt: bool = True) -> None:
+    """Make this process the parent of its descendants' orphans from now on, or no longer."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)
 
 
 def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
