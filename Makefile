@@ -115,7 +115,7 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows examples/ci/github-actions.yml
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci --data-transform gitlab-ci examples/ci/gitlab-ci.yml
 	rm -rf build/lint && mkdir -p build/lint/ishmem
-	ln -s $(CURDIR)/ishmem/* $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
+	ln -s $(CURDIR)/ishmem/* $(CURDIR)/dpex $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
 

@@ -1,0 +1,39 @@
+"""Kernels for Intel GPUs in Python: the language of numba-dpex, compiled by numba and LLVM's SPIR-V back end.
+
+Where numba-dpex is installed, the names here are its own objects, so that a program runs on both.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+HAS_NUMBA_DPEX = importlib.util.find_spec("numba_dpex") is not None
+
+_MODULES = {
+    "device_func": "dispatcher", "kernel": "kernel", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
+    "Range": "kernel_api", "call_kernel": "launch", "call_kernel_async": "launch", "DpnpNdArray": "types",
+    "USMNdArray": "types", "kernel_api": "kernel_api",
+}  # fmt: skip
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES and not (HAS_NUMBA_DPEX and not name.startswith("__")):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = _of_numba_dpex(name) if HAS_NUMBA_DPEX else _own(name)
+    globals()[name] = found
+    return found
+
+
+def _of_numba_dpex(name: str) -> Any:
+    module = importlib.import_module("numba_dpex.kernel_api" if name in ("LocalAccessor", "kernel_api") else "numba_dpex")
+    return module if name == "kernel_api" else getattr(module, name)
+
+
+def _own(name: str) -> Any:
+    importlib.import_module(f"{__name__}.language")
+    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    return module if name == "kernel_api" else getattr(module, name)

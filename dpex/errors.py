@@ -1,0 +1,57 @@
+"""What goes wrong between a program and its kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class KernelHasReturnValueError(Exception):
+    """A kernel returns a value."""
+
+    def __init__(self, kernel_name: str, return_type: Any):
+        super().__init__(f"kernel {kernel_name} returns {return_type}; a kernel writes its results into its arguments")
+
+
+class UnmatchedNumberOfRangeDimsError(Exception):
+    """The global and the local range of a launch differ in their number of dimensions."""
+
+    def __init__(self, kernel_name: str, global_ndims: int, local_ndims: int):
+        of = f" of kernel {kernel_name}" if kernel_name else ""
+        super().__init__(
+            f"the global range{of} has {global_ndims} dimensions, the local range {local_ndims}; they must be equal"
+        )
+
+
+class UnsupportedGroupWorkItemSizeError(Exception):
+    """The work-groups of a launch do not divide its work-items."""
+
+    def __init__(self, kernel_name: str, dim: int, work_items: int, in_group: int):
+        of = f" of kernel {kernel_name}" if kernel_name else ""
+        super().__init__(
+            f"the {work_items} work-items{of} in dimension {dim} do not divide into work-groups of {in_group}"
+        )
+
+
+class ExecutionQueueInferenceError(Exception):
+    """The array arguments of a launch are not on one queue, or there are none."""
+
+
+class UnsupportedKernelArgumentError(Exception):
+    """A kernel argument is of a type that kernels do not take."""
+
+    def __init__(self, value: Any, advice: str = ""):
+        super().__init__(
+            f"a kernel takes dpnp arrays, usm_ndarrays, local accessors, numbers and tuples of numbers, "
+            f"got {type(value).__name__}{advice}"
+        )
+
+
+class MissingSpecializationError(Exception):
+    """A kernel compiled for given signatures is launched with arguments of other types."""
+
+    def __init__(self, kernel_name: str, argtypes: Any):
+        super().__init__(f"kernel {kernel_name} was compiled for given signatures only, not for {argtypes}")
+
+
+class KernelBuildError(Exception):
+    """The device's compiler, or LLVM before it, rejects a kernel."""

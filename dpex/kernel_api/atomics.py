@@ -1,0 +1,103 @@
+"""Atomic operations and fences, in plain Python; kernels have the same methods (``dpex.atomics``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .enums import AddressSpace, MemoryOrder, MemoryScope
+
+
+def atomic_fence(memory_order: int, memory_scope: int) -> None:
+    """Order the memory accesses of this work-item before the fence against those after it.
+
+    Args:
+        memory_order: What is ordered; a literal.
+        memory_scope: The work-items for which the order holds; a literal.
+    """
+
+
+class AtomicRef:
+    """An element of an array, for atomic operations. Each fetching method returns the old value."""
+
+    def __init__(
+        self,
+        ref: Any,
+        index: Any,
+        memory_order: int = MemoryOrder.RELAXED,
+        memory_scope: int = MemoryScope.DEVICE,
+        address_space: int | None = None,
+    ):
+        """Refer to an element.
+
+        Args:
+            ref: The array.
+            index: An integer, or a tuple of them.
+            memory_order: The order of all operations; a literal in kernels.
+            memory_scope: The work-items among which they are atomic and ordered; a literal in kernels.
+            address_space: Where the array is: found out by default.
+        """
+        self._memory_order, self._memory_scope = memory_order, memory_scope
+        self._address_space = AddressSpace.GLOBAL if address_space is None else address_space
+        self._ref, self._index = ref, index
+
+    @property
+    def ref(self) -> Any:
+        """The element's value."""
+        return self._ref[self._index]
+
+    def _update(self, value: Any) -> Any:
+        old = self._ref[self._index].copy()
+        self._ref[self._index] = value
+        return old
+
+    def fetch_add(self, val: Any) -> Any:
+        """Add."""
+        return self._update(self.ref + val)
+
+    def fetch_sub(self, val: Any) -> Any:
+        """Subtract."""
+        return self._update(self.ref - val)
+
+    def fetch_min(self, val: Any) -> Any:
+        """Store the minimum."""
+        return self._update(min(self.ref, val))
+
+    def fetch_max(self, val: Any) -> Any:
+        """Store the maximum."""
+        return self._update(max(self.ref, val))
+
+    def fetch_and(self, val: Any) -> Any:
+        """Combine the bits by and."""
+        return self._update(self.ref & val)
+
+    def fetch_or(self, val: Any) -> Any:
+        """Combine the bits by or."""
+        return self._update(self.ref | val)
+
+    def fetch_xor(self, val: Any) -> Any:
+        """Combine the bits by exclusive or."""
+        return self._update(self.ref ^ val)
+
+    def load(self) -> Any:
+        """Return the value."""
+        return self.ref
+
+    def store(self, val: Any) -> None:
+        """Store a value."""
+        self._ref[self._index] = val
+
+    def exchange(self, val: Any) -> Any:
+        """Store a value."""
+        return self._update(val)
+
+    def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0, desired_idx: int = 0) -> bool:
+        """Store ``desired[desired_idx]`` if the value is ``expected[expected_idx]``; else store the value there.
+
+        Returns:
+            Whether the value was the expected one.
+        """
+        if self.ref == expected[expected_idx]:
+            self._ref[self._index] = desired[desired_idx]
+            return True
+        expected[expected_idx] = self.ref
+        return False

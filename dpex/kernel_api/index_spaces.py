@@ -1,0 +1,158 @@
+"""Where a work-item is, in plain Python; kernels have the same methods (``dpex.index_spaces``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from .ranges import Range
+
+
+def _linear(index: Sequence[int], extents: Sequence[int]) -> int:
+    number = 0
+    for at, extent in zip(index, extents):
+        number = number * extent + at
+    return number
+
+
+class Group:
+    """A work-group."""
+
+    def __init__(
+        self, global_range: Range, local_range: Range, group_range: Sequence[int], index: Sequence[int], leader: bool = False
+    ):
+        self._global_range, self._local_range = global_range, local_range
+        self._group_range, self._index, self.leader = group_range, index, leader
+
+    def get_group_id(self, dim: int) -> int:
+        """Return the index of the group in a dimension."""
+        return self._index[dim]
+
+    def get_group_linear_id(self) -> int:
+        """Return the number of the group among all, the last dimension the fastest."""
+        return _linear(self._index, self._group_range)
+
+    def get_group_range(self, dim: int) -> int:
+        """Return the number of groups in a dimension."""
+        return self._group_range[dim]
+
+    def get_group_linear_range(self) -> int:
+        """Return the number of groups."""
+        return prod(self._group_range)
+
+    def get_local_range(self, dim: int) -> int:
+        """Return the number of work-items of a group in a dimension."""
+        return self._local_range.get(dim)
+
+    def get_local_linear_range(self) -> int:
+        """Return the number of work-items of a group."""
+        return self._local_range.size()
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return self._global_range.ndim
+
+
+class SubGroup:
+    """The work-items of a group that the device executes together; kernels only."""
+
+    def _of_device(self) -> int:
+        raise NotImplementedError("sub-groups exist in kernels on a device only, not in plain Python")
+
+    def get_local_id(self) -> int:
+        """Return the number of the work-item in its sub-group."""
+        return self._of_device()
+
+    def get_local_range(self) -> int:
+        """Return the number of work-items of the sub-group."""
+        return self._of_device()
+
+    def get_group_id(self) -> int:
+        """Return the number of the sub-group in its group."""
+        return self._of_device()
+
+    def get_group_range(self) -> int:
+        """Return the number of sub-groups in the group."""
+        return self._of_device()
+
+
+class Item:
+    """A work-item of a `Range`."""
+
+    def __init__(self, extent: Range, index: Sequence[int]):
+        self._extent, self._index = extent, index
+
+    def get_id(self, dim: int) -> int:
+        """Return the index in a dimension."""
+        return self._index[dim]
+
+    def get_linear_id(self) -> int:
+        """Return the number of the work-item among all, the last dimension the fastest."""
+        return _linear(self._index, self._extent)
+
+    def get_range(self, dim: int) -> int:
+        """Return the number of work-items in a dimension."""
+        return self._extent.get(dim)
+
+    def get_linear_range(self) -> int:
+        """Return the number of work-items."""
+        return self._extent.size()
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return self._extent.ndim
+
+
+class NdItem:
+    """A work-item of an `NdRange`."""
+
+    def __init__(self, global_item: Item, local_item: Item, group: Group):
+        self._global, self._local, self._group = global_item, local_item, group
+        group.leader = local_item.get_linear_id() == 0
+
+    def get_global_id(self, dim: int) -> int:
+        """Return the index in the launch."""
+        return self._global.get_id(dim)
+
+    def get_global_linear_id(self) -> int:
+        """Return the number of the work-item in the launch."""
+        return self._global.get_linear_id()
+
+    def get_local_id(self, dim: int) -> int:
+        """Return the index in the work-group."""
+        return self._local.get_id(dim)
+
+    def get_local_linear_id(self) -> int:
+        """Return the number of the work-item in its work-group."""
+        return self._local.get_linear_id()
+
+    def get_global_range(self, dim: int) -> int:
+        """Return the number of work-items of the launch in a dimension."""
+        return self._global.get_range(dim)
+
+    def get_local_range(self, dim: int) -> int:
+        """Return the number of work-items of a work-group in a dimension."""
+        return self._local.get_range(dim)
+
+    def get_local_linear_range(self) -> int:
+        """Return the number of work-items of a work-group."""
+        return self._local.get_linear_range()
+
+    def get_global_linear_range(self) -> int:
+        """Return the number of work-items of the launch."""
+        return self._global.get_linear_range()
+
+    def get_group(self) -> Group:
+        """Return the work-group."""
+        return self._group
+
+    def get_sub_group(self) -> SubGroup:
+        """Return the sub-group."""
+        return SubGroup()
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions."""
+        return self._global.dimensions

@@ -1,0 +1,53 @@
+"""Runs a kernel in plain Python."""
+
+from __future__ import annotations
+
+from inspect import signature
+from itertools import product
+from typing import Any, Callable
+
+from .index_spaces import Group, Item, NdItem
+from .memory import LocalAccessor
+from .ranges import NdRange, Range
+
+
+def call_kernel(kernel_fn: Callable[..., None], index_range: Range | NdRange, *kernel_args: Any) -> None:
+    """Run a plain function as a kernel, one work-item after the other; ``dpex.call_kernel`` launches on a device.
+
+    Args:
+        kernel_fn: The function, without ``dpex.kernel``.
+        index_range: A range for an `Item`, or a range of work-groups for an `NdItem`.
+        *kernel_args: The other arguments.
+
+    Raises:
+        ValueError: ``kernel_fn`` is not callable or takes another number of arguments, or ``index_range`` is no range.
+        TypeError: A local accessor in a launch without work-groups.
+    """
+    if not callable(kernel_fn):
+        raise ValueError("Expected the first positional argument to be a function object")
+    if not isinstance(index_range, (Range, NdRange)):
+        raise ValueError("Expected second positional argument to be Range or NdRange object")
+    if len(signature(kernel_fn).parameters) != len(kernel_args) + 1:
+        raise ValueError(
+            f"the kernel takes an item and {len(signature(kernel_fn).parameters) - 1} arguments, got {len(kernel_args)}"
+        )
+    run = _over_groups if isinstance(index_range, NdRange) else _over_items
+    run(kernel_fn, index_range, kernel_args)  # type: ignore[operator]
+
+
+def _over_items(kernel_fn: Callable[..., None], extents: Range, arguments: tuple[Any, ...]) -> None:
+    if any(isinstance(argument, LocalAccessor) for argument in arguments):
+        raise TypeError("LocalAccessor arguments are only supported for NdRange kernels")
+    for index in product(*map(range, extents)):
+        kernel_fn(Item(extents, index), *arguments)
+
+
+def _over_groups(kernel_fn: Callable[..., None], extents: NdRange, arguments: tuple[Any, ...]) -> None:
+    whole, local = extents.global_range, extents.local_range
+    groups = [size // part for size, part in zip(whole, local)]
+    for at in product(*map(range, groups)):
+        own = [each.allocate() if isinstance(each, LocalAccessor) else each for each in arguments]
+        for index in product(*map(range, local)):
+            place = [group * part + here for group, part, here in zip(at, local, index)]
+            group = Group(whole, local, groups, at)
+            kernel_fn(NdItem(Item(whole, place), Item(local, index), group), *own)

@@ -1,0 +1,59 @@
+"""Memory of a work-group and of a work-item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_KINDS = "iufb"
+
+
+class LocalAccessor:
+    """An array in local memory, one for each work-group; a kernel argument of launches with an `NdRange`."""
+
+    def __init__(self, shape: Any, dtype: Any):
+        """Describe the array.
+
+        Raises:
+            TypeError: The shape is not one to three positive integers, or the dtype is not a number's.
+        """
+        given = shape.tolist() if hasattr(shape, "tolist") else shape
+        self._shape = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+        if not _are_positive(self._shape):
+            raise TypeError(f"Argument shape must a non-negative integer, or a list/tuple of such integers, got {shape!r}")
+        if not 1 <= len(self._shape) <= 3:
+            raise TypeError(f"LocalAccessor can only have up to 3 dimensions, got {len(self._shape)}")
+        self._dtype = np.dtype(dtype)
+        if self._dtype.kind not in _KINDS:
+            raise TypeError(f"Argument dtype {dtype} is not supported; a local accessor holds integers or floats")
+
+    def __getitem__(self, _index: Any) -> Any:
+        raise NotImplementedError("The data of a LocalAccessor object can only be accessed inside a kernel.")
+
+    def __setitem__(self, _index: Any, _value: Any) -> None:
+        raise NotImplementedError("The data of a LocalAccessor object can only be accessed inside a kernel.")
+
+    def allocate(self) -> Any:
+        """Return a numpy array in place of the memory, for a kernel in plain Python."""
+        return np.empty(self._shape, self._dtype)
+
+
+def _are_positive(extents: tuple[Any, ...]) -> bool:
+    try:
+        return all(int(extent) > 0 for extent in extents)
+    except (TypeError, ValueError):
+        return False
+
+
+class PrivateArray:
+    """An array of one work-item; its shape and dtype are literals in kernels."""
+
+    def __init__(self, shape: Any, dtype: Any, fill_zeros: bool = False):
+        self._data = np.zeros(shape, dtype) if fill_zeros else np.empty(shape, dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._data[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._data[index] = value

@@ -1,0 +1,118 @@
+"""The extents of a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from ..errors import UnmatchedNumberOfRangeDimsError, UnsupportedGroupWorkItemSizeError
+
+
+class Range(tuple):  # type: ignore[type-arg]
+    """The number of work-items in each of one to three dimensions; the last dimension is the fastest."""
+
+    def __new__(cls, dim0: int, dim1: int | None = None, dim2: int | None = None) -> Range:
+        """Make a range.
+
+        Raises:
+            TypeError: An extent is not an int.
+        """
+        extents = [dim0] + [extent for extent in (dim1, dim2) if extent]
+        for number, extent in enumerate(extents):
+            if not isinstance(extent, int):
+                raise TypeError(f"dim{number} of a Range is an int, got {extent!r}")
+        return super().__new__(cls, extents)
+
+    def get(self, index: int) -> int:
+        """Return the extent of a dimension."""
+        return int(self[index])
+
+    def size(self) -> int:
+        """Return the number of work-items."""
+        return prod(self)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self)
+
+    @property
+    def dim0(self) -> int:
+        """The first extent."""
+        return self._extent(0)
+
+    @property
+    def dim1(self) -> int:
+        """The second extent; -1 if there is none."""
+        return self._extent(1)
+
+    @property
+    def dim2(self) -> int:
+        """The third extent; -1 if there is none."""
+        return self._extent(2)
+
+    def _extent(self, dimension: int) -> int:
+        return int(self[dimension]) if dimension < len(self) else -1
+
+
+class NdRange:
+    """The work-items of a launch and of each work-group."""
+
+    def __init__(self, global_size: Iterable[int], local_size: Iterable[int]):
+        """Make a range of work-groups.
+
+        Args:
+            global_size: The number of work-items in each dimension, of the launch.
+            local_size: The same of a work-group; it divides ``global_size``.
+
+        Raises:
+            TypeError: A size is not iterable, or an extent is not an int.
+            UnmatchedNumberOfRangeDimsError: The sizes differ in their number of dimensions.
+            UnsupportedGroupWorkItemSizeError: A local extent does not divide the global one.
+        """
+        self._global_range, self._local_range = _range("global_size", global_size), _range("local_size", local_size)
+        if len(self._global_range) != len(self._local_range):
+            raise UnmatchedNumberOfRangeDimsError("", len(self._global_range), len(self._local_range))
+        for dim, (work_items, in_group) in enumerate(zip(self._global_range, self._local_range)):
+            if work_items % in_group:
+                raise UnsupportedGroupWorkItemSizeError("", dim, work_items, in_group)
+
+    @property
+    def global_range(self) -> Range:
+        """The work-items of the launch."""
+        return self._global_range
+
+    @property
+    def local_range(self) -> Range:
+        """The work-items of a work-group."""
+        return self._local_range
+
+    def get_global_range(self) -> Range:
+        """Return the work-items of the launch."""
+        return self._global_range
+
+    def get_local_range(self) -> Range:
+        """Return the work-items of a work-group."""
+        return self._local_range
+
+    def __str__(self) -> str:
+        return f"({self._global_range}, {self._local_range})"
+
+    def __repr__(self) -> str:
+        return f"NdRange{self}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NdRange):
+            return NotImplemented
+        return (self._global_range, self._local_range) == (other._global_range, other._local_range)
+
+    def __hash__(self) -> int:
+        return hash((self._global_range, self._local_range))
+
+
+def _range(name: str, size: Iterable[int]) -> Range:
+    if isinstance(size, Range):
+        return size
+    if not isinstance(size, Iterable):
+        raise TypeError(f"Unknown argument type for NdRange {name}: a Range or an iterable of ints, got {size!r}")
+    return Range(*size)

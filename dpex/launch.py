@@ -1,0 +1,188 @@
+"""Launches of kernels: argument types, the queue, the device's code, and the submission by dpctl."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import dpctl
+import numpy as np
+from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
+from numba.core import types
+from numba.np.numpy_support import from_dtype
+
+from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
+from .kernel import Kernel
+from .kernel_api import LocalAccessor, NdRange, Range
+from .types import DpnpNdArray, ItemType, LocalAccessorType, NdItemType, USMNdArray
+
+_C_TYPES = {
+    types.boolean: ctypes.c_uint8, types.int8: ctypes.c_int8, types.uint8: ctypes.c_uint8, types.int16: ctypes.c_int16,
+    types.uint16: ctypes.c_uint16, types.int32: ctypes.c_int32, types.uint32: ctypes.c_uint32,
+    types.int64: ctypes.c_int64, types.uint64: ctypes.c_uint64, types.float32: ctypes.c_float,
+    types.float64: ctypes.c_double,
+}  # fmt: skip
+
+_PYTHON_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}
+
+_known_arrays: dict[tuple[Any, ...], USMNdArray] = {}
+
+
+class _Launch:
+    """The argument types of a launch, its queue, and the arguments as dpctl takes them."""
+
+    def __init__(self, arguments: Sequence[Any]):
+        self.queue: Any = None
+        self.kinds: list[Any] = []
+        self.flat: list[Any] = []
+        for argument in arguments:
+            self.kinds.append(self._add(argument))
+        if self.queue is None:
+            raise ExecutionQueueInferenceError(
+                "no argument of the kernel is a dpnp array or usm_ndarray, whose queue would run the kernel"
+            )
+
+    def _add(self, argument: Any) -> Any:
+        """Append the parameters of an argument; return its type."""
+        kind = type(argument)
+        if kind in _PYTHON_NUMBERS:
+            return self._number(argument, _PYTHON_NUMBERS[kind])
+        usm = argument.get_array() if hasattr(argument, "get_array") else argument
+        if hasattr(usm, "usm_data"):
+            return self._array(usm, DpnpNdArray if usm is not argument else USMNdArray)
+        if isinstance(argument, LocalAccessor):
+            return self._local(argument)
+        if isinstance(argument, np.generic):
+            return self._number(argument, from_dtype(argument.dtype))
+        if isinstance(argument, (bool, int)):  # members of IntEnum, too
+            return self._number(int(argument), types.int64)
+        if isinstance(argument, tuple):
+            return types.Tuple([self._add(part) for part in argument])
+        return self._other(argument)
+
+    def _other(self, argument: Any) -> Any:
+        """Add an argument of a type that a library has registered with numba as an integer."""
+        from numba.core.typing.typeof import Purpose, typeof
+
+        if isinstance(argument, np.ndarray):
+            raise UnsupportedKernelArgumentError(argument, "; dpnp.asarray(a) copies a numpy array to the device")
+        try:
+            kind = typeof(argument, Purpose.argument)
+        except ValueError:
+            kind = None
+        if not isinstance(kind, types.Integer) or not hasattr(argument, "__index__"):
+            raise UnsupportedKernelArgumentError(argument)
+        return self._number(argument.__index__(), kind)
+
+    def _number(self, value: Any, kind: Any) -> Any:
+        if isinstance(kind, types.Complex):
+            self._number(value.real, kind.underlying_float)
+            self._number(value.imag, kind.underlying_float)
+        elif kind == types.float16:
+            self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
+        else:
+            self.flat.append(_C_TYPES[kind](value))
+        return kind
+
+    def _array(self, usm: Any, family: type[USMNdArray]) -> USMNdArray:
+        queue, flags, dtype = usm.sycl_queue, usm.flags, usm.dtype
+        if self.queue is None:
+            self.queue = queue
+        elif queue != self.queue:
+            raise ExecutionQueueInferenceError(
+                f"the array arguments are on different queues, {self.queue} and {queue}; a.to_device(queue) moves one"
+            )
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        key = (family, dtype, usm.ndim, layout, flags.writable)
+        if key not in _known_arrays:
+            _known_arrays[key] = family(usm.ndim, from_dtype(dtype), layout, readonly=not flags.writable)
+        memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
+        self.flat.append(memory[offset:] if offset and offset < memory.nbytes else memory)
+        self.flat += map(ctypes.c_int64, usm.shape)
+        if layout != "C":
+            self.flat += [ctypes.c_int64(step * dtype.itemsize) for step in usm.strides]
+        return _known_arrays[key]
+
+    def _local(self, accessor: LocalAccessor) -> LocalAccessorType:
+        dtype, shape = accessor._dtype, accessor._shape
+        nbytes = dtype.itemsize * int(np.prod(shape))
+        self.flat.append(dpctl.LocalAccessor("i1", (nbytes,)))
+        self.flat += map(ctypes.c_int64, shape)
+        return LocalAccessorType(len(shape), from_dtype(dtype))
+
+
+def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> Any:
+    """Return the SYCL kernel for argument types, built for the device of a queue."""
+    key = (kinds, queue.sycl_context, queue.sycl_device)
+    found = kernel.programs.get(key)
+    if found is None:
+        code = kernel.code_for(kinds)
+        try:
+            found = create_program_from_spirv(queue, code.spirv).get_sycl_kernel(code.name)
+        except SyclProgramCompilationError as error:
+            raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {build_log(queue, code, error)}") from None
+        kernel.programs[key] = found
+    return found
+
+
+def build_log(_queue: dpctl.SyclQueue, _code: Any, error: Exception) -> str:
+    """Return why the device's compiler rejects a kernel; dpctl does not say more than that it does."""
+    return str(error) or "SYCL gives no reason"
+
+
+def _submit(kernel: Any, index_space: Range | NdRange, events: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, Any]:
+    """Submit a kernel; return its event and its queue."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")
+    if isinstance(index_space, NdRange):
+        item: Any = NdItemType(index_space.global_range.ndim)
+        sizes = list(index_space.global_range), list(index_space.local_range)
+    elif isinstance(index_space, Range):
+        item, sizes = ItemType(index_space.ndim), (list(index_space), None)
+        if any(isinstance(argument, LocalAccessor) for argument in arguments):
+            raise TypeError("A LocalAccessor belongs to a work-group: launch the kernel with an NdRange")
+    else:
+        raise TypeError(f"index_space is a Range or NdRange, got {index_space!r}")
+    launch = _Launch(arguments)
+    program = _program(kernel, (item, *launch.kinds), launch.queue)
+    return launch.queue.submit_async(program, launch.flat, *sizes, list(events)), launch.queue
+
+
+def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any) -> None:
+    """Run a kernel on the queue of its array arguments, and wait until it has ended.
+
+    Args:
+        kernel_fn: The kernel.
+        index_space: The number of work-items in each dimension; with an `NdRange`, also those of a work-group.
+        *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers.
+
+    Raises:
+        NumbaError: The kernel does not compile for these arguments.
+        KernelBuildError: The device's compiler rejects it.
+        ExecutionQueueInferenceError: The arrays are on several queues, or there are none.
+        UnsupportedKernelArgumentError: A kernel does not take an argument.
+        TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, or a local accessor lacks work-groups.
+    """
+    _submit(kernel_fn, index_space, (), kernel_args)[0].wait()
+
+
+def call_kernel_async(
+    kernel_fn: Kernel, index_space: Range | NdRange, dependent_events: Sequence[dpctl.SyclEvent], *kernel_args: Any
+) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
+    """Submit a kernel to the queue of its array arguments, to run after the events; the arguments stay alive for it.
+
+    Args:
+        kernel_fn: The kernel.
+        index_space: As for `call_kernel`.
+        dependent_events: The kernel begins when these have happened.
+        *kernel_args: As for `call_kernel`.
+
+    Returns:
+        The event of the release of the arguments on the host, and that of the kernel.
+
+    Raises:
+        Exception: As `call_kernel`.
+    """
+    event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args)
+    return queue._submit_keep_args_alive(kernel_args, [event]), event

@@ -1,0 +1,67 @@
+"""Emits calls of functions that the SPIR-V back end turns into instructions, and memory orders and scopes as it takes them.
+
+Orders of atomics and fences are arguments of such calls. LLVM's own ``atomicrmw`` and ``fence`` do not serve: the back
+end drops their storage class, and turns ``load atomic`` into a plain load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from .mangling import mangle
+
+SPIR_FUNC, SPIR_KERNEL = "spir_func", "spir_kernel"
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+VOID = ir.VoidType()
+
+CROSS_DEVICE, DEVICE, WORK_GROUP, SUB_GROUP, INVOCATION = range(5)
+"""Scopes of SPIR-V."""
+
+SUBGROUP_MEMORY, WORKGROUP_MEMORY, CROSS_WORKGROUP_MEMORY = 0x80, 0x100, 0x200
+"""Storage classes in the memory semantics of SPIR-V."""
+
+
+def call(
+    builder: Any, name: str, result: Any, kinds: Sequence[Any], arguments: Sequence[Any], *, convergent: bool = False,
+    pure: bool = False,
+) -> Any:  # fmt: skip
+    """Emit a call.
+
+    Args:
+        builder: The builder.
+        name: The function's name, such as ``__spirv_AtomicLoad``.
+        result: LLVM type of the result.
+        kinds: Types of numba of the parameters, for the symbol.
+        arguments: The LLVM values.
+        convergent: Whether all work-items must reach the call together, so that it stays where it is.
+        pure: Whether the result depends on the arguments only.
+    """
+    signature = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = cgutils.get_or_insert_function(builder.module, signature, mangle(name, kinds))
+    function.calling_convention = SPIR_FUNC
+    function.attributes.add("nounwind")
+    if convergent:
+        function.attributes.add("convergent")
+    if pure:
+        function.attributes.add("readnone")
+    return builder.call(function, arguments, cconv=SPIR_FUNC)
+
+
+def control_barrier(builder: Any, execution: int, memory: int, semantics: int) -> None:
+    """Emit a barrier of the work-items of a scope."""
+    words = [I32(execution), I32(memory), I32(semantics)]
+    call(builder, "__spirv_ControlBarrier", VOID, [types.int32] * 3, words, convergent=True)
+
+
+def memory_barrier(builder: Any, scope: int, semantics: int) -> None:
+    """Emit a memory fence."""
+    call(builder, "__spirv_MemoryBarrier", VOID, [types.int32] * 2, [I32(scope), I32(semantics)], convergent=True)
+
+
+def built_in(builder: Any, name: str, dimension: Any) -> Any:
+    """Emit a component of a built-in vector, such as a work-item's global id, as an int64."""
+    return call(builder, name, I64, [types.uint32], [dimension], pure=True)

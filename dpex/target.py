@@ -1,0 +1,223 @@
+"""The device as a target of numba: its contexts, registries, options and call convention."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import typing
+from numba.core.base import BaseContext
+from numba.core.callconv import MinimalCallConv
+from numba.core.codegen import Codegen, CodeLibrary
+from numba.core.descriptors import TargetDescriptor
+from numba.core.imputils import Registry
+from numba.core.options import TargetOptions, include_default_options
+from numba.core.target_extension import GPU, target_registry
+from numba.core.typing import cmathdecl, enumdecl, mathdecl
+from numba.core.typing.templates import Registry as TypingRegistry
+
+from . import numba_fixes
+from .spirv_calls import SPIR_FUNC
+from .types import device_models
+
+TARGET = "dpex"
+"""The target's name, as ``numba.extending.overload(target=)`` takes it."""
+
+TRIPLE = "spirv64-unknown-unknown"
+
+registry = Registry(TARGET)
+"""Implementations for the device."""
+
+typing_registry = TypingRegistry()
+"""Types of what only the device has."""
+
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+numba_fixes.install()
+
+
+def new_machine() -> Any:
+    """Return a target machine for one module.
+
+    LLVM's SPIR-V back end keeps types of the last module of a machine, and crashes on a second module.
+    """
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(opt=2)
+
+
+_LAYOUT = str(new_machine().target_data)
+
+
+class Device(GPU):  # type: ignore[misc]
+    """The hardware of the target, in numba's registry of targets."""
+
+
+target_registry[TARGET] = Device
+
+
+class Library(CodeLibrary):  # type: ignore[misc]
+    """The LLVM module of a compiled function, and the libraries of the functions that it calls."""
+
+    def __init__(self, codegen: Any, name: str):
+        super().__init__(codegen, name)
+        self.modules: list[Any] = []
+        self.callees: list[Library] = []
+
+    def add_ir_module(self, module: Any) -> None:
+        """Add a module of llvmlite's builder."""
+        self.modules.append(module)
+
+    def add_linking_library(self, library: Library) -> None:
+        """Add the library of a function that this one calls."""
+        if library not in self.callees:
+            self.callees.append(library)
+
+    def finalize(self) -> None:
+        """Accept no more modules."""
+        self._finalized = True
+
+    def get_function(self, name: str) -> Any:
+        """Return a function of this library."""
+        return next(found for module in self.modules for found in module.functions if found.name == name)
+
+    def get_llvm_str(self) -> str:
+        """Return the code of this library alone."""
+        return "\n".join(map(str, self.modules))
+
+    def get_asm_str(self) -> str:
+        """Return nothing: SPIR-V is made of whole kernels only."""
+        return ""
+
+    def whole(self) -> list[Library]:
+        """Return this library and all that it needs, each once."""
+        found: dict[int, Library] = {}
+        left = [self]
+        while left:
+            library = left.pop()
+            if id(library) not in found:
+                found[id(library)] = library
+                left += library.callees
+        return list(found.values())
+
+
+class _Codegen(Codegen):  # type: ignore[misc]
+    _library_class = Library
+
+    def __init__(self) -> None:
+        self._target_data = llvm.create_target_data(_LAYOUT)
+
+    def _create_empty_module(self, name: str) -> Any:
+        module = ir.Module(name)
+        module.triple, module.data_layout = TRIPLE, _LAYOUT
+        return module
+
+    def _add_module(self, module: Any) -> None:
+        pass
+
+
+class TypingContext(typing.BaseContext):  # type: ignore[misc]
+    """Types of what kernels may use."""
+
+    def load_additional_registries(self) -> None:
+        """Add enumerations, mathematics and the device's own functions."""
+        for each in (enumdecl.registry, mathdecl.registry, cmathdecl.registry, typing_registry):
+            self.install_registry(each)
+
+    def resolve_value_type(self, value: Any) -> Any:
+        """Return the type of a global: a host function of numba (``njit``) is compiled for the device."""
+        from numba.core.dispatcher import Dispatcher
+
+        from .dispatcher import DeviceFunction
+
+        if isinstance(value, Dispatcher) and not isinstance(value, DeviceFunction):
+            value = DeviceFunction.of_host_function(value)
+        return super().resolve_value_type(value)
+
+
+class TargetContext(BaseContext):  # type: ignore[misc]
+    """Lowers typed code to LLVM for the device."""
+
+    implement_powi_as_math_call = True
+    allow_dynamic_globals = True
+    strict_alignment = True
+
+    def __init__(self, typing_context: Any, target: str = TARGET):
+        super().__init__(typing_context, target)
+
+    def init(self) -> None:
+        """Set up the code generator and the data models."""
+        self._codegen = _Codegen()
+        self.data_model_manager = device_models()
+
+    def load_additional_registries(self) -> None:
+        """Add numba's implementations that hold for any target, then the device's own."""
+        from numba.cpython import (  # noqa: F401  # they add to numba's registry of built-in functions
+            builtins,
+            enumimpl,
+            iterators,
+            numbers,
+            rangeobj,
+            slicing,
+            tupleobj,
+        )
+        from numba.np import arrayobj  # noqa: F401
+
+        self.install_registry(registry)
+
+    def codegen(self) -> Any:
+        """Return the code generator."""
+        return self._codegen
+
+    @property
+    def target_data(self) -> Any:
+        """Return the data layout."""
+        return self._codegen._target_data
+
+    @cached_property
+    def call_conv(self) -> Any:
+        """Return the call convention: a status, and a pointer to the result as first parameter."""
+        return MinimalCallConv(self)
+
+    def create_module(self, name: str) -> Any:
+        """Return an empty module."""
+        return self._codegen._create_empty_module(name)
+
+    def declare_function(self, module: Any, fndesc: Any) -> Any:
+        """Declare a compiled function."""
+        function = super().declare_function(module, fndesc)
+        function.calling_convention = SPIR_FUNC
+        return function
+
+    def get_executable(self, *_arguments: Any) -> Any:
+        """Refuse: device code does not run in this process.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("device code does not run in this process; launch it by call_kernel")
+
+
+_DefaultOptions = include_default_options("boundscheck", "fastmath", "error_model", "inline", "debug", "nopython")
+
+
+class Options(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
+    """The options of kernels and device functions."""
+
+    def finalize(self, flags: Any, options: dict[str, Any]) -> None:
+        """Set the flags of numba that hold for all device code."""
+        flags.enable_pyobject = flags.enable_looplift = flags.nrt = False
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        flags.error_model = "numpy"
+
+
+class Target(TargetDescriptor):  # type: ignore[misc]
+    """The device for dispatchers of numba."""
+
+    options = Options
+    typing_context = TypingContext()
+    target_context: Any = None
+
+
+Target.target_context = TargetContext(Target.typing_context)
+target = Target(TARGET)
