@@ -59,7 +59,7 @@ ZE_API ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, uint32_t *ve
   trace(__func__);
   if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!version) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *version = 1u << 16 | 6;
+  *version = API_VERSION;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -129,15 +129,6 @@ ZE_API ze_result_t zeContextDestroy(ze_context_handle_t context) {
   trace(__func__);
   if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   delete context;
-  return ZE_RESULT_SUCCESS;
-}
-
-// Loader function. This library is both loader and driver, so handles need no translation.
-ZE_API ze_result_t zelLoaderTranslateHandle(uint32_t, void *handle, void **translated) {
-  trace(__func__);
-  if (!handle) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!translated) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *translated = handle;
   return ZE_RESULT_SUCCESS;
 }
 

@@ -63,6 +63,9 @@ enum ze_result_t : uint32_t {
   ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE = 0x78000019,
 };
 
+// The version of Level Zero: major and minor.
+constexpr uint32_t API_VERSION = 1u << 16 | 6;
+
 // The tags of the structures that may be chained behind another; no other tag is looked at.
 enum ze_structure_type_t : uint32_t {
   ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES = 0x21,

@@ -135,6 +135,43 @@ def test_a_loader_that_is_not_there():
     assert "ISHMEM_ZE_LOADER: got '/nowhere/libze_loader.so.1', which is no file" in done.stderr
 
 
+# ---- the functions of the loader that SYCL runtimes from 2025 on request
+
+
+class Component(ctypes.Structure):
+    """Name and version of the loader or of one of its layers, as in ze_loader.h."""
+
+    _fields_ = [("name", ctypes.c_char * 64), ("specification", ctypes.c_uint32), ("version", ctypes.c_int * 3)]
+
+
+def test_the_versions_of_the_loader():
+    count, found = ctypes.c_size_t(0), (Component * 2)()
+    assert simulator().zelLoaderGetVersionsInternal(ctypes.byref(count), None) == pyze.SUCCESS
+    assert count.value == 1
+    count.value = 2
+    assert simulator().zelLoaderGetVersionsInternal(ctypes.byref(count), found) == pyze.SUCCESS
+    assert count.value == 1
+    assert (found[0].name, found[1].name) == (b"loader", b"")
+    assert (found[0].specification >> 16, found[0].version[0]) == (1, 1)
+    assert simulator().zelLoaderGetVersionsInternal(None, None) == 0x78000007
+
+
+@pytest.mark.parametrize("name", ["zelLoaderTranslateHandle", "zelLoaderTranslateHandleInternal"])
+def test_handles_of_the_loader_are_the_drivers(name):
+    translated = ctypes.c_void_p()
+    assert simulator()[name](0, ctypes.c_void_p(0x1234), ctypes.byref(translated)) == pyze.SUCCESS
+    assert translated.value == 0x1234
+    assert simulator()[name](0, None, ctypes.byref(translated)) == 0x78000005
+
+
+def test_the_layer_that_traces_is_absent():
+    table = (ctypes.c_size_t * 8)(*[0] * 8)
+    assert simulator().zeLoaderInit() == pyze.SUCCESS
+    assert not simulator().zeLoaderGetTracingHandle()
+    assert simulator().zelGetTracerApiProcAddrTable(0x10000, table) == pyze.SUCCESS
+    assert list(table) == [0] * 8
+
+
 # ---- the tables that it asks for
 
 DEVICE = """
@@ -185,6 +222,7 @@ def test_every_function_is_in_a_table():
     exported = [line.split()[2] for line in symbols.splitlines()]
     tables = [name[5:-13] for name in exported if name.startswith("zeGet") and name.endswith("ProcAddrTable")]
     listed = {entry for name in tables for entry in table(name)}
-    functions = [name for name in exported if name.startswith("ze") and not name.startswith(("zel", "zes", "zet"))]
+    others = ("zel", "zes", "zet", "zeLoader")
+    functions = [name for name in exported if name.startswith("ze") and not name.startswith(others)]
     assert len(functions) > 100
     assert [name for name in functions if not name.endswith("Table") and address(name) not in listed] == []
