@@ -29,7 +29,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _of_numba_dpex(name: str) -> Any:
-    module = importlib.import_module("numba_dpex.kernel_api" if name in ("LocalAccessor", "kernel_api") else "numba_dpex")
+    in_kernel_api = name in ("LocalAccessor", "kernel_api")
+    module = importlib.import_module("numba_dpex.kernel_api" if in_kernel_api else "numba_dpex")
     return module if name == "kernel_api" else getattr(module, name)
 
 

@@ -69,8 +69,8 @@ def _signature(kind: AtomicRefType, dtype: Any, semantics: int, values: int) -> 
 def _same_dtype(ref: AtomicRefType, val: Any, what: str) -> None:
     if val != ref.dtype and not (isinstance(val, types.IntegerLiteral) and isinstance(ref.dtype, types.Integer)):
         raise TypingError(
-            f"Type of value to {what}: {val} does not match the type of the reference: {ref.dtype} stored in the atomic "
-            f"ref; convert it, as in numpy.{ref.dtype}(value)"
+            f"Type of value to {what}: {val} does not match the type of the reference: {ref.dtype} stored in the "
+            f"atomic ref; convert it, as in numpy.{ref.dtype}(value)"
         )
 
 
@@ -142,8 +142,8 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any, 
     for name, kind in (("expected", expected), ("desired", desired)):
         if not isinstance(kind, USMNdArray) or kind.dtype != ref.dtype:
             raise TypingError(
-                f"compare_exchange: {name} is an array of {ref.dtype} with the value at {name}_idx, got {kind}; its type "
-                "does not match the type of the reference"
+                f"compare_exchange: {name} is an array of {ref.dtype} with the value at {name}_idx, got {kind}; its "
+                "type does not match the type of the reference"
             )
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
@@ -213,7 +213,7 @@ def _check_ref(ref: Any, index: Any) -> None:
         raise TypingError(f"Cannot create an AtomicRef from {ref}: it refers to an element of an array")
     if ref.dtype not in (*_INTEGERS, *_FLOATS):
         allowed = ", ".join(map(str, (*_INTEGERS, *_FLOATS)))
-        raise TypingError(f"Cannot create an AtomicRef with an unsupported element type {ref.dtype}, allowed: {allowed}")
+        raise TypingError(f"Cannot create an AtomicRef of elements of type {ref.dtype}, allowed: {allowed}")
     count = len(index) if isinstance(index, types.BaseTuple) else 1
     if count != ref.ndim:
         raise TypingError(f"AtomicRef takes an index for each dimension: got {count} for an array of {ref.ndim}")

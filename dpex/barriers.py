@@ -43,7 +43,7 @@ _SCOPES = {
 
 
 def literal(name: str, kind: Any) -> int:
-    """Return the value of an argument that must be known when the kernel compiles: a literal, an enum member or omitted.
+    """Return the value of an argument that must be known when the kernel compiles: a literal or an enum member.
 
     Raises:
         TypingError: The value is not known.

@@ -69,7 +69,8 @@ class DeviceFunction(Dispatcher):  # type: ignore[misc]
         try:
             return self._compiler.compile(arguments, return_type)
         except ForceLiteralArg as error:
-            raise error.bind_fold_arguments(lambda args, kws: self._compiler.fold_argument_types(args, kws)[1]) from None
+            folded = self._compiler.fold_argument_types
+            raise error.bind_fold_arguments(lambda args, kws: folded(args, kws)[1]) from None
         except NumbaError:
             self._compiler._failed_cache.clear()  # it may compile later, when a variable has another value
             raise

@@ -71,7 +71,7 @@ class Kernel(DeviceFunction):
             raise KernelBuildError(f"the kernel {self.__name__} does not build: {error}") from None
 
     def _known(self, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the types of the overload for these argument types: the same, or the specialisation that takes them."""
+        """Return the types of the overload for argument types: the same, or the specialisation that takes them."""
         if self._can_compile:
             DeviceFunction.compile(self, kinds)
             return kinds

@@ -121,7 +121,8 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
         try:
             found = create_program_from_spirv(queue, code.spirv).get_sycl_kernel(code.name)
         except SyclProgramCompilationError as error:
-            raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {build_log(queue, code, error)}") from None
+            reason = build_log(queue, code, error)
+            raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {reason}") from None
         kernel.programs[key] = found
     return found
 
@@ -131,7 +132,9 @@ def build_log(_queue: dpctl.SyclQueue, _code: Any, error: Exception) -> str:
     return str(error) or "SYCL gives no reason"
 
 
-def _submit(kernel: Any, index_space: Range | NdRange, events: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, Any]:
+def _submit(
+    kernel: Any, index_space: Range | NdRange, events: Sequence[Any], arguments: Sequence[Any]
+) -> tuple[Any, Any]:
     """Submit a kernel; return its event and its queue."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")

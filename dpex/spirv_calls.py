@@ -1,4 +1,4 @@
-"""Emits calls of functions that the SPIR-V back end turns into instructions, and memory orders and scopes as it takes them.
+"""Emits calls of functions that the SPIR-V back end turns into instructions.
 
 Orders of atomics and fences are arguments of such calls. LLVM's own ``atomicrmw`` and ``fence`` do not serve: the back
 end drops their storage class, and turns ``load atomic`` into a plain load.

@@ -18,11 +18,9 @@ def _linear(index: Sequence[int], extents: Sequence[int]) -> int:
 class Group:
     """A work-group."""
 
-    def __init__(
-        self, global_range: Range, local_range: Range, group_range: Sequence[int], index: Sequence[int], leader: bool = False
-    ):
+    def __init__(self, global_range: Range, local_range: Range, group_range: Sequence[int], index: Sequence[int]):
         self._global_range, self._local_range = global_range, local_range
-        self._group_range, self._index, self.leader = group_range, index, leader
+        self._group_range, self._index, self.leader = group_range, index, False
 
     def get_group_id(self, dim: int) -> int:
         """Return the index of the group in a dimension."""

@@ -21,7 +21,7 @@ class LocalAccessor:
         given = shape.tolist() if hasattr(shape, "tolist") else shape
         self._shape = tuple(given) if isinstance(given, (list, tuple)) else (given,)
         if not _are_positive(self._shape):
-            raise TypeError(f"Argument shape must a non-negative integer, or a list/tuple of such integers, got {shape!r}")
+            raise TypeError(f"Argument shape must be a positive integer or a list or tuple of them, got {shape!r}")
         if not 1 <= len(self._shape) <= 3:
             raise TypeError(f"LocalAccessor can only have up to 3 dimensions, got {len(self._shape)}")
         self._dtype = np.dtype(dtype)
