@@ -198,7 +198,10 @@ class TargetContext(BaseContext):  # type: ignore[misc]
         raise NotImplementedError("device code does not run in this process; launch it by call_kernel")
 
 
-_DefaultOptions = include_default_options("boundscheck", "fastmath", "error_model", "inline", "debug", "nopython")
+_DefaultOptions = include_default_options(
+    "boundscheck", "fastmath", "error_model", "inline", "forceinline", "debug", "nopython", "no_cpython_wrapper",
+    "no_cfunc_wrapper",
+)  # fmt: skip
 
 
 class Options(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
