@@ -16,7 +16,7 @@ from numba.core.errors import ForceLiteralArg, NumbaError
 from numba.core.target_extension import dispatcher_registry, jit_registry, target_override, target_registry
 from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend, NoPythonSupportedFeatureValidation
 
-from .target import TARGET, target
+from .target import TARGET, TypingContext, target
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]
@@ -81,18 +81,20 @@ class DeviceFunction(Dispatcher):  # type: ignore[misc]
         self.overloads[tuple(cres.signature.args)] = cres._replace(entry_point=key)
         self.targetctx.insert_user_function(key, cres.fndesc, [cres.library])
 
-    @classmethod
-    def of_host_function(cls, function: Dispatcher) -> DeviceFunction:
-        """Return the device function of a function that a program has compiled for the host, too (``njit``)."""
-        found = _of_host.get(function)
-        if found is None:
-            found = _of_host[function] = cls(function.py_func)
-        return found
-
 
 _count = itertools.count()
 
 _of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceFunction] = weakref.WeakKeyDictionary()
+
+
+def _of_host_function(_context: Any, function: Dispatcher) -> DeviceFunction:
+    """Return the device function of a function that a program has compiled for the host, too (``njit``)."""
+    if function not in _of_host:
+        _of_host[function] = DeviceFunction(function.py_func)
+    return _of_host[function]
+
+
+TypingContext.device_function = _of_host_function
 
 Signatures = list[Any]
 

@@ -12,6 +12,7 @@ from numba.core.base import BaseContext
 from numba.core.callconv import MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
+from numba.core.dispatcher import Dispatcher
 from numba.core.imputils import Registry
 from numba.core.options import TargetOptions, include_default_options
 from numba.core.target_extension import GPU, target_registry
@@ -125,14 +126,14 @@ class TypingContext(typing.BaseContext):  # type: ignore[misc]
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
-        """Return the type of a global: a host function of numba (``njit``) is compiled for the device."""
-        from numba.core.dispatcher import Dispatcher
-
-        from .dispatcher import DeviceFunction
-
-        if isinstance(value, Dispatcher) and not isinstance(value, DeviceFunction):
-            value = DeviceFunction.of_host_function(value)
+        """Return the type of a global; a function that is compiled for the host, by ``njit``, is one for the device."""
+        if isinstance(value, Dispatcher) and value.targetdescr is not target:
+            value = self.device_function(value)
         return super().resolve_value_type(value)
+
+    def device_function(self, function: Dispatcher) -> Dispatcher:
+        """Return the device function of a function for the host; ``dpex.dispatcher`` replaces this method."""
+        raise NotImplementedError
 
 
 class TargetContext(BaseContext):  # type: ignore[misc]
