@@ -43,7 +43,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	@rm -rf build/kernels
 	# Each PE would compile all modules where Python must not write bytecode (PYTHONDONTWRITEBYTECODE).
-	$(VENV)/bin/python -m compileall -q ishmem kernels ipc benchmarks examples tests
+	$(VENV)/bin/python -m compileall -q ishmem kernels dpex ipc benchmarks examples tests
 	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
 
 test-clients: $(VENV)/.installed
@@ -108,7 +108,7 @@ bench-apps: $(VENV)/.installed
 	  $(VENV)/bin/ishmem demo $$app --output docs/app-$$app.png
 	done
 
-# mypy checks the layout of the installed package: kernels/, ipc/, benchmarks/ and examples/apps/ inside ishmem/.
+# mypy checks the layout of the installed package: kernels/, dpex/, ipc/, benchmarks/ and examples/apps/ inside ishmem/.
 lint: $(VENV)/.installed
 	@$(VENV)/bin/ruff check .
 	$(VENV)/bin/shellcheck .ci/* examples/batch/*.sh

@@ -11,6 +11,9 @@ from typing import Any
 
 HAS_NUMBA_DPEX = importlib.util.find_spec("numba_dpex") is not None
 
+COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.language"
+"""The module whose import loads the compiler of kernels."""
+
 _MODULES = {
     "device_func": "dispatcher", "kernel": "kernel", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
     "Range": "kernel_api", "call_kernel": "launch", "call_kernel_async": "launch", "DpnpNdArray": "types",

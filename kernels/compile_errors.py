@@ -1,41 +1,31 @@
 """Errors of numba in kernels, in few words: the kernel, the line of the program and the cause.
 
-numba wraps the cause into the history of its type inference, once for each function on the way and once more for
-numba-dpex's ``call_kernel``. `KernelCompileError` replaces that; ``ISHMEM_DEBUG`` shows the original.
+numba wraps the cause into the history of its type inference, once for each function on the way. `KernelCompileError`
+replaces that; ``ISHMEM_DEBUG`` shows the original.
 """
 
 from __future__ import annotations
 
 import fcntl
-import functools
 import hashlib
 import linecache
-import logging
 import re
 import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from numba.core.errors import NumbaError, TypingError
-from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
-from numba_dpex.core.exceptions import InternalError
-from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
-from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
+from numba.core.errors import TypingError
 
 from ishmem.common.callsite import CallSite
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
 from ishmem.runtime.status_board import StatusBoard
 
-log = logging.getLogger("ishmem")
-
 _PLACE = re.compile(r'(?:at (?P<at>/\S+) \((?P<n>\d+)(?::\d+)?\)|File "(?P<file>[^"]+)", line (?P<line>\d+))')
 _CAUSE = re.compile(r"raised a specific error:\s+\w+: ((?:(?!raised a specific error).)*?)\n\s*raised from", re.DOTALL)
 _HEADING = re.compile(r"^(Failed in .* pipeline|During: |File \"|\s*$)")
 _LINES = 3  # of a cause that numba itself words
-_STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
 
 
 class KernelCompileError(TypingError, IshmemError):  # type: ignore[misc]
@@ -57,7 +47,9 @@ def explain(name: str, file: str, line: int, text: str) -> KernelCompileError:
     place = _place(text) or CallSite(file, line, name)
     source = linecache.getline(place.file, place.line).strip()
     shown = f'\n  File "{place.file}", line {place.line}\n    {source}' if source else f"\n  {place.file}:{place.line}"
-    return KernelCompileError(f"the kernel {name} does not compile:{shown}\n{_cause(text)}")
+    error = KernelCompileError(f"the kernel {name} does not compile:{shown}\n{_cause(text)}")
+    error.board = job.current().board if job.running() else None
+    return error
 
 
 def _place(text: str) -> CallSite | None:
@@ -79,43 +71,8 @@ def _cause(text: str) -> str:
     return "\n".join(words[:_LINES]) or text.strip()
 
 
-_pending: list[KernelCompileError] = []  # of the kernel whose compilation has failed
-
-_compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
-
-
-@functools.wraps(_compile_kernel)
-def _explaining(self: Any, args: Any, return_type: Any) -> Any:
-    try:
-        return _compile_kernel(self, args, return_type)
-    except (NumbaError, InternalError) as error:
-        self._failed_cache.clear()  # it may compile later: after init, for example
-        code = self.py_func.__code__
-        log.debug("%s", error)
-        text = str(error).partition(_STACK)[0]
-        if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
-            _pending.append(explain(self.py_func.__name__, code.co_filename, code.co_firstlineno, text))
-        raise
-
-
-@functools.wraps(_compile_launch)
-def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
-    _pending.clear()
-    try:
-        return _compile_launch(self, *args, **keywords)
-    except NumbaError:
-        self._compiler._failed_cache.clear()
-        if not _pending:
-            raise
-        error = _pending[-1]
-        error.board = job.current().board if job.running() else None
-    raise error
-
-
 def install() -> None:
-    """Explain errors in kernels, and print a traceback of them on one PE of the job only."""
-    _SPIRVKernelCompiler.compile = _explaining
-    DpjitDispatcher._compile_for_args = _launching
+    """Print the traceback of an error in a kernel on one PE of the job only."""
     global _show
     if sys.excepthook is not _except:
         _show, sys.excepthook = sys.excepthook, _except

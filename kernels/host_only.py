@@ -6,10 +6,10 @@ from typing import Any, Callable
 
 from numba.core.errors import TypingError
 from numba.extending import overload
-from numba_dpex.kernel_api_impl.spirv.target import SPIRV_TARGET_NAME
 
 import ishmem
 
+from .front_end import TARGET
 from .intrinsics import registered
 
 _ADVICE = {
@@ -25,7 +25,7 @@ def register() -> None:
     for name in vars(ishmem)["__all__"]:
         function = getattr(ishmem, name)
         if callable(function) and not isinstance(function, type) and function not in registered:
-            overload(function, target=SPIRV_TARGET_NAME)(_refusal(name, function))
+            overload(function, target=TARGET)(_refusal(name, function))
 
 
 def _refusal(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

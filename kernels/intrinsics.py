@@ -10,16 +10,17 @@ import functools
 import itertools
 import weakref
 from collections.abc import Iterator
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
-from numba_dpex.core.utils import itanium_mangler
-from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
+
+from ishmem.dpex.extension import Origin
 
 from . import orders
+from .front_end import SPIR_FUNC, TARGET, mangle
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
@@ -32,7 +33,7 @@ SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
 
 def device_intrinsic(function: Callable[..., Any]) -> Any:
     """Make ``function`` a numba intrinsic for the device target."""
-    return intrinsic(target=SPIRV_TARGET_NAME)(function)
+    return intrinsic(target=TARGET)(function)
 
 
 registered: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -45,18 +46,10 @@ def _refusal(name: str) -> Callable[..., Any]:
     def refuse(*_arguments: Any, **_named: Any) -> Any:
         raise TypingError(
             f"ishmem.{name} is called from Python or in a kernel, not in code that numba compiles for the host (njit, "
-            "dpjit, prange); dpjit may launch a kernel that calls it, by numba_dpex.call_kernel"
+            "dpjit, prange); dpjit may launch a kernel that calls it, by call_kernel"
         )
 
     return refuse
-
-
-class Origin(NamedTuple):
-    """The registered function that has chosen an implementation, and the types from which it has done so."""
-
-    name: str
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
 
 
 origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKeyDictionary()
@@ -93,7 +86,7 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     def register(implementation: Callable[..., Any]) -> Any:
         registered[host] = implementation
         overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
-        return overload(host, target=SPIRV_TARGET_NAME)(_recorded(implementation))
+        return overload(host, target=TARGET)(_recorded(implementation))
 
     return register
 
@@ -110,14 +103,14 @@ def device_function(choose: Callable[..., Any]) -> Any:
         """Give numba a name to overload; never runs."""
 
     functools.update_wrapper(stub, choose)
-    overload(stub, target=SPIRV_TARGET_NAME)(_recorded(choose))
+    overload(stub, target=TARGET)(_recorded(choose))
     return stub
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """Make ``function`` a device function.
 
-    It is compiled once for all integer arguments; ``numba_dpex.device_func`` compiles again for each integer literal.
+    It is compiled once for all integer arguments; ``device_func`` compiles again for each integer literal.
     """
 
     def choose(*_arguments: Any) -> Any:
@@ -320,14 +313,14 @@ def _call_spirv(context: Any, builder: Any, name: str, integer: Any, middle: lis
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
-    symbol = itanium_mangler.mangle_ext(f"__spirv_{name}", mangled)
+    symbol = mangle(f"__spirv_{name}", mangled)
     arguments = [values[0], I32(CROSS_DEVICE), *(I32(mask | CROSS_WORKGROUP) for mask in middle), *values[1:]]
     kind = ir.FunctionType(result, [argument.type for argument in arguments])
     function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-    function.calling_convention = CC_SPIR_FUNC
+    function.calling_convention = SPIR_FUNC
     function.attributes.add("convergent")
     function.attributes.add("nounwind")
-    return builder.call(function, arguments, cconv=CC_SPIR_FUNC)
+    return builder.call(function, arguments, cconv=SPIR_FUNC)
 
 
 def atomic(name: str, *masks: int, operands: int) -> Any:
@@ -419,13 +412,13 @@ def memory_fence(order: orders.Order) -> Any:
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         flags = [SCOPE_AND_MASK[0], SCOPE_AND_MASK[1]]
-        symbol = itanium_mangler.mangle_ext("__spirv_MemoryBarrier", flags)
+        symbol = mangle("__spirv_MemoryBarrier", flags)
         kind = ir.FunctionType(ir.VoidType(), [I32, I32])
         function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        function.calling_convention = CC_SPIR_FUNC
+        function.calling_convention = SPIR_FUNC
         function.attributes.add("convergent")
         function.attributes.add("nounwind")
-        builder.call(function, [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)], cconv=CC_SPIR_FUNC)
+        builder.call(function, [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)], cconv=SPIR_FUNC)
         return context.get_dummy_value()
 
     return device_intrinsic(lambda context: (types.void(), code))
@@ -508,14 +501,14 @@ def group_sum(_context, value):
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", types.int64]
-        symbol = itanium_mangler.mangle_ext("__spirv_GroupIAdd", kinds)
+        symbol = mangle("__spirv_GroupIAdd", kinds)
         kind = ir.FunctionType(I64, [I32, I32, I64])
         function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        function.calling_convention = CC_SPIR_FUNC
+        function.calling_convention = SPIR_FUNC
         function.attributes.add("convergent")
         function.attributes.add("nounwind")
         number = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=CC_SPIR_FUNC)
+        return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=SPIR_FUNC)
 
     return types.int64(value), code
 

@@ -6,11 +6,10 @@ import functools
 from typing import Any
 
 import dpctl
-import dpctl.tensor
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
 
 import ishmem
+
+from .front_end import Range, call_kernel_async, kernel, kernel_api as kapi
 
 
 @functools.cache
@@ -23,16 +22,16 @@ def _kernel(name: str) -> Any:
     def sync_team(item: kapi.Item, anchor, team):
         routine(team)
 
-    return dpex.kernel(sync_team if name == "team_sync" else sync)
+    return kernel(sync_team if name == "team_sync" else sync)
 
 
 def launch(
-    name: str, team: int, anchor: dpctl.tensor.usm_ndarray, after: dpctl.SyclEvent
+    name: str, team: int, anchor: Any, after: dpctl.SyclEvent
 ) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
     """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``.
 
     Returns:
         The event of the release of the arguments on the host, and that of the kernel.
     """
-    released, done = dpex.call_kernel_async(_kernel(name), kapi.Range(1), (after,), anchor, team)
+    released, done = call_kernel_async(_kernel(name), Range(1), (after,), anchor, team)
     return released, done

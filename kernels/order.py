@@ -7,10 +7,9 @@ on several nodes ``quiet`` also completes the puts of this PE's host to other no
 
 from __future__ import annotations
 
-from numba_dpex import kernel_api as kapi
-
 from ishmem import order
 
+from .front_end import kernel_api as kapi
 from .intrinsics import device
 from .proxy import complete, order_stores
 from .rendezvous import group_sync

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba_dpex import device_func
 
 from ishmem.common.layout import EAGER, LINE, RING_SLOTS
 
 from . import binding, type_checks
+from .front_end import device_func
 from .intrinsics import (
     GLOBAL,
     I64,

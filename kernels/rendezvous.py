@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
-from numba_dpex import kernel_api as kapi
 
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
@@ -25,6 +24,7 @@ from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 from . import binding, type_checks
 from .barrier import all_seen, next_number, team_barrier
 from .copy import transfer_steps
+from .front_end import kernel_api as kapi
 from .intrinsics import (
     atomic_load_word,
     compiled,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba_dpex import kernel_api as kapi
 
 from ishmem import rma
 from ishmem.common.violations import OUTSIDE, number
 
 from . import binding, type_checks, views
 from .copy import copy_elements
+from .front_end import kernel_api as kapi
 from .intrinsics import (
     address_of,
     compiled,

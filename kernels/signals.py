@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba_dpex import kernel_api as kapi
 
 from ishmem import amo, rma, signals
 from ishmem.common.constants import SignalOp
@@ -13,6 +12,7 @@ from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .front_end import kernel_api as kapi
 from .intrinsics import (
     address_of,
     atomic_load,

@@ -1,8 +1,7 @@
 """Slices in kernels: views as in numpy, at the cost of one comparison where the slice lies in the array.
 
-numba-dpex implements single integers and slices only; ``x[i, 1:3]`` is added here. A slice such as ``x[i:i+1]`` is
-lowered here because numba clips the start and the end of a slice separately, which hides from the compiler that the
-view has one element.
+numba clips the start and the end of a slice separately, which hides from the device's compiler that ``x[i:i+1]`` has
+one element.
 """
 
 from __future__ import annotations
@@ -13,27 +12,14 @@ from typing import Any
 from numba.core import cgutils, types
 from numba.core.imputils import impl_ret_borrowed
 from numba.cpython.slicing import fix_slice, get_slice_length
-from numba.np.arrayobj import make_array, normalize_indices
-from numba_dpex.core.types import USMNdArray
-from numba_dpex.kernel_api_impl.spirv.arrayobj import _getitem_array_generic, make_view
-from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
+from numba.np.arrayobj import make_array
 
 from . import binding
+from .front_end import ArrayType, make_view, registry
 from .intrinsics import I64
 
 
-@registry.lower(operator.getitem, USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
-def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit an element or a view."""
-    kind, index = signature.args
-    array = make_array(kind)(context, builder, arguments[0])
-    parts = cgutils.unpack_tuple(builder, arguments[1], count=len(index))
-    kinds, parts = normalize_indices(context, builder, index.types, parts)
-    result = _getitem_array_generic(context, builder, signature.return_type, kind, array, kinds, parts)
-    return impl_ret_borrowed(context, builder, signature.return_type, result)
-
-
-@registry.lower(operator.getitem, USMNdArray, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
+@registry.lower(operator.getitem, ArrayType, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit the view ``array[start:stop]``."""
     kind, index = signature.args

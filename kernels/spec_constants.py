@@ -11,13 +11,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
-from numba_dpex.core.utils import itanium_mangler
-from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
-from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
-from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC, SPIRV_TARGET_NAME
 
-from . import binding, spirv
+from . import binding
 from .binding import ProcessConstants
+from .front_end import SPIR_FUNC, TARGET, mangle
 
 FIRST = 0x15A0  # SPIR-V specialisation number of the first field of `ProcessConstants`
 
@@ -27,30 +24,16 @@ def defaults(process: ProcessConstants) -> dict[int, int]:
     return dict(enumerate(process, FIRST))
 
 
-_to_spirv = _SPIRVKernelCompiler._compile_to_spirv
-
-
-def install() -> None:
-    """Set the constants of this process in the kernels that it compiles."""
-
-    def to_spirv(compiler: Any, *arguments: Any) -> SPIRVKernelModule:
-        module = _to_spirv(compiler, *arguments)
-        here = binding.bound()
-        return module if here is None else module._replace(kernel_bitcode=spirv.patched(module[1], defaults(here[1])))
-
-    _SPIRVKernelCompiler._compile_to_spirv = to_spirv
-
-
 def emit(builder: Any, field: str) -> Any:
     """Emit the specialisation constant for a field of `ProcessConstants`, with the default 0."""
     i32, i64 = ir.IntType(32), ir.IntType(64)
-    symbol = itanium_mangler.mangle_ext("__spirv_SpecConstant", [types.int32, types.int64])
+    symbol = mangle("__spirv_SpecConstant", [types.int32, types.int64])
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(i64, [i32, i64]), symbol)
-    function.calling_convention = CC_SPIR_FUNC
+    function.calling_convention = SPIR_FUNC
     function.attributes.add("nounwind")
     function.attributes.add("readnone")
     number = FIRST + ProcessConstants._fields.index(field)
-    return builder.call(function, [i32(number), i64(0)], cconv=CC_SPIR_FUNC)
+    return builder.call(function, [i32(number), i64(0)], cconv=SPIR_FUNC)
 
 
 def _constant(field: str) -> Any:
@@ -60,7 +43,7 @@ def _constant(field: str) -> Any:
         binding.process()  # refuses to compile outside a job
         return types.int64(), lambda _context, builder, _signature, _arguments: emit(builder, field)
 
-    return intrinsic(target=SPIRV_TARGET_NAME)(typing)
+    return intrinsic(target=TARGET)(typing)
 
 
 heap_base = _constant("heap")

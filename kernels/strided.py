@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba_dpex import device_func, kernel_api as kapi
-
 from ishmem import strided
 from ishmem.common.violations import number
 
 from . import type_checks
 from .copy import copy_elements
+from .front_end import device_func, kernel_api as kapi
 from .intrinsics import address_of, device, device_function, item_bytes, rank_in, size_of
 from .peers import peer_delta
 from .proxy import move_by_proxy, reachable

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba_dpex import kernel_api as kapi
-
 from ishmem import wait
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .front_end import kernel_api as kapi
 from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
 from .orders import WAIT
 from .runtime_checks import allowed

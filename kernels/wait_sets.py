@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import types
-from numba_dpex import device_func, kernel_api as kapi
 
 from ishmem import wait_sets
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .front_end import device_func, kernel_api as kapi
 from .intrinsics import (
     address_of,
     atomic_load,

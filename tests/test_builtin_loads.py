@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from numba import typeof, types
+from numba import typeof
 from pes import Pool
 
 import ishmem
 from ishmem.benchmarks import gpu_compiler
-from ishmem.kernels import builtin_loads, cache, spirv
-from ishmem.kernels.cache_key import ItemType, NdItemType
+from ishmem.kernels import spirv
+from ishmem.kernels.front_end import ItemType, NdItemType, compiled
+from ishmem.kernels.front_end.numba_dpex import builtin_loads, cache
 
 COMPILER = Path(__file__).parent.parent / "build" / "gpu-compiler"
 BOUND = 100
@@ -154,22 +155,20 @@ def check_ids() -> None:
     assert b.asnumpy().tolist() == [[0, 0], [1, 0]]
 
 
-def codes(folder: str) -> list[bytes]:
+def codes(folder: Path | None) -> list[bytes]:
     """Return what the kernels become: compiled, or, with a folder, what the cache has kept of it."""
     check_ids()  # numba-dpex sets itself up at the first launch
     store = cache._store
     try:
-        cache.use(folder, 1 << 20)
+        cache.use_cache(folder, 1 << 20)
         array = typeof(dpnp.zeros((2, 2), dtype="int64"))
         kinds = [NdItemType(1) if kernel is asks_for_groups else ItemType(2) for kernel in KERNELS]
-        signatures = [types.void(kind, array) for kind in kinds]
-        results = [kernel.get_compile_result(each) for kernel, each in zip(KERNELS, signatures)]
-        return [result.kernel_device_ir_module.kernel_bitcode for result in results]
+        return [compiled(kernel, (kind, array)) for kernel, kind in zip(KERNELS, kinds)]
     finally:
         cache._store = store
 
 
-def check_kernels(folder: str) -> list[bytes]:
+def check_kernels(folder: Path | None) -> list[bytes]:
     found = codes(folder)
     for code in found:
         assert builtin_loads.whole_loads(code) == code
@@ -180,7 +179,7 @@ def check_kernels(folder: str) -> list[bytes]:
 @pytest.mark.pes(1)
 @pytest.mark.parametrize("kept", [True, False])
 def test_every_kernel(pes: Pool, kept: bool, tmp_path: Path) -> None:
-    pes.run(check_kernels, str(tmp_path) if kept else "off")
+    pes.run(check_kernels, tmp_path if kept else None)
 
 
 @pytest.mark.pes(1)
@@ -189,7 +188,7 @@ def test_intels_compiler_takes_them(pes: Pool, device: str) -> None:
     compiler = gpu_compiler.find(COMPILER)
     if compiler is None:
         pytest.skip("no GPU compiler: .ci/gpu-compiler fetches it")
-    for code in pes.run(check_kernels, "off")[0]:
+    for code in pes.run(check_kernels, None)[0]:
         assert compiler.compile(code, device).instructions > 0
 
 

@@ -8,7 +8,7 @@ from numba_dpex.core.descriptor import dpex_kernel_target
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.kernels import compile_speed
+from ishmem.kernels.front_end.numba_dpex import compile_speed
 
 
 @dpex.device_func

@@ -194,7 +194,7 @@ COMPILE = """
 import sys, ishmem, numba_dpex as dpex
 from pathlib import Path
 from numba_dpex import kernel_api as kapi
-from ishmem.kernels.store import Store
+from ishmem.dpex.store import Store
 
 @dpex.kernel
 def pass_to(item: kapi.Item, dest, source, counter, pe):

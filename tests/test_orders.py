@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from numba import typeof, types
-from numba_dpex.core.types.kernel_api.index_space_ids import ItemType
 from pes import Pool
 
 import ishmem
-from ishmem.kernels import orders
+from ishmem.kernels import front_end, orders
 from ishmem.kernels.orders import EMITTED, Order
 
 CONSTANT = 43
@@ -90,8 +89,7 @@ def kernel_of(name: str) -> Callable[..., Any]:
 def compiled(name: str) -> bytes:
     """Return the SPIR-V of a call of an operation."""
     words, signal = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
-    signature = types.void(ItemType(1), words, signal, types.int64)
-    return kernel_of(name).get_compile_result(signature).kernel_device_ir_module.kernel_bitcode  # type: ignore
+    return front_end.compiled(kernel_of(name), (front_end.ItemType(1), words, signal, types.int64))
 
 
 @dpex.kernel

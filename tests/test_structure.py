@@ -17,6 +17,7 @@ STUB = ROOT / "ishmem" / "__init__.pyi"
 FOLDERS = {
     "ishmem": "ishmem",
     "kernels": "ishmem.kernels",
+    "dpex": "ishmem.dpex",
     "ipc": "ishmem.ipc",
     "benchmarks": "ishmem.benchmarks",
     "examples/apps": "ishmem.examples.apps",
@@ -24,19 +25,20 @@ FOLDERS = {
 """The folders of the checkout, and the packages that they are installed as."""
 
 SUB_PACKAGES = (
-    "common", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "testing",
+    "common", "dpex", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "testing",
     "benchmarks",
 )  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
 MAY_IMPORT = {
     "common": set(),
+    "dpex": set(),
     "ipc": {"common"},
     "environment": {"common"},
-    "runtime": {"common", "ipc", "environment"},
+    "runtime": {"common", "dpex", "ipc", "environment"},
     "collective": {"common", "ipc", "environment", "runtime"},
     CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
-    "kernels": {"common", "ipc", "environment", "runtime", CHAPTERS},
+    "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "environment"},
     "examples": {CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
@@ -49,9 +51,8 @@ ALSO_ALLOWED = {
     ("ishmem.launch.places", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
-    # Device functions are registered when a program imports numba_dpex, not before.
+    # Device functions are registered when a program imports the compiler of kernels, not before.
     ("ishmem.runtime.kernel_loading", "ishmem.kernels.binding"),
-    ("ishmem.runtime.kernel_loading", "ishmem.kernels.builtin_loads"),
     ("ishmem.runtime.kernel_loading", "ishmem.kernels.cache"),
 }
 """Imports of one module by another that `MAY_IMPORT` excludes."""
@@ -169,7 +170,7 @@ def test_every_public_name_of_a_chapter_is_in_the_stub(module: str) -> None:
 
 def test_every_package_has_a_place_in_the_order() -> None:
     folders = {path.parent.name for path in (ROOT / "ishmem").glob("*/__init__.py")}
-    assert {*folders, "kernels", "ipc", "benchmarks", "examples"} == set(SUB_PACKAGES)
+    assert {*folders, "kernels", "dpex", "ipc", "benchmarks", "examples"} == set(SUB_PACKAGES)
     assert set(MAY_IMPORT) == {*SUB_PACKAGES, CHAPTERS}
 
 
@@ -188,3 +189,19 @@ def test_exceptions_are_still_needed() -> None:
 def test_circles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d"}}
     assert list(circles(graph)) == [{"b", "c"}, {"d"}]
+
+
+def test_one_folder_knows_numba_dpex() -> None:
+    """It can be deleted together with what selects it in the interface."""
+    front_end = ROOT / "kernels" / "front_end"
+    know = {path for path in (ROOT / "kernels").rglob("*.py") if "numba_dpex" in path.read_text()}
+    assert {path for path in know if front_end / "numba_dpex" not in path.parents} == {front_end / "__init__.py"}
+    assert any("numba_dpex" in path.read_text() for path in (front_end / "numba_dpex").glob("*.py"))
+
+
+def test_the_compiler_of_kernels_imports_nothing_of_ishmem() -> None:
+    for path in (ROOT / "dpex").rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+        assert not {name for name in names if name.split(".")[0] == "ishmem"}, path

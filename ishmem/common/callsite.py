@@ -11,8 +11,8 @@ from types import FrameType
 from typing import NamedTuple
 
 _PACKAGE = Path(__file__).parent.parent
-# In a checkout, kernels and ipc lie beside the package; in an installation, inside it.
-_OWN = (_PACKAGE, _PACKAGE.parent / "kernels", _PACKAGE.parent / "ipc")
+# In a checkout, these lie beside the package; in an installation, inside it.
+_OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 _NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)

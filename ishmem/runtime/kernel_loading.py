@@ -1,4 +1,4 @@
-"""Loads ``ishmem.kernels`` once numba_dpex is imported, and not before: a program of host calls needs neither."""
+"""Loads ``ishmem.kernels`` once the compiler of kernels is, and not before: a program of host calls needs neither."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Callable
 
 from ishmem.common import algorithms
+from ishmem.dpex import COMPILER
 
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
@@ -18,18 +19,23 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """An import hook that loads ``ishmem.kernels`` once numba_dpex has been imported."""
+    """An import hook that loads ``ishmem.kernels`` once the compiler of kernels has been imported."""
+
+    _is_asked = False
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name != "numba_dpex":
+        if name != COMPILER or self._is_asked:
             return None
-        sys.meta_path.remove(self)
+        self._is_asked = True
         spec = importlib.util.find_spec(name)
+        self._is_asked = False  # the program may only ask whether there is such a module
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
             def execute_and_load(module: ModuleType) -> None:
                 execute(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
                 _load()
 
             spec.loader.exec_module = execute_and_load  # type: ignore[method-assign]
@@ -41,8 +47,8 @@ _job: Callable[[], None] | None = None
 
 
 def watch() -> None:
-    """Load the device functions once numba_dpex is imported: errors of kernels before ``init`` say so."""
-    if "numba_dpex" in sys.modules:
+    """Load the device functions once the compiler of kernels is imported: errors of kernels before ``init`` say so."""
+    if COMPILER in sys.modules:
         _load()
     else:
         sys.meta_path.insert(0, _Finder())
@@ -52,7 +58,7 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     """Bind kernels compiled from now on to a heap; ``no_waits`` is the reason why they may not wait, if any."""
     global _job
     _job = functools.partial(_bind, heap, settings, no_waits)
-    if "numba_dpex" in sys.modules:
+    if COMPILER in sys.modules:
         _load()
 
 
@@ -60,8 +66,8 @@ _waiting: list[Callable[[], None]] = []
 
 
 def when_loaded(call: Callable[[], None]) -> None:
-    """Call a function once numba_dpex is imported: now if it is."""
-    if "numba_dpex" in sys.modules:
+    """Call a function once the compiler of kernels is imported: now if it is."""
+    if COMPILER in sys.modules:
         call()
     else:
         _waiting.append(call)
@@ -86,14 +92,13 @@ def _load() -> None:
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     from ishmem.ipc import pyze
-    from ishmem.kernels import binding, builtin_loads, cache
+    from ishmem.kernels import binding, cache
 
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels)
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near, width))
-    builtin_loads.install()
     cache.use(settings.kernel_cache, settings.kernel_cache_size)
     while _waiting:
         _waiting.pop(0)()

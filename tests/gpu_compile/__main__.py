@@ -25,7 +25,7 @@ from ishmem.benchmarks.gpu_compiler import DEVICES, Compiler, Refused
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"
 REPORT = RESULTS / "kernels.md"
-HEADER = 16 + 32  # magic and checksum of a cached kernel, see kernels/store.py
+HEADER = 16 + 32  # magic and checksum of a cached kernel, see dpex/store.py
 EXAMPLES = ("denoise", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {

@@ -8,13 +8,16 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-MAGIC = b"ishmem kernel 1\n"
+MAGIC = b"compiled code 1\n"
 PATIENCE = 300.0  # seconds to wait for another process that is compiling the same kernel; its end frees the lock
 POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
+HEAD_START = 0.3
+"""Seconds by which one process precedes others that have made no value, when all need the same one. It then makes all
+kernels of a program and reuses the device functions that they share."""
 
 
 class Store:
@@ -26,6 +29,7 @@ class Store:
 
     def __init__(self, folder: Path, limit: int, suffix: str = ".kernel") -> None:
         self.folder, self.limit, self.suffix = folder, limit, suffix
+        self._has_made = False
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``."""
@@ -54,6 +58,29 @@ class Store:
                 os.unlink(name)
                 raise
             self._shrink()
+
+    def get_or_make(self, key: str, make: Callable[[], bytes | None], is_first: bool = True) -> bytes | None:
+        """Return the value of a key; if there is none, make and store it while other processes that need it wait.
+
+        Args:
+            key: The key.
+            make: Returns the value, or ``None`` if it must not be stored.
+            is_first: Whether this process lets no other begin first.
+
+        Returns:
+            The stored value, or ``None`` if ``make`` was called.
+        """
+        value = self.get(key)
+        if value is not None:
+            return value
+        with self.turn(key, 0 if is_first or self._has_made else HEAD_START):
+            value = self.get(key)
+            if value is None:
+                self._has_made = True
+                made = make()
+                if made is not None:
+                    self.put(key, made)
+            return value
 
     @contextlib.contextmanager
     def turn(self, key: str, head_start: float = 0.0) -> Iterator[None]:

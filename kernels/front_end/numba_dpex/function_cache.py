@@ -20,9 +20,11 @@ from numba.core.compiler import CompileResult, Flags, compile_result
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 
-from . import intrinsics
-from .cache_key import NoKeyError, function_key
-from .store import Store
+from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.store import Store
+
+from . import installed
+from .cache_key import function_key
 
 _IDENTIFIED = re.compile(r"_24\d{19}")
 """How numba encodes ``$`` and the number of a function, if `_number` has made it."""
@@ -37,12 +39,15 @@ def use(store: Store | None) -> None:
     """Keep device functions in this store; ``None`` disables it."""
     global _store
     _store = store
-    # numba has caches for functions of the host only, so this replaces the method that compiles a device function.
+
+
+def install() -> None:
+    """Replace the method that compiles a device function: numba has caches for functions of the host only."""
     _SPIRVKernelCompiler._compile_core = _compile_or_load
 
 
 def _compile_or_load(compiler: Any, arguments: tuple[Any, ...], return_type: Any) -> CompileResult:
-    origin = intrinsics.origins.get(compiler.py_func)
+    origin = None if _store is None else installed.extension.origin(compiler.py_func)
     if _store is None or origin is None:
         return _compile(compiler, arguments, return_type)
     try:

@@ -1,0 +1,82 @@
+"""What a library that adds functions to kernels asks of the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Origin(NamedTuple):
+    """The registered function that has chosen an implementation, and the types from which it has done so.
+
+    Attributes:
+        name: A name that no other registered function of the library has, the same in all processes.
+        arguments: The types of the positional arguments.
+        named: The types of the named arguments.
+    """
+
+    name: str
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+
+
+class Extension:
+    """A library's part in the compilation of kernels; each method does nothing until it is overridden.
+
+    Attributes:
+        package: The name of the library's package. Kernels refer to its objects by name.
+        sources: A digest of the library's sources, which is in the key of every kernel.
+    """
+
+    package = ""
+    sources = ""
+
+    def transform(self, code: bytes) -> bytes:
+        """Return the SPIR-V to build in this process for a kernel's SPIR-V."""
+        return code
+
+    def neutral(self, code: bytes) -> bytes | None:
+        """Return the SPIR-V to store on disk, which `transform` fits to any process, or ``None`` if there is none."""
+        return code
+
+    def surroundings(self, lines: Sequence[Any]) -> Any:
+        """Return what the code of a kernel or a device function that uses the library depends on, as plain values.
+
+        Args:
+            lines: Where the functions of the kernel stand in their files.
+
+        Raises:
+            NoKeyError: The code cannot be cached.
+        """
+        return ()
+
+    def owns(self, function: Any) -> bool:
+        """Return whether a function of the host has a form for kernels."""
+        return False
+
+    def unwrapped(self, value: Any) -> Any:
+        """Return the object that a wrapper of the library stands for, and other objects unchanged."""
+        return value
+
+    def described(self, value: Any) -> tuple[Any, ...] | None:
+        """Return a constant of a kernel as plain values if its class is the library's, else ``None``."""
+        return None
+
+    def origin(self, function: Any) -> Origin | None:
+        """Return the origin of a device function of the library, or ``None`` for others."""
+        return None
+
+    def compiles_first(self) -> bool:
+        """Return whether this process compiles before the others of its user that need the same kernel."""
+        return True
+
+    def compile_error(self, name: str, file: str, line: int, text: str) -> Exception | None:
+        """Return the error to raise for a kernel that does not compile, or ``None`` for the compiler's own.
+
+        Args:
+            name: The name of the kernel.
+            file: Where it is defined.
+            line: The line there.
+            text: What the compiler reports.
+        """
+        return None

@@ -1,0 +1,55 @@
+"""The compiler numba-dpex: all that knows it, which includes replacements of what it does wrong or slowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import types
+from numba_dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
+from numba_dpex.core.types import USMNdArray as ArrayType
+from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType, NdItemType
+from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as LocalArrayType
+from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
+from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
+from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
+
+from ishmem.dpex.extension import Extension
+
+from . import (
+    build_errors,
+    builtin_loads,
+    cache,
+    compile_errors,
+    compile_speed,
+    constants,
+    failed_launches,
+    installed,
+    translation,
+)
+from .cache import use_cache
+from .slices import make_view
+
+__all__ = [
+    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
+    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "make_view",
+    "mangle", "registry", "use_cache",
+]  # fmt: skip
+
+
+def install(extension: Extension) -> None:
+    """Make an extension part of every compilation."""
+    installed.extension = extension
+    build_errors.install()
+    builtin_loads.install()
+    cache.install()
+    compile_errors.install()
+    compile_speed.install()
+    constants.install()
+    failed_launches.install()
+    translation.install()
+
+
+def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
+    """Return the SPIR-V of a kernel for arguments of these types."""
+    result = kernel.get_compile_result(types.void(*arguments))
+    return bytes(result.kernel_device_ir_module.kernel_bitcode)

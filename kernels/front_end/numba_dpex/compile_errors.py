@@ -1,0 +1,60 @@
+"""Raises the extension's error for a kernel that does not compile, and lets it compile later: after init, for example.
+
+numba wraps the cause into the history of its type inference, and once more for the launch.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import Any
+
+from numba.core.errors import NumbaError
+from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
+from numba_dpex.core.exceptions import InternalError
+from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
+from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
+
+from . import installed
+
+log = logging.getLogger("ishmem")
+
+_STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
+
+_pending: list[Exception] = []  # of the kernel whose compilation has failed
+
+_compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
+
+
+def install() -> None:
+    """Replace the methods that compile a kernel and its launch."""
+    _SPIRVKernelCompiler.compile = _explaining
+    DpjitDispatcher._compile_for_args = _launching
+
+
+@functools.wraps(_compile_kernel)
+def _explaining(self: Any, args: Any, return_type: Any) -> Any:
+    try:
+        return _compile_kernel(self, args, return_type)
+    except (NumbaError, InternalError) as error:
+        self._failed_cache.clear()
+        code = self.py_func.__code__
+        log.debug("%s", error)
+        text = str(error).partition(_STACK)[0]
+        if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
+            name, file, line = self.py_func.__name__, code.co_filename, code.co_firstlineno
+            _pending.append(installed.extension.compile_error(name, file, line, text) or error)
+        raise
+
+
+@functools.wraps(_compile_launch)
+def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
+    _pending.clear()
+    try:
+        return _compile_launch(self, *args, **keywords)
+    except NumbaError:
+        self._compiler._failed_cache.clear()
+        if not _pending:
+            raise
+        error = _pending[-1]
+    raise error

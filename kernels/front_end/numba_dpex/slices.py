@@ -1,0 +1,26 @@
+"""Parts of arrays in kernels: numba-dpex implements single integers and slices only; ``x[i, 1:3]`` is added here."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.core.imputils import impl_ret_borrowed
+from numba.np.arrayobj import make_array, normalize_indices
+from numba_dpex.core.types import USMNdArray
+from numba_dpex.kernel_api_impl.spirv.arrayobj import _getitem_array_generic, make_view
+from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
+
+__all__ = ["make_view"]
+
+
+@registry.lower(operator.getitem, USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
+def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit an element or a view."""
+    kind, index = signature.args
+    array = make_array(kind)(context, builder, arguments[0])
+    parts = cgutils.unpack_tuple(builder, arguments[1], count=len(index))
+    kinds, parts = normalize_indices(context, builder, index.types, parts)
+    result = _getitem_array_generic(context, builder, signature.return_type, kind, array, kinds, parts)
+    return impl_ret_borrowed(context, builder, signature.return_type, result)
