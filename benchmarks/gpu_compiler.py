@@ -1,7 +1,7 @@
 """Compile the SPIR-V of kernels with Intel's offline GPU compiler, ``ocloc``; no GPU is needed.
 
-``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads Debian's into ``build/gpu-compiler``; otherwise
-the ``ocloc`` in the ``PATH`` is used.
+``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads two of Debian's, of 2022 and of 2026, into folders
+of ``build``; otherwise the ``ocloc`` in the ``PATH`` is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ishmem.common.layout import Layout
 from ishmem.kernels import binding, spec_constants, spirv
 
 DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
+NEWER_DEVICES = {**DEVICES, "bmg-g21": "Arc B580", "lnl-m": "Lunar Lake"}
 FETCHED = Path("build/gpu-compiler")
+NEWER = Path("build/gpu-compiler-sid")
 NAME = b"kernel"
 ENTRY_POINT, NAME_OF, MEMBER_NAME = 15, 5, 6  # SPIR-V instructions
 ZEBIN = "-cl-intel-allow-zebin"  # binary format with the numbers of registers and spills
@@ -56,11 +58,16 @@ class Binary(NamedTuple):
 class Compiler:
     """An ``ocloc`` program and the folders of its libraries."""
 
-    def __init__(self, program: Path, libraries: Iterable[Path]) -> None:
-        self._program = program
+    def __init__(self, program: Path, libraries: Iterable[Path], devices: dict[str, str] = DEVICES) -> None:
+        self._program, self.devices = program, devices
         self._libraries = list(libraries)
+        self._command = [str(program)]
         known = [*map(str, self._libraries), os.environ.get("LD_LIBRARY_PATH", "")]
         self._environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, known))}
+        loaders = [folder / "ld-linux-x86-64.so.2" for folder in self._libraries]
+        for loader in filter(Path.exists, loaders):  # its libraries need their own C library, which needs its loader
+            self._command = [str(loader), "--library-path", ":".join(filter(None, known)), str(program)]
+            self._environment = dict(os.environ)
 
     def version(self) -> str:
         """Return text that identifies the version of this compiler and is valid as a file name."""
@@ -86,7 +93,7 @@ class Compiler:
 
     def _run(self, folder: Path, *words: str) -> None:
         done = subprocess.run(
-            [self._program, *words], cwd=folder, env=self._environment, stdin=subprocess.DEVNULL,
+            [*self._command, *words], cwd=folder, env=self._environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE,
         )  # fmt: skip
         if done.returncode:
@@ -102,6 +109,13 @@ def find(folder: Path = FETCHED) -> Compiler | None:
         return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"))
     installed = shutil.which("ocloc")
     return Compiler(Path(installed), []) if installed else None
+
+
+def find_newer(folder: Path = NEWER) -> Compiler | None:
+    """Return the newer compiler from a folder of unpacked Debian packages, or None."""
+    for program in sorted((folder / "usr/bin").absolute().glob("ocloc-*")):
+        return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"), NEWER_DEVICES)
+    return None
 
 
 def renamed(code: bytes) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, renamed
+from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, find_newer, renamed
 from ishmem.kernels import spirv
 
 PROGRAM = Path(__file__).parent / "gpu_compile" / "__main__.py"
@@ -88,7 +88,26 @@ def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find(tmp_path) is None
 
 
+def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path) -> None:
+    libraries = tmp_path / "usr/lib/x86_64-linux-gnu"
+    for file in (tmp_path / "usr/bin/ocloc-26.1", libraries / "ld-linux-x86-64.so.2"):
+        file.parent.mkdir(parents=True)
+        file.write_text('#!/bin/sh\necho "$@" > said\nexit 3\n')
+        file.chmod(0o755)
+    compiler = find_newer(tmp_path)
+    assert compiler is not None
+    assert "bmg-g21" in compiler.devices
+    with pytest.raises(Refused, match="ocloc compile: exit status 3"):
+        compiler._run(tmp_path, "compile", "-device", "pvc")
+    said = (tmp_path / "said").read_text().split()
+    assert said[0] == "--library-path"
+    assert said[1].split(":")[0] == str(libraries)
+    assert said[2:] == [str(tmp_path / "usr/bin/ocloc-26.1"), "compile", "-device", "pvc"]
+    assert find_newer(tmp_path / "usr") is None
+
+
 def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(program.gpu_compiler, "find", lambda _folder: None)
+    for name in ("find", "find_newer"):
+        monkeypatch.setattr(program.gpu_compiler, name, lambda _folder: None)
     assert program.main() == 0
     assert "SKIPPED" in capsys.readouterr().out

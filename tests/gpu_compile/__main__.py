@@ -30,6 +30,7 @@ EXAMPLES = ("denoise", "halo2d", "histogram", "producer_consumer", "ring", "work
 
 KNOWN = {
     ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",
+    ("dg2", "double type is not supported"): "it has float64 numbers, which an Arc lacks",
 }
 """Expected compile errors, by device and part of the compiler's message, and their reasons."""
 
@@ -54,20 +55,31 @@ class Result(NamedTuple):
 
 def main() -> int:
     """Compile the kernels, write the report, print failures and return the exit status."""
-    compiler = gpu_compiler.find(ROOT / gpu_compiler.FETCHED)
-    if compiler is None:
+    found = [gpu_compiler.find(ROOT / gpu_compiler.FETCHED), gpu_compiler.find_newer(ROOT / gpu_compiler.NEWER)]
+    compilers = [compiler for compiler in found if compiler]
+    if not compilers:
         line = "=" * 100
         print(f"{line}\nSKIPPED: no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU.\n{line}")
         return 0
     if not any(KEPT.glob("*.kernel")):
         print("No kernels of the tests (make test keeps them): only those of the examples are compiled.", flush=True)
         keep_kernels_of_examples()
-    kernels, known = kept_kernels(), compiled_before(compiler)
-    jobs = [(kernel, device) for kernel in kernels for device in DEVICES]
+    kernels, status, tables = kept_kernels(), 0, []
+    for compiler in compilers:
+        print(f"compiler {compiler.version()}:", flush=True)
+        results = compile_all(compiler, kernels)
+        tables.append(f"# {compiler.version()}\n\n{table(results)}")
+        status |= tell(results, compiler.devices)
+    REPORT.write_text("\n".join(tables))
+    return status
+
+
+def compile_all(compiler: Compiler, kernels: list[Kernel]) -> dict[tuple[Kernel, str], Result]:
+    """Return the results of one compiler for all its devices."""
+    known = compiled_before(compiler)
+    jobs = [(kernel, device) for kernel in kernels for device in compiler.devices]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = dict(zip(jobs, pool.map(lambda job: result(compiler, known, *job), jobs)))
-    REPORT.write_text(table(results))
-    return tell(results)
+        return dict(zip(jobs, pool.map(lambda job: result(compiler, known, *job), jobs)))
 
 
 def keep_kernels_of_examples() -> None:
@@ -137,10 +149,10 @@ def table(results: dict[tuple[Kernel, str], Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tell(results: dict[tuple[Kernel, str], Result]) -> int:
+def tell(results: dict[tuple[Kernel, str], Result], devices: dict[str, str] = DEVICES) -> int:
     """Print a summary and the compile errors for each device; return the exit status."""
     wrong = 0
-    for device, product in DEVICES.items():
+    for device, product in devices.items():
         here = [(kernel, found) for (kernel, other), found in results.items() if other == device]
         failed = [(kernel, found.error) for kernel, found in here if found.error]
         spilling = {kernel.name for kernel, found in here if found.spilled}
