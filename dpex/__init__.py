@@ -15,7 +15,7 @@ COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.language"
 """The module whose import loads the compiler of kernels."""
 
 _MODULES = {
-    "device_func": "dispatcher", "kernel": "kernel", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
+    "device_func": "dispatcher", "kernel": "kernels", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
     "Range": "kernel_api", "call_kernel": "launch", "call_kernel_async": "launch", "DpnpNdArray": "types",
     "USMNdArray": "types", "kernel_api": "kernel_api",
 }  # fmt: skip

@@ -13,7 +13,7 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
-from .kernel import Kernel
+from .kernels import Kernel
 from .kernel_api import LocalAccessor, NdRange, Range
 from .types import DpnpNdArray, ItemType, LocalAccessorType, NdItemType, USMNdArray
 
