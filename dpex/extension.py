@@ -66,6 +66,10 @@ class Extension:
         """Return the origin of a device function of the library, or ``None`` for others."""
         return None
 
+    def looks_at_empty_arrays(self) -> bool:
+        """Return whether the address of an array without elements matters to the library's device functions."""
+        return True
+
     def compiles_first(self) -> bool:
         """Return whether this process compiles before the others of its user that need the same kernel."""
         return True
@@ -80,3 +84,17 @@ class Extension:
             text: What the compiler reports.
         """
         return None
+
+
+_installed = Extension()
+
+
+def install(extension: Extension) -> None:
+    """Make an extension part of every compilation, in place of the one before."""
+    global _installed
+    _installed = extension
+
+
+def installed() -> Extension:
+    """Return the extension that is part of every compilation."""
+    return _installed

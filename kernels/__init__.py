@@ -29,7 +29,6 @@ from . import (  # noqa: E402
     reductions,
     rma,
     signals,
-    slices,
     spec_constants,
     strided,
     team_constants,
@@ -41,7 +40,7 @@ from . import (  # noqa: E402
 
 __all__ = [
     "amo", "binding", "cache", "call_sites", "collectives", "compile_errors", "extension", "front_end", "host_only",
-    "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "slices", "spec_constants", "strided",
+    "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "spec_constants", "strided",
     "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 

@@ -63,6 +63,11 @@ class Ishmem(Extension):
         """Return the origin of an implementation of a device function."""
         return intrinsics.origins.get(function)
 
+    def looks_at_empty_arrays(self) -> bool:
+        """Return whether ``ISHMEM_CHECK`` or the proxy does so."""
+        bound = binding.bound()
+        return bound is not None and (bound[0].check or bound[0].proxied)
+
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""
         here = binding.bound()

@@ -22,10 +22,11 @@ from pes import Pool, run_program
 import ishmem
 from ishmem.dpex import store as stores
 from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.extension import installed
 from ishmem.dpex.store import Store
 from ishmem.environment.settings import Settings
 from ishmem.kernels import binding, front_end, spec_constants, spirv
-from ishmem.kernels.front_end.numba_dpex import cache, cache_key, installed
+from ishmem.kernels.front_end.numba_dpex import cache, cache_key
 
 HEAP_ID, PE_ID = spec_constants.FIRST, spec_constants.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -291,7 +292,7 @@ def check_keys_of_surroundings() -> None:
         assert len(set(now) - set(seen)) == expected, name
 
     change(cache_key, "_device", lambda name: ("another device",), 2)
-    change(installed.extension, "sources", "another version of ishmem", 2)
+    change(installed(), "sources", "another version of ishmem", 2)
     change(cache_key.numba_dpex.core.config, "DPEX_OPT", 1, 2)
     change(cache_key, "_surroundings", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.

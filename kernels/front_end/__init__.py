@@ -4,10 +4,9 @@ There is a module for each compiler, and the import of this package selects one.
 
 * ``kernel``, ``device_func``, ``call_kernel``, ``call_kernel_async``, ``Range``, ``NdRange`` and ``kernel_api``: what
   programs use.
-* ``TARGET``: the name of the target in ``numba.extending``; ``registry``: what implements operators on its types.
+* ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
 * ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``ItemType``, ``NdItemType``: numba's types of arguments.
-* ``make_view``: emits a view of an array.
 * ``install``: makes an `Extension` part of every compilation; ``use_cache``: keeps compiled code in a folder.
 * ``compiled``: the SPIR-V of a kernel for arguments of these types.
 """
@@ -34,14 +33,33 @@ if COMPILER == "numba_dpex":
         install,
         kernel,
         kernel_api,
-        make_view,
         mangle,
-        registry,
+        use_cache,
+    )
+else:
+    from .dpex import (
+        SPIR_FUNC,
+        TARGET,
+        ArrayType,
+        GroupType,
+        ItemType,
+        LocalArrayType,
+        NdItemType,
+        NdRange,
+        Range,
+        call_kernel,
+        call_kernel_async,
+        compiled,
+        device_func,
+        install,
+        kernel,
+        kernel_api,
+        mangle,
         use_cache,
     )
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "make_view",
-    "mangle", "registry", "use_cache",
+    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
+    "use_cache",
 ]  # fmt: skip

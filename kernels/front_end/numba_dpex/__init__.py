@@ -10,9 +10,9 @@ from numba_dpex.core.types import USMNdArray as ArrayType
 from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType, NdItemType
 from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as LocalArrayType
 from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
-from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
 
+from ishmem.dpex import extension as extensions
 from ishmem.dpex.extension import Extension
 
 from . import (
@@ -23,22 +23,21 @@ from . import (
     compile_speed,
     constants,
     failed_launches,
-    installed,
+    slices,  # noqa: F401  # it registers its functions
     translation,
 )
 from .cache import use_cache
-from .slices import make_view
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "make_view",
-    "mangle", "registry", "use_cache",
+    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
+    "use_cache",
 ]  # fmt: skip
 
 
 def install(extension: Extension) -> None:
     """Make an extension part of every compilation."""
-    installed.extension = extension
+    extensions.install(extension)
     build_errors.install()
     builtin_loads.install()
     cache.install()

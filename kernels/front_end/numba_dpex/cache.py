@@ -17,9 +17,10 @@ from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
 from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.extension import installed
 from ishmem.dpex.store import Store
 
-from . import function_cache, installed
+from . import function_cache
 from .cache_key import key
 
 log = logging.getLogger("ishmem")
@@ -69,7 +70,7 @@ def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
         except NoKeyError as reason:
             log.debug("kernel %s is not cached: %s", kernel.__name__, reason)
             return _compile(kernel, sig)
-        value = store.get_or_make(name, lambda: _made(kernel, sig), installed.extension.compiles_first())
+        value = store.get_or_make(name, lambda: _made(kernel, sig), installed().compiles_first())
         if value is None:
             return _compile(kernel, sig)  # which has the result of `_made`
         log.debug("kernel %s is loaded from the cache", kernel.__name__)
@@ -81,7 +82,7 @@ def _made(kernel: SPIRVKernelDispatcher, sig: Any) -> bytes | None:
     """Compile a kernel; return its name and SPIR-V as they are kept."""
     log.debug("kernel %s is compiled", kernel.__name__)
     module = _compile(kernel, sig).kernel_device_ir_module
-    code = installed.extension.neutral(module.kernel_bitcode)
+    code = installed().neutral(module.kernel_bitcode)
     if code is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", kernel.__name__)
         return None
@@ -90,4 +91,4 @@ def _made(kernel: SPIRVKernelDispatcher, sig: Any) -> bytes | None:
 
 def _loaded_from(value: bytes) -> Loaded:
     name, _, code = value.partition(b"\0")
-    return Loaded(SPIRVKernelModule(name.decode(), installed.extension.transform(code)))
+    return Loaded(SPIRVKernelModule(name.decode(), installed().transform(code)))

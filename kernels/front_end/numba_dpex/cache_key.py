@@ -16,9 +16,7 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
 from ishmem.dpex.cache_key import LIBRARIES, NUMBERS, NoKeyError, Walk, argument, digest, settings, versions
-from ishmem.dpex.extension import Origin
-
-from . import installed
+from ishmem.dpex.extension import Origin, installed
 
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
 ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
@@ -57,7 +55,7 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
     """
     if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
         raise NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
-    extension = installed.extension
+    extension = installed()
     walk = Walk(LANGUAGE, extension)
     described = [argument(each, LANGUAGE) for each in arguments]
     parts = [walk.dispatcher(kernel), described, _queues(arguments), _surroundings(), extension.sources]
@@ -73,7 +71,7 @@ def function_key(origin: Origin, arguments: tuple[Any, ...], flags: Any) -> str:
     chosen = [argument(each, LANGUAGE) for each in origin.arguments]
     named = sorted((name, argument(each, LANGUAGE)) for name, each in origin.named.items())
     compiled = [argument(each, LANGUAGE) for each in arguments]
-    extension = installed.extension
+    extension = installed()
     surroundings = _surroundings(), extension.sources, extension.surroundings(())
     return digest([origin.name, chosen, named, compiled, repr(flags), *surroundings])
 

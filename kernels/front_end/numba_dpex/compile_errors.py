@@ -15,7 +15,7 @@ from numba_dpex.core.exceptions import InternalError
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
-from . import installed
+from ishmem.dpex.extension import installed
 
 log = logging.getLogger("ishmem")
 
@@ -43,7 +43,7 @@ def _explaining(self: Any, args: Any, return_type: Any) -> Any:
         text = str(error).partition(_STACK)[0]
         if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             name, file, line = self.py_func.__name__, code.co_filename, code.co_firstlineno
-            _pending.append(installed.extension.compile_error(name, file, line, text) or error)
+            _pending.append(installed().compile_error(name, file, line, text) or error)
         raise
 
 

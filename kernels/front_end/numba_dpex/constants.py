@@ -8,7 +8,7 @@ from typing import Any
 from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 
-from . import installed
+from ishmem.dpex.extension import installed
 
 
 def install() -> None:
@@ -22,4 +22,4 @@ _compile = _SPIRVKernelCompiler._compile_to_spirv
 @functools.wraps(_compile)
 def _to_spirv(compiler: Any, *arguments: Any) -> SPIRVKernelModule:
     module = _compile(compiler, *arguments)
-    return module._replace(kernel_bitcode=installed.extension.transform(module.kernel_bitcode))
+    return module._replace(kernel_bitcode=installed().transform(module.kernel_bitcode))

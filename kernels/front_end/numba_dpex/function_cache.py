@@ -21,9 +21,9 @@ from numba.core.funcdesc import PythonFunctionDescriptor
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 
 from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.extension import installed
 from ishmem.dpex.store import Store
 
-from . import installed
 from .cache_key import function_key
 
 _IDENTIFIED = re.compile(r"_24\d{19}")
@@ -47,7 +47,7 @@ def install() -> None:
 
 
 def _compile_or_load(compiler: Any, arguments: tuple[Any, ...], return_type: Any) -> CompileResult:
-    origin = None if _store is None else installed.extension.origin(compiler.py_func)
+    origin = None if _store is None else installed().origin(compiler.py_func)
     if _store is None or origin is None:
         return _compile(compiler, arguments, return_type)
     try:

@@ -1,0 +1,41 @@
+"""The compiler `ishmem.dpex`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numba.core import types
+
+from ishmem.dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api, mangling
+from ishmem.dpex.extension import install
+from ishmem.dpex.spirv_calls import SPIR_FUNC
+from ishmem.dpex.target import TARGET
+from ishmem.dpex.types import (
+    GroupType,
+    ItemType,
+    LocalAccessorType as LocalArrayType,
+    NdItemType,
+    USMNdArray as ArrayType,
+)
+
+__all__ = [
+    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
+    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
+    "use_cache",
+]  # fmt: skip
+
+
+def mangle(name: str, kinds: Sequence[Any]) -> str:
+    """Return the symbol of a SPIR-V function; types that are strings are SPIR-V's enumerations."""
+    return mangling.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
+
+
+def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
+    """Return the SPIR-V of a kernel for arguments of these types."""
+    return bytes(kernel.code_for(arguments).spirv)
+
+
+def use_cache(folder: Path | None, limit: int) -> None:
+    """Keep at most ``limit`` bytes of compiled code in a folder; ``None`` disables the cache."""
