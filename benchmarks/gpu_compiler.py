@@ -1,7 +1,7 @@
 """Compile the SPIR-V of kernels with Intel's offline GPU compiler, ``ocloc``; no GPU is needed.
 
-``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads two of Debian's, of 2022 and of 2026, into folders
-of ``build``; otherwise the ``ocloc`` in the ``PATH`` is used.
+``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads two of Debian's, of 2022 and of 2026, into
+folders of ``build``; otherwise the ``ocloc`` in the ``PATH`` is used.
 """
 
 from __future__ import annotations
