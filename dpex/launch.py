@@ -13,8 +13,9 @@ from numba.core import types
 from numba.np.numpy_support import from_dtype
 
 from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
-from .kernels import Kernel
+from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
+from .kernels import Kernel
 from .types import DpnpNdArray, ItemType, LocalAccessorType, NdItemType, USMNdArray
 
 _C_TYPES = {
@@ -119,7 +120,7 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
     if found is None:
         code = kernel.code_for(kinds)
         try:
-            found = create_program_from_spirv(queue, code.spirv).get_sycl_kernel(code.name)
+            found = create_program_from_spirv(queue, installed().transform(code.spirv)).get_sycl_kernel(code.name)
         except SyclProgramCompilationError as error:
             reason = build_log(queue, code, error)
             raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {reason}") from None

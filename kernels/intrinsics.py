@@ -237,6 +237,8 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: 
 @device_intrinsic
 def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
     """Copy ``unit`` bytes by one load and one store; a literal power of two to which both addresses are aligned."""
+    if not isinstance(unit, types.IntegerLiteral):
+        raise TypingError("move takes a literal number of bytes")  # numba also tries the type without the value
     size = unit.literal_value
     word = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
