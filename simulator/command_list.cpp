@@ -8,14 +8,21 @@
 namespace simulator {
 
 void run(const Command &command) {
-  for (Event *event : command.waits) await(event->set, forever);
+  for (auto &completion : command.waits) await(completion->set, forever);
   uint64_t start = nanoseconds();
   if (command.work && !lost) {
     DeviceWork accessible;
     slowDown();
     if (!command.work()) lost = true;
   }
-  if (command.signal) signal(command.signal, start, nanoseconds());
+  if (command.signal) signal(*command.signal, start, nanoseconds());
+}
+
+static void setSignal(Command &command, Event *event) {
+  if (!event) return;
+  if (event->counterBased) event->completion = std::make_shared<Completion>();
+  command.signal = event->completion;
+  command.counts = event->counterBased;
 }
 
 ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits, bool overlaps) {
@@ -24,13 +31,18 @@ ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCou
   if (list->closed) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < waitCount; ++i)
     if (!waits[i]) return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
-  Command command{std::move(work), {waits, waits + waitCount}, signal};
+  // A counter-based event counts the commands of a list, so they must be in order.
+  if (signal && signal->counterBased && !list->ordered) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  if (list->immediate && lost) return ZE_RESULT_ERROR_DEVICE_LOST;
+  Command command{std::move(work)};
+  for (uint32_t i = 0; i < waitCount; ++i) command.waits.push_back(waits[i]->completion);
+  setSignal(command, signal);
   if (!list->immediate) {
     list->commands->push_back(std::move(command));
     return ZE_RESULT_SUCCESS;
   }
-  if (lost) return ZE_RESULT_ERROR_DEVICE_LOST;
-  list->immediate->submit({[command = std::move(command)] { run(command); }, {waits, waits + waitCount}, overlaps});
+  auto first = command.waits;
+  list->immediate->submit({[command = std::move(command)] { run(command); }, std::move(first), overlaps});
   return status(true);
 }
 
@@ -39,7 +51,8 @@ ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_ha
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *list = new CommandList{nullptr, std::make_shared<std::vector<Command>>()};
+  bool ordered = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
+  *list = new CommandList{nullptr, std::make_shared<std::vector<Command>>(), ordered};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -51,7 +64,7 @@ ZE_API ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_
   if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   bool synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   bool ordered = desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER;
-  *list = new CommandList{std::make_unique<Queue>(synchronous, ordered), nullptr};
+  *list = new CommandList{std::make_unique<Queue>(synchronous, ordered), nullptr, ordered};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -109,8 +122,9 @@ ZE_API ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list
 ZE_API ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t list, ze_event_handle_t event) {
   trace(__func__);
   if (anyNull(list, event)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  auto reset = [event] {
-    event->set = false;
+  if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  auto reset = [completion = event->completion] {
+    completion->set = false;
     return true;
   };
   return append(list, reset, nullptr, 0, nullptr);
@@ -123,9 +137,11 @@ ZE_API ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_hand
   trace(__func__);
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(events, to)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  std::vector<std::pair<Event *, char *>> places;
-  for (uint32_t i = 0; i < count; ++i)
-    places.emplace_back(events[i], (char *)to + (offsets ? offsets[i] : i * sizeof(ze_kernel_timestamp_result_t)));
+  std::vector<std::pair<std::shared_ptr<Completion>, char *>> places;
+  for (uint32_t i = 0; i < count; ++i) {
+    size_t offset = offsets ? offsets[i] : i * sizeof(ze_kernel_timestamp_result_t);
+    places.emplace_back(events[i]->completion, (char *)to + offset);
+  }
   auto write = [places = std::move(places)] {
     for (auto &place : places) {
       ze_kernel_timestamp_data_t times = {place.first->start, place.first->end};

@@ -14,13 +14,15 @@ using Work = std::function<bool()>;
 
 struct Command {
   Work work;  // may be empty
-  std::vector<Event *> waits;
-  Event *signal;
+  std::vector<std::shared_ptr<Completion>> waits = {};
+  std::shared_ptr<Completion> signal = nullptr;  // or null
+  bool counts = false;                           // the event is counter-based
 };
 
 struct CommandList {
   std::unique_ptr<Queue> immediate;
   std::shared_ptr<std::vector<Command>> commands;  // shared with submissions that are still running
+  const bool ordered;  // one command after the other
   bool closed = false;
 };
 

@@ -69,6 +69,11 @@ ZE_API ze_result_t zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_pr
   if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   memcpy(properties->uuid.id, "ishmem-simulator", sizeof properties->uuid.id);
   properties->driverVersion = 1u << 24 | 6u << 16 | 1;
+  auto *freeing = chained<ze_driver_memory_free_ext_properties_t>(
+      properties, ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES);
+  if (freeing)
+    freeing->freePolicies =
+        ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE | ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -85,8 +90,9 @@ ZE_API ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uin
                                                   ze_driver_extension_properties_t *list) {
   trace(__func__);
   if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  static const char *const names[] = {"ZE_experimental_global_offset", "ZE_experimental_module_program",
-                                      "ZE_extension_float_atomics", "ZE_extension_pci_properties"};
+  static const char *const names[] = {
+      "ZE_experimental_event_pool_counter_based", "ZE_experimental_global_offset",     "ZE_experimental_module_program",
+      "ZE_extension_float_atomics",               "ZE_extension_memory_free_policies", "ZE_extension_pci_properties"};
   return answerList(sizeof names / sizeof *names, count, list, [](auto &extension, uint32_t i) {
     snprintf(extension.name, sizeof extension.name, "%s", names[i]);
     extension.version = 1u << 16;

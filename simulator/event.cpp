@@ -26,10 +26,10 @@ void raise(std::atomic<bool> &flag) {
   w.changed.notify_all();
 }
 
-void signal(Event *event, uint64_t start, uint64_t end) {
-  event->start = start;
-  event->end = end;
-  raise(event->set);
+void signal(Completion &completion, uint64_t start, uint64_t end) {
+  completion.start = start;
+  completion.end = end;
+  raise(completion.set);
 }
 
 bool await(const std::atomic<bool> &flag, uint64_t timeout) {
@@ -51,7 +51,9 @@ ZE_API ze_result_t zeEventPoolCreate(ze_context_handle_t context, const ze_event
   if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, pool)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   if (desc->count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
-  *pool = new EventPool{desc->count};
+  auto *counters = chained<ze_event_pool_counter_based_exp_desc_t>(
+      desc, ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC);
+  *pool = new EventPool{desc->count, counters != nullptr};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -68,7 +70,7 @@ ZE_API ze_result_t zeEventCreate(ze_event_pool_handle_t pool, const ze_event_des
   if (!pool) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, event)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   if (desc->index >= pool->count) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-  *event = new Event;
+  *event = new Event(pool->counterBased);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -82,36 +84,40 @@ ZE_API ze_result_t zeEventDestroy(ze_event_handle_t event) {
 ZE_API ze_result_t zeEventHostSignal(ze_event_handle_t event) {
   trace(__func__);
   if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   uint64_t now = nanoseconds();
-  signal(event, now, now);
+  signal(*event->completion, now, now);
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeEventHostReset(ze_event_handle_t event) {
   trace(__func__);
   if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  event->set = false;
+  if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  event->completion->set = false;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout) {
   trace(__func__);
   if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  return status(await(event->set, timeout));
+  auto completion = event->completion;
+  return status(await(completion->set, timeout));
 }
 
 ZE_API ze_result_t zeEventQueryStatus(ze_event_handle_t event) {
   trace(__func__);
   if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  return status(event->set);
+  return status(event->completion->set);
 }
 
 ZE_API ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t event, ze_kernel_timestamp_result_t *result) {
   trace(__func__);
   if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!result) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (!event->set) return ZE_RESULT_NOT_READY;
-  result->global = result->context = {event->start, event->end};
+  const Completion &completion = *event->completion;
+  if (!completion.set) return ZE_RESULT_NOT_READY;
+  result->global = result->context = {completion.start, completion.end};
   return ZE_RESULT_SUCCESS;
 }
 

@@ -4,19 +4,32 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <sched.h>
 
 #include "driver.hpp"
 
 namespace simulator {
 
-struct Event {
+// What an event stands for: whether a command has completed, and its times in nanoseconds.
+struct Completion {
   std::atomic<bool> set{false};
-  uint64_t start = 0, end = 0;  // of the signalling command, in nanoseconds
+  uint64_t start = 0, end = 0;
+};
+
+// Commands refer to the completion, not to the event. An ordinary event has the same one until it is destroyed. A
+// counter-based event gets a new one with each command that signals it, so it needs no reset, and a command that waits
+// for the earlier one is not affected. It counts as set as long as no command signals it.
+struct Event {
+  std::shared_ptr<Completion> completion = std::make_shared<Completion>();
+  const bool counterBased;
+
+  explicit Event(bool counterBased) : counterBased(counterBased) { completion->set = counterBased; }
 };
 
 struct EventPool {
   uint32_t count;
+  bool counterBased;
 };
 
 struct Fence {
@@ -27,7 +40,7 @@ static const uint64_t forever = UINT64_MAX;
 
 // Sets a flag and wakes its waiters. The object that holds the flag may be destroyed as soon as the flag is set.
 void raise(std::atomic<bool> &flag);
-void signal(Event *event, uint64_t start, uint64_t end);
+void signal(Completion &completion, uint64_t start, uint64_t end);
 
 // Waits until the flag is set, `timeout` nanoseconds have passed or a kernel has been given up. Returns whether the
 // flag is set.

@@ -70,8 +70,10 @@ constexpr uint32_t API_VERSION = 1u << 16 | 6;
 enum ze_structure_type_t : uint32_t {
   ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES = 0x21,
   ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES = 0x10003,
+  ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES = 0x10009,
   ZE_STRUCTURE_TYPE_DEVICE_IP_VERSION_EXT = 0x1000f,
   ZE_STRUCTURE_TYPE_DEVICE_MEMORY_EXT_PROPERTIES = 0x1000e,
+  ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC = 0x20014,
   ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC = 0x20002,
   ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 = 0x20006,
 };
@@ -90,6 +92,8 @@ struct ze_driver_properties_t : ze_tagged_t {
   ze_uuid_t uuid;
   uint32_t driverVersion;
 };
+
+struct ze_driver_memory_free_ext_properties_t : ze_tagged_t { uint32_t freePolicies; };
 
 enum : uint32_t { ZE_IPC_PROPERTY_FLAG_MEMORY = 1 };
 struct ze_driver_ipc_properties_t : ze_tagged_t { uint32_t flags; };
@@ -206,6 +210,11 @@ struct ze_pci_ext_properties_t : ze_tagged_t {
 struct ze_context_desc_t : ze_tagged_t { uint32_t flags; };
 struct ze_device_mem_alloc_desc_t : ze_tagged_t { uint32_t flags, ordinal; };
 struct ze_host_mem_alloc_desc_t : ze_tagged_t { uint32_t flags; };
+enum : uint32_t {
+  ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE = 1,
+  ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE = 2,
+};
+struct ze_memory_free_ext_desc_t : ze_tagged_t { uint32_t freePolicy; };
 
 enum ze_memory_type_t : uint32_t {
   ZE_MEMORY_TYPE_UNKNOWN,
@@ -224,12 +233,14 @@ struct ze_ipc_mem_handle_t { char data[64]; };
 
 enum : uint32_t { ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1, ZE_COMMAND_QUEUE_FLAG_IN_ORDER = 2 };
 struct ze_command_queue_desc_t : ze_tagged_t { uint32_t ordinal, index, flags, mode, priority; };
+enum : uint32_t { ZE_COMMAND_LIST_FLAG_IN_ORDER = 8 };
 struct ze_command_list_desc_t : ze_tagged_t { uint32_t commandQueueGroupOrdinal, flags; };
 struct ze_copy_region_t { uint32_t originX, originY, originZ, width, height, depth; };
 
 enum : uint32_t { ZE_FENCE_FLAG_SIGNALED = 1 };
 struct ze_fence_desc_t : ze_tagged_t { uint32_t flags; };
 struct ze_event_pool_desc_t : ze_tagged_t { uint32_t flags, count; };
+struct ze_event_pool_counter_based_exp_desc_t : ze_tagged_t { uint32_t flags; };
 struct ze_event_desc_t : ze_tagged_t { uint32_t index, signal, wait; };
 struct ze_kernel_timestamp_data_t { uint64_t kernelStart, kernelEnd; };
 struct ze_kernel_timestamp_result_t { ze_kernel_timestamp_data_t global, context; };

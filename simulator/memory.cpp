@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "work.hpp"
+
 namespace simulator {
 
 static const char memfdName[] = "ze_simulator %d";
@@ -85,19 +87,38 @@ static void closeExported(const Part &a) {
     complain("the application closed descriptor %d of an IPC handle: it belongs to the driver", a.exported);
 }
 
-ze_result_t Memory::release(const void *address, bool imported) {
-  std::lock_guard<std::mutex> lock(mutex);
-  auto entry = table_.find((uintptr_t)address);
-  if (entry == table_.end() || entry->second.imported != imported) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-  if (hung) return ZE_RESULT_SUCCESS;  // the kernel that still runs may access it
-  Allocation a = entry->second;
-  table_.erase(entry);
+// Does nothing if a kernel has been given up, since it may still access the memory.
+static void unmap(const Allocation &a) {
+  if (hung) return;
   munmap(a.base, a.mapped);
   for (const Part &part : a.parts) {
     closeExported(part);
     close(part.fd);
   }
-  if (a.device && !imported) a.device->used -= a.size;
+  if (a.device && !a.imported) a.device->used -= a.size;
+}
+
+ze_result_t Memory::remove(const void *address, bool imported, Allocation &removed) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto entry = table_.find((uintptr_t)address);
+  if (entry == table_.end() || entry->second.imported != imported) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  removed = std::move(entry->second);
+  table_.erase(entry);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t Memory::release(const void *address, bool imported) {
+  Allocation a;
+  ze_result_t result = remove(address, imported, a);
+  if (result == ZE_RESULT_SUCCESS) unmap(a);
+  return result;
+}
+
+ze_result_t Memory::releaseAfterWork(const void *address) {
+  Allocation a;
+  if (ze_result_t result = remove(address, false, a)) return result;
+  if (settings().strict) mprotect(a.base, a.mapped, PROT_READ | PROT_WRITE);  // the table no longer does it
+  afterWork([a] { unmap(a); });
   return ZE_RESULT_SUCCESS;
 }
 

@@ -37,6 +37,8 @@ class Memory {
   ze_result_t map(Allocation allocation, size_t alignment, void **address);
   // Removes the allocation that starts at the address; `imported` must match.
   ze_result_t release(const void *address, bool imported);
+  // Removes the allocation now, and unmaps it once the work that has been submitted so far has completed.
+  ze_result_t releaseAfterWork(const void *address);
   // The allocation that contains the address, or null. The caller holds the mutex.
   Allocation *find(const void *address);
   Allocation *findExported(int fd);
@@ -46,6 +48,7 @@ class Memory {
   std::mutex mutex;
 
  private:
+  ze_result_t remove(const void *address, bool imported, Allocation &removed);
   void protect(int protection);
 
   std::map<uintptr_t, Allocation> table_;  // by base address

@@ -8,14 +8,15 @@
 #include <thread>
 
 #include "command_list.hpp"
-#include "exit.hpp"
+#include "work.hpp"
 
 namespace simulator {
 
 static const int mostThreads = 16;  // kernels of a queue that run at the same time
 
 struct Item {
-  uint64_t number;  // in the order of submission, from 1
+  uint64_t number;  // in the order of submission to this queue, from 1
+  uint64_t work;    // its number among the submissions to all queues
   Submission submission;
 };
 
@@ -82,7 +83,7 @@ bool Queue::Worker::next(Item &item) {
 // Waits for the events of an item; later items cannot start before it.
 void Queue::Worker::start(const Item &item) {
   if (item.submission.waits.empty()) return;
-  for (Event *event : item.submission.waits) await(event->set, forever);
+  for (auto &completion : item.submission.waits) await(completion->set, forever);
   std::lock_guard<std::mutex> lock(mutex);
   starting = false;
   addThread();
@@ -98,7 +99,7 @@ void Queue::Worker::complete(const Item &item) {
   --running;
   ++idle;
   alone = false;
-  workEnds();
+  workEnds(item.work);
   addThread();
   if (waiting) completion.notify_all();
 }
@@ -123,11 +124,11 @@ Queue::~Queue() {
 
 void Queue::submit(Submission submission) {
   if (settings().inlineWork) return submission.work();
-  workBegins();
+  const uint64_t work = workBegins();
   {
     Worker &w = *worker_;
     std::lock_guard<std::mutex> lock(w.mutex);
-    w.work.push_back({++w.submitted, std::move(submission)});
+    w.work.push_back({++w.submitted, work, std::move(submission)});
     w.addThread();
   }
   if (synchronous_) synchronize(forever);
@@ -178,6 +179,8 @@ ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t q
   for (uint32_t i = 0; i < count; ++i) {
     if (!lists[i]) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (lists[i]->immediate || !lists[i]->closed) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+    for (auto &command : *lists[i]->commands)
+      if (command.counts) command.signal->set = false;
     batch.push_back(lists[i]->commands);
   }
   auto work = [batch = std::move(batch), fence] {

@@ -11,7 +11,7 @@ namespace simulator {
 
 struct Submission {
   std::function<void()> work;
-  std::vector<Event *> waits = {};
+  std::vector<std::shared_ptr<Completion>> waits = {};
   bool overlaps = false;  // it may run at the same time as those before and after it that may, too
 };
 

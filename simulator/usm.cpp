@@ -81,6 +81,15 @@ ZE_API ze_result_t zeMemFree(ze_context_handle_t context, void *address) {
   return memory().release(address, false);
 }
 
+// Both policies, to block until the memory is unused and to defer, allow to free memory that submitted work uses.
+ZE_API ze_result_t zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *address) {
+  trace(__func__);
+  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->freePolicy > ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+  return desc->freePolicy ? memory().releaseAfterWork(address) : memory().release(address, false);
+}
+
 ZE_API ze_result_t zeMemGetAddressRange(ze_context_handle_t context, const void *address, void **base,
                                         size_t *size) {
   trace(__func__);

@@ -338,6 +338,113 @@ def test_events_and_time_limits(ze):
     pyze.zeCommandListDestroy(asynchronous)
 
 
+IN_ORDER_QUEUE, IN_ORDER_LIST = 2, 8
+
+
+class CounterBased(pyze.Tagged):
+    """ze_event_pool_counter_based_exp_desc_t."""
+
+    STYPE = 0x20014
+    _fields_ = (("flags", ctypes.c_uint32),)
+
+
+@pytest.fixture
+def counter(ze):
+    """A counter-based event."""
+    chained, pool = CounterBased(), ctypes.c_void_p()
+    desc = pyze.EventPoolDesc(flags=pyze.EVENT_POOL_HOST_VISIBLE, count=1, pNext=ctypes.addressof(chained))
+    pyze.zeEventPoolCreate(ze.context, ctypes.byref(desc), 0, None, ctypes.byref(pool))
+    event = pyze.create_event(pool.value, 0)
+    yield event
+    pyze.zeEventDestroy(event)
+    pyze.zeEventPoolDestroy(pool.value)
+
+
+@pytest.fixture
+def in_order(ze):
+    """An asynchronous immediate list with the in-order flag."""
+    clist = ctypes.c_void_p()
+    desc = pyze.QueueDesc(mode=pyze.MODE_ASYNCHRONOUS, flags=IN_ORDER_QUEUE)
+    pyze.zeCommandListCreateImmediate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(clist))
+    yield clist.value
+    pyze.zeCommandListDestroy(clist.value)
+
+
+def test_counter_based_event_stands_for_the_last_command(ze, counter, in_order):
+    pool = pyze.create_event_pool(ze.context, 3)
+    first, second, seen = (pyze.create_event(pool, i) for i in range(3))
+    other = pyze.create_immediate(ze.context, ze.device, mode=pyze.MODE_ASYNCHRONOUS)
+    assert pyze.zeEventQueryStatus(counter) == pyze.SUCCESS  # no command signals it
+    pyze.append_barrier(in_order, counter, [first])
+    assert pyze.zeEventQueryStatus(counter) == pyze.NOT_READY
+    pyze.append_barrier(other, seen, [counter])  # waits for the barrier before, not for the one after
+    pyze.append_barrier(in_order, counter, [second])
+    assert pyze.zeEventHostSynchronize(seen, 20_000_000) == pyze.NOT_READY
+    pyze.zeEventHostSignal(first)
+    assert pyze.zeEventHostSynchronize(seen, pyze.FOREVER) == pyze.SUCCESS
+    assert pyze.zeEventQueryStatus(counter) == pyze.NOT_READY
+    pyze.zeEventHostSignal(second)
+    assert pyze.zeEventHostSynchronize(counter, pyze.FOREVER) == pyze.SUCCESS
+    assert code_of(pyze.zeEventHostSignal, counter).endswith("INVALID_ARGUMENT")
+    assert code_of(pyze.zeEventHostReset, counter).endswith("INVALID_ARGUMENT")
+    assert code_of(pyze.append_barrier, other, counter).endswith("INVALID_ARGUMENT")  # its commands may overlap
+    assert pyze.zeCommandListHostSynchronize(other, pyze.FOREVER) == pyze.SUCCESS
+    for event in first, second, seen:
+        pyze.zeEventDestroy(event)
+    pyze.zeEventPoolDestroy(pool)
+    pyze.zeCommandListDestroy(other)
+
+
+def test_counter_based_event_of_a_list_that_runs_twice(ze, counter):
+    pool, clist = pyze.create_event_pool(ze.context, 1), ctypes.c_void_p()
+    gate, queue = pyze.create_event(pool, 0), pyze.create_queue(ze.context, ze.device)
+    desc = pyze.ListDesc(flags=IN_ORDER_LIST)
+    pyze.zeCommandListCreate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(clist))
+    pyze.append_barrier(clist.value, counter, [gate])
+    pyze.zeCommandListClose(clist.value)
+    for _ in range(2):
+        pyze.execute(queue, [clist.value])
+        assert pyze.zeEventHostSynchronize(counter, 20_000_000) == pyze.NOT_READY
+        pyze.zeEventHostSignal(gate)
+        assert pyze.zeEventHostSynchronize(counter, pyze.FOREVER) == pyze.SUCCESS
+        pyze.zeEventHostReset(gate)
+    pyze.zeCommandListDestroy(clist.value)
+    pyze.zeCommandQueueDestroy(queue)
+    pyze.zeEventDestroy(gate)
+    pyze.zeEventPoolDestroy(pool)
+
+
+class FreeDesc(pyze.Tagged):
+    """ze_memory_free_ext_desc_t."""
+
+    STYPE = 0x1000A
+    _fields_ = (("freePolicy", ctypes.c_uint32),)
+
+
+@pytest.mark.parametrize("policy", [1, 2], ids=["blocking", "deferring"])
+def test_memory_that_is_freed_while_it_is_used(ze, in_order, policy):
+    pool, size = pyze.create_event_pool(ze.context, 1), 1 << 20
+    gate, host = pyze.create_event(pool, 0), ctypes.create_string_buffer(b"x" * size, size)
+    used = pyze.alloc_device(ze.context, ze.device, size)
+    pyze.append_fill(in_order, used, b"y", size, None, [gate])
+    pyze.append_copy(in_order, ctypes.addressof(host), used, size)
+    free = ze.lib.zeMemFreeExt
+    desc = ctypes.byref(FreeDesc(freePolicy=policy))
+    assert free(ctypes.c_void_p(ze.context), desc, ctypes.c_void_p(used)) == pyze.SUCCESS
+    again = free(ctypes.c_void_p(ze.context), desc, ctypes.c_void_p(used)) & 0xFFFFFFFF
+    assert pyze.result_name(again).endswith("INVALID_ARGUMENT")
+    assert f"{used:x}-" in Path("/proc/self/maps").read_text()
+    pyze.zeEventHostSignal(gate)
+    assert pyze.zeCommandListHostSynchronize(in_order, pyze.FOREVER) == pyze.SUCCESS
+    assert host.raw == b"y" * size
+    latest = time.monotonic() + 60
+    while f"{used:x}-" in Path("/proc/self/maps").read_text() and time.monotonic() < latest:
+        time.sleep(0.001)  # the thread of the list unmaps it
+    assert f"{used:x}-" not in Path("/proc/self/maps").read_text()
+    pyze.zeEventDestroy(gate)
+    pyze.zeEventPoolDestroy(pool)
+
+
 def test_exported_descriptor_is_the_drivers(ze):
     """One descriptor per allocation; a caller that closes it hears about it."""
     out, err = run(
