@@ -223,10 +223,9 @@ def _kernel(name: str, arguments: str, group: bool) -> Any:
 
     ``count`` is the number of elements in a block, or the array of these numbers for all blocks.
     """
-    import numba_dpex as dpex
-    from numba_dpex import kernel_api as kapi
-
     import ishmem
+    from ishmem import dpex
+    from ishmem.dpex import kernel_api as kapi
 
     routine = getattr(ishmem, f"{name}_work_group" if group else name)
 
@@ -286,8 +285,9 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
     ``items`` is the size of the work-group that calls it, or 0 for a single work-item.
     """
     import dpnp
-    import numba_dpex as dpex
-    from numba_dpex import kernel_api as kapi
+
+    from ishmem import dpex
+    from ishmem.dpex import kernel_api as kapi
 
     by_host = plan_of_ishmem(w, name, size)
     arguments, names = COLLECTIVES[name].arguments, dict(by_host.names)

@@ -22,8 +22,7 @@ CALL = "dpex.call_kernel({kernel}, {shape}, dest, source, pe, count)"
 
 
 def _names(w: Ishmem, dest: Any, source: Any, *kernels: str) -> dict[str, Any]:
-    import numba_dpex as dpex
-
+    from ishmem import dpex
     from ishmem.benchmarks import kernels as module
 
     names = {"dpex": dpex, "kapi": dpex.kernel_api, "dest": dest, "source": source, "pe": w.right}

@@ -16,13 +16,13 @@ from typing import Any, Callable, NamedTuple
 
 import click
 import dpnp
-import numba_dpex as dpex
 from numba import typeof, types
-from numba_dpex import kernel_api as kapi
-from numba_dpex.core.types.kernel_api.index_space_ids import ItemType, NdItemType
 
 import ishmem
+from ishmem import dpex
 from ishmem.benchmarks import figures, gpu_compiler
+from ishmem.dpex import kernel_api as kapi
+from ishmem.kernels.front_end import ItemType, NdItemType
 
 MARKER = "gpu instructions"
 DEVICE = "pvc"

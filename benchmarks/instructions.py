@@ -17,16 +17,16 @@ import subprocess
 import tempfile
 
 import dpnp
-import numba_dpex as dpex
 import numpy as np
 from numba import typeof, types
-from numba_dpex import kernel_api as kapi
-from numba_dpex.core.types.kernel_api.index_space_ids import ItemType
 from rich.console import Console
 from rich.table import Table
 
 import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.environment import stack
+from ishmem.kernels.front_end import ItemType
 
 FUNCTION, FUNCTION_END, LABEL, RETURN = 54, 56, 248, 253
 BINARY_SIZES, BINARIES = 0x1165, 0x1166  # of clGetProgramInfo

@@ -29,9 +29,8 @@ Times = dict[str, list[float]]
 
 def measure(launches: int, count: int) -> Times:
     """Launch the kernels on this PE and return the times; collective."""
-    import numba_dpex as dpex
-
     import ishmem
+    from ishmem import dpex
     from ishmem.benchmarks import kernels
 
     me, one = ishmem.my_pe(), dpex.kernel_api.Range(1)

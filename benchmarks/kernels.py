@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
-
 import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 WORDS = 1024
 """Elements that the loops of single-element operations cycle through."""

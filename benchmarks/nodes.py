@@ -120,9 +120,8 @@ def _(w: Mpi) -> Plan:
 
 @case(PREFIX + "put", "device", limit="put and quiet by the host")
 def put_in_kernel(w: Ishmem) -> Plan:
-    import numba_dpex as dpex
-
     import ishmem
+    from ishmem import dpex
     from ishmem.benchmarks.kernels import put_quiet
 
     here, there = w.filled(8), w.blank(8)

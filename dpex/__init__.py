@@ -26,8 +26,9 @@ __all__ = list(_MODULES)
 def __getattr__(name: str) -> Any:
     if name not in _MODULES and not (HAS_NUMBA_DPEX and not name.startswith("__")):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = _of_numba_dpex(name) if HAS_NUMBA_DPEX else _own(name)
-    globals()[name] = found
+    if HAS_NUMBA_DPEX:
+        return _of_numba_dpex(name)  # at each use: a tool may have replaced the function there
+    found = globals()[name] = _own(name)
     return found
 
 

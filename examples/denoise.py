@@ -16,11 +16,12 @@ from typing import Any
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
 # isort: split
-import numba_dpex as dpex
 import numpy as np
 import photograph
-from numba_dpex import kernel_api as kapi
 from tqdm import tqdm
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 RATE = np.float32(0.2)  # of the diffusion; stable up to 1/4
 GROUP = 64  # work-items, which share a row

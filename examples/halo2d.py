@@ -9,9 +9,10 @@ from __future__ import annotations
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
 # isort: split
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 ROWS, COLUMNS = 24, 20  # of a block
 WIDTH = COLUMNS + 2

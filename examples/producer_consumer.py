@@ -15,9 +15,10 @@ import sys
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
 # isort: split
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 SLOTS, LENGTH = 4, 500  # blocks in a ring, points in a block
 GROUP = 32  # work-items that share a block

@@ -17,8 +17,9 @@ _environment = dict(os.environ)
 
 import dpctl  # noqa: E402, F401, RUF100
 import dpnp  # noqa: E402, F401, RUF100
-import numba_dpex as dpex  # noqa: E402, F401, RUF100
-from numba_dpex import kernel_api as kapi  # noqa: E402, F401, RUF100
+
+from ishmem import dpex  # noqa: E402, F401, RUF100
+from ishmem.dpex import kernel_api as kapi  # noqa: E402, F401, RUF100
 
 os.environ.clear()
 os.environ.update(_environment)

@@ -63,7 +63,7 @@ import sys
 import ishmem
 import numba
 import numpy as np
-from numba_dpex import call_kernel, kernel, kernel_api as kapi
+from ishmem.dpex import call_kernel, kernel, kernel_api as kapi
 
 @kernel
 def add(item: kapi.Item, a):

@@ -19,9 +19,9 @@ import re, sys
 import numpy as np
 import dpnp
 import ishmem
-import numba_dpex as dpex
+from ishmem import dpex
 from numba.core.errors import NumbaError
-from numba_dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi
 
 ishmem.init()
 me, n = ishmem.my_pe(), ishmem.n_pes()

@@ -170,8 +170,8 @@ def test_where_the_pes_were(trial: trials.Trial) -> None:
 
 
 KERNEL = HEAD + """
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def wait(item: kapi.Item, a, value):
@@ -268,7 +268,7 @@ dpex.call_kernel(wait, kapi.Range(1), a, 9)  # kernel
 KILLED_WHILE_COMPILING = """
 import os
 import ishmem
-from numba_dpex import call_kernel, kernel, kernel_api as kapi
+from ishmem.dpex import call_kernel, kernel, kernel_api as kapi
 from numba_dpex.kernel_api_impl.spirv import spirv_generator
 
 @kernel

@@ -185,8 +185,8 @@ def test_kernel_mistakes(pes: Pool) -> None:
 
 UNCOMPILED = """
 import ishmem
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 import dpnp
 
 @dpex.kernel
@@ -290,8 +290,8 @@ def test_kernels_of_one_queue(pes: Pool) -> None:
 
 HANG = """
 import ishmem
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def hang(item: kapi.Item, a, runs, number):

@@ -18,7 +18,7 @@ PROGRAM = textwrap.dedent("""
     import sys
 
     import ishmem
-    from numba_dpex import call_kernel, kernel, kernel_api as kapi
+    from ishmem.dpex import call_kernel, kernel, kernel_api as kapi
 
     @kernel
     def put(item: kapi.Item, a, b, pe):

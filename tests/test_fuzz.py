@@ -191,9 +191,10 @@ def shortened(draw: st.DrawFn, words: list[bytes], starts: list[int]) -> list[by
 
 
 COMPILE = """
-import sys, ishmem, numba_dpex as dpex
+import sys, ishmem
+from ishmem import dpex
 from pathlib import Path
-from numba_dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi
 from ishmem.dpex.store import Store
 
 @dpex.kernel

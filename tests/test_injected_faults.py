@@ -105,8 +105,8 @@ LOSS = rf"ishmem.common.errors LevelZeroError \w+ failed: {LOST} \(0x70000001\);
 PEER_LOST = r"ishmem.common.errors PeerLost \w+ on PE 0: PE 1 is gone \((exited with status 6|it left after an error)\)"
 
 KERNEL = """
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def touch(item: kapi.Item, n):

@@ -410,9 +410,9 @@ def test_pes_share_kernels(pes: Pool) -> None:
 
 PROGRAM = textwrap.dedent("""
     import sys
-    import numba_dpex as dpex
+    from ishmem import dpex
     from numba.core import event
-    from numba_dpex import kernel_api as kapi
+    from ishmem.dpex import kernel_api as kapi
     import ishmem
 
     @dpex.device_func

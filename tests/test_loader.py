@@ -38,7 +38,8 @@ def under_loader():
 # ---- under the loader
 
 JOB = """
-import numpy as np, dpnp, numba_dpex as dpex
+import numpy as np, dpnp
+from ishmem import dpex
 import ishmem
 from ishmem.environment import stack
 from ishmem.common.errors import LevelZeroError

@@ -7,8 +7,8 @@ from pes import run_program
 
 PROGRAM = """
 import sys, time, dpnp, ishmem
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def reduce(item, dest, source, team):

@@ -77,8 +77,8 @@ def test_forms_of_a_program(tmp_path: Path) -> None:
 JOB = """
 import random, sys
 import numpy as np
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 import ishmem
 
 @dpex.kernel

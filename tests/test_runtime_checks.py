@@ -122,8 +122,9 @@ def test_the_first_violation_is_reported(checking: Pool) -> None:
 
 
 LOST = """
-import ishmem, numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def greedy(item: kapi.NdItem, a, scratch):

@@ -131,8 +131,8 @@ from ishmem.common import layout
 layout.FULL_SLOTS, layout.WIDE_BYTES = 2, 4 * 2 * layout.LINE * 4  # as if this job were large
 import numpy as np
 import dpnp
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def talk(item: kapi.Item, big, other, small, source, counts, team):

@@ -682,8 +682,9 @@ def test_exit_does_not_wait_for_a_kernel():
     assert time.monotonic() - began < 15
 
 HANG = """
-    import dpnp, numba_dpex as dpex
-    from numba_dpex import kernel_api as kapi
+    import dpnp
+    from ishmem import dpex
+    from ishmem.dpex import kernel_api as kapi
 
     @dpex.kernel
     def in_turn(item: kapi.Item, flag):

@@ -338,8 +338,9 @@ def test_no_machine_code_is_kept(tmp_path) -> None:
 
 
 RING = """
-import ishmem, numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 @dpex.kernel
 def tell(item: kapi.Item, box):
     ishmem.p(box, 100 * ishmem.n_pes() + ishmem.my_pe(), (ishmem.my_pe() + 1) % ishmem.n_pes())
@@ -367,8 +368,9 @@ def test_one_machine_code_serves_all_pes_and_numbers_of_pes(tmp_path) -> None:
 # ---- errors of a job, and threads
 
 REFUSED = """
-import ishmem, numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 @dpex.kernel
 def fill(item: kapi.Item, a):
     a[item.get_id(0)] = 7

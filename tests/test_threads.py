@@ -223,8 +223,9 @@ def test_random_calls_of_many_threads(n: int) -> None:
 
 EXIT = """
 import sys, threading, time
-import ishmem, numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 who, status, where = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 ishmem.init()
 me = ishmem.my_pe()

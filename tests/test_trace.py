@@ -25,8 +25,9 @@ N = 2
 PROGRAM = """
 import ishmem
 from ishmem import get as fetch, put  # before init: replaced in this module, too
-import dpnp, numpy as np, numba_dpex as dpex
-from numba_dpex import call_kernel, kernel_api as kapi
+import dpnp, numpy as np
+from ishmem import dpex
+from ishmem.dpex import call_kernel, kernel_api as kapi
 
 @dpex.kernel
 def send(item: kapi.Item, box, right):

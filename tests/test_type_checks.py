@@ -115,9 +115,9 @@ def test_work_group_on_host(pes: Pool) -> None:
 OUTSIDE = """
 import ishmem
 import dpnp
-import numba_dpex as dpex
+from ishmem import dpex
 from numba.core.errors import NumbaError
-from numba_dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
 def who(item: kapi.Item, a):

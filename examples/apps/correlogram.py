@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 GROUP = 32  # work-items, which share a picture
 COLOURS = 64

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dpnp
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
 
 import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dpnp
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
 
 import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps import correlogram, photographs
 from ishmem.examples.apps.correlogram import COLOURS, FEATURES, GROUP, LINES, correlate, quantise
 from ishmem.examples.apps.frame import App, Blocks, Run, option, require

@@ -1,7 +1,7 @@
 """Puts objects of the core in the place of the public routines, so that their calls are observed.
 
 Without observation nothing is replaced. The routines are those of ``ishmem.__all__``, with the methods of the classes
-there, and the functions of numba_dpex that launch kernels. They are also replaced in the modules of the program, which
+there, and the functions of ``ishmem.dpex`` that launch kernels. They are also replaced in the modules of the program, which
 may have imported them before ``init``. ishmem's own modules keep the routines: only the program's calls are observed.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
 import ishmem
-from ishmem import _core
+from ishmem import _core, dpex
 from ishmem.runtime import kernel_loading
 
 Routine = Callable[..., Any]
@@ -72,8 +72,8 @@ class Instruments:
         kernel_loading.when_loaded(self._add_launches)
 
     def _add_launches(self) -> None:
-        numba_dpex = sys.modules["numba_dpex"]
-        self._add((numba_dpex, name, getattr(numba_dpex, name)) for name in _LAUNCHES)
+        owner = sys.modules["numba_dpex"] if dpex.HAS_NUMBA_DPEX else dpex
+        self._add((owner, name, getattr(owner, name)) for name in _LAUNCHES)
 
     def _add(self, routines: Iterable[tuple[Any, str, Routine]]) -> None:
         new = []

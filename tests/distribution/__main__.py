@@ -43,9 +43,9 @@ EXAMPLES: dict[str, list[str]] = {
 }
 PLUGIN_TEST = '''
 import ishmem
-import numba_dpex as dpex
+from ishmem import dpex
 import pytest
-from numba_dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi
 
 
 @dpex.kernel

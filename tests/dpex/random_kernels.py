@@ -45,7 +45,8 @@ def programs(draw: Any) -> Program:
     """Draw a program."""
     lines = draw(st.lists(statements(1), min_size=1, max_size=5))
     body = [line for block in lines for line in block]
-    header = ["def kernel(item, a, b, out):", "    i = item.get_global_id(0)", "    x = np.int64(a[i])", "    y = np.int64(b[i])"]
+    header = ["def kernel(item, a, b, out):", "    i = item.get_global_id(0)"]
+    header += ["    x = np.int64(a[i])", "    y = np.int64(b[i])"]
     source = "\n".join([*header, *body, f"    out[i] = (x + 3 * y) % {LIMIT}", ""])
     dtypes = draw(st.tuples(*[st.sampled_from(DTYPES)] * 3))
     strides = draw(st.tuples(*[st.sampled_from((1, 2, 3))] * 3))

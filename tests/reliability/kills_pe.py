@@ -11,9 +11,10 @@ import time
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
 # isort: split
-import numba_dpex as dpex
 import soak_pe
-from numba_dpex import kernel_api as kapi
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 
 @dpex.kernel

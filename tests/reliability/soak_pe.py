@@ -18,9 +18,10 @@ import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
 # isort: split
 import dpnp
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 EVERY = 5.0
 """Seconds between two samples."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba_dpex as dpex
 import numpy as np
 from mpi4py import MPI
-from numba_dpex import kernel_api as kapi
 
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.frame import Blocks, Run, shared
 from ishmem.examples.apps.jacobi import GROUP, Jacobi, neighbours, relax_row, sum_of_squares
 

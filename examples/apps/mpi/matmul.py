@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import dpnp
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
 
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.frame import Run, shared
 from ishmem.examples.apps.matmul import GROUP, Matmul, multiply_rows
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import dpnp
-import numba_dpex as dpex
 import numpy as np
 from mpi4py import MPI
-from numba_dpex import kernel_api as kapi
 
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.correlogram import FEATURES, correlate, quantise
 from ishmem.examples.apps.frame import Blocks, Run, shared
 from ishmem.examples.apps.retrieval import BEST, GROUPS, Retrieval, compare, merged, nearest, several

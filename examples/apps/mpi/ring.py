@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba_dpex as dpex
 import numpy as np
-from numba_dpex import kernel_api as kapi
 
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.frame import Blocks, Run, shared
 from ishmem.examples.apps.ring import GROUP, Ring, add_tile
 
