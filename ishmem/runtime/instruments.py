@@ -1,8 +1,9 @@
 """Puts objects of the core in the place of the public routines, so that their calls are observed.
 
 Without observation nothing is replaced. The routines are those of ``ishmem.__all__``, with the methods of the classes
-there, and the functions of ``ishmem.dpex`` that launch kernels. They are also replaced in the modules of the program, which
-may have imported them before ``init``. ishmem's own modules keep the routines: only the program's calls are observed.
+there, and the functions of ``ishmem.dpex`` that launch kernels. They are also replaced in the modules of the program,
+which may have imported them before ``init``. ishmem's own modules keep the routines: only the program's calls are
+observed.
 """
 
 from __future__ import annotations
