@@ -15,7 +15,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir "ishmem[examples] @ file://$(ls /wheels/ishmem-*.whl)" "pytest>=8" \
+RUN pip install --no-cache-dir "ishmem4py[examples] @ file://$(ls /wheels/ishmem4py-*.whl)" "pytest>=8" \
     && useradd --create-home pe
 USER pe
 WORKDIR /home/pe

@@ -1,4 +1,4 @@
-# make demo, make test, make lint: each creates the environment .venv that it needs.
+# make demo, make test, make lint: each creates the environment that it needs: .venv, or .venv-STACK.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,13 +7,21 @@ SHELL := bash
 .PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
-VENV := .venv
+# The compiler of kernels, and with it the SYCL stack: numba-dpex with the versions that it is pinned to, or dpex
+# (ishmem.dpex) with those of today. Each has its environment.
+DEFAULT_STACK := numba-dpex
+STACK := $(DEFAULT_STACK)
+PYTHONS_numba-dpex := 3.11 3.10 3.9
+PYTHONS_dpex := 3.14 3.13 3.12 3.11 3.10
+PYTHONS := $(or $(PYTHONS_$(STACK)),$(error STACK=$(STACK) is unknown; allowed: numba-dpex, dpex))
+EXTRAS_numba-dpex := numba-dpex,
+VENV := .venv$(if $(filter-out $(DEFAULT_STACK),$(STACK)),-$(STACK))
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
 AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 2 --dist loadfile)
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
   v = "%d.%d" % sys.version_info[:2]; \
-  sys.exit(3) if not (3, 9) <= sys.version_info[:2] < (3, 12) else None; \
+  sys.exit(3) if v not in "$(PYTHONS)".split() else None; \
   import importlib.util as u; \
   u.find_spec("venv") and u.find_spec("ensurepip") or sys.exit("install python%s-venv" % v); \
   os.path.exists(sysconfig.get_path("include") + "/Python.h") or sys.exit("install python%s-dev" % v)
@@ -35,7 +43,8 @@ help:
 	echo "make dist    a wheel and a source archive in dist/, tested without a compiler; ARGS=--download installs anew"
 	echo "make docs    the documentation as a site, in build/docs (1 minute)"
 	echo "make clean   remove the environment and everything built"
-	echo "PYTHON=/path/to/python chooses the Python (3.9 to 3.11)"
+	echo "STACK=dpex takes today's SYCL stack and compiles kernels by ishmem.dpex; default STACK=$(DEFAULT_STACK)"
+	echo "PYTHON=/path/to/python chooses the Python (of $(PYTHONS))"
 
 demo: $(VENV)/.installed
 	@$(VENV)/bin/ishmrun -n 4 examples/denoise.py
@@ -121,7 +130,7 @@ lint: $(VENV)/.installed
 
 # pip finds ishmem installed, so it installs what the extra needs and builds nothing.
 $(VENV)/.docs: $(VENV)/.installed
-	@$(VENV)/bin/pip install -q --no-input 'ishmem[docs]'
+	@$(VENV)/bin/pip install -q --no-input 'ishmem4py[docs]'
 	touch $@
 
 docs: $(VENV)/.docs
@@ -133,37 +142,40 @@ dist: $(VENV)/.installed
 	@rm -rf dist build/dist && mkdir -p build
 	trap 'cat build/dist.log >&2' ERR
 	$(VENV)/bin/python -m build --outdir build/dist . &> build/dist.log
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/auditwheel repair --wheel-dir dist build/dist/ishmem-*.whl &>> build/dist.log
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/auditwheel repair --wheel-dir dist build/dist/ishmem4py-*.whl &>> build/dist.log
 	trap - ERR
-	mv build/dist/ishmem-*.tar.gz dist
+	mv build/dist/ishmem4py-*.tar.gz dist
 	$(VENV)/bin/python tests/distribution dist $(ARGS)
 
 clean:
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# The wheels of the stack share folders, so an upgrade in place can delete files: the environment is made anew when a
-# pinned version has changed. $(VENV)/.python holds the pinned versions.
+# The wheels of a stack share folders, so an upgrade in place can delete files: the environment is made anew when the
+# versions that are allowed have changed. $(VENV)/.python holds the lines with pins and upper bounds.
+VERSIONS := grep -E '==|,<' pyproject.toml
+PYENV := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
 $(VENV)/.python: pyproject.toml
-	@if cmp -s $@ <(grep '==' pyproject.toml); then touch $@; exit; fi
-	rm -rf $(VENV); reason="install python3.11, with venv and headers, or set PYTHON"; found=""
-	for python in $(or $(PYTHON),$$(type -aP python3.11 python3.10 python3.9 python3 || true)); do
+	@if cmp -s $@ <($(VERSIONS)); then touch $@; exit; fi
+	rm -rf $(VENV); reason="install python$(firstword $(PYTHONS)), with venv and headers, or set PYTHON"; found=""
+	candidates() { for v in $(PYTHONS); do type -aP python$$v; ls -1 $(PYENV)/$$v.*/bin/python$$v; done; type -aP python3; }
+	for python in $(or $(PYTHON),$$(candidates 2>/dev/null || true)); do
 	  said=$$("$$python" -c '$(PROBE)' 2>&1) && found=$$python && break
 	  case "$$said" in install*) reason=$$said;; esac
 	done
-	[ "$$found" ] || { echo "No suitable Python (CPython 3.9 to 3.11): $$reason." >&2; exit 1; }
+	[ "$$found" ] || { echo "No suitable Python (CPython of $(PYTHONS)): $$reason." >&2; exit 1; }
 	echo "Making $(VENV) with $$("$$found" --version), $$found"
 	"$$found" -m venv $(VENV)
 	$(VENV)/bin/pip install -q --disable-pip-version-check --upgrade pip
-	grep '==' pyproject.toml > $@
+	$(VERSIONS) > $@
 
 $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	@for compiler in "$${CXX:-}" c++ g++ clang++ none; do
 	  [ "$$compiler" ] && command -v "$$compiler" >/dev/null && break
 	done
 	[ "$$compiler" != none ] || { echo "No C++ compiler: install g++ (or clang), or set CXX." >&2; exit 1; }
-	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (2.9 GB, takes minutes)"
-	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[examples,bench,test,lint,dist]' |
+	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (some 3 GB, takes minutes)"
+	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[$(EXTRAS_$(STACK))examples,bench,test,lint,dist]' |
 	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
 	       { print "  " substr($$0, 1, 76); fflush() }'
 	touch $@

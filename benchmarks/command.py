@@ -219,7 +219,7 @@ def plot(results: Path, output: Path | None, picture: Any, op: Any, side: Any) -
             print(f"no picture of {name}: {reason}")
             continue
         except ImportError as error:
-            raise click.ClickException(f"{error}; pip install 'ishmem[bench]'") from None
+            raise click.ClickException(f"{error}; pip install 'ishmem4py[bench]'") from None
         print(path)
 
 

@@ -72,7 +72,7 @@ def _draw(points: list[Point], width: int, output: Path) -> None:
     try:
         plot.save(scale_plot.draw(points, width), output)
     except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'ishmem[bench]'") from None
+        raise click.ClickException(f"{error}; pip install 'ishmem4py[bench]'") from None
 
 
 def about(links: Links, width: int) -> str:

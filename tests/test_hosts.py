@@ -133,7 +133,7 @@ def test_no_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_mpi4py(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    with pytest.raises(IshmemError, match=r"mpi4py, which is not installed: pip install 'ishmem\[mpi\]'; and an MPI"):
+    with pytest.raises(IshmemError, match=r"mpi4py, which is not installed: pip install 'ishmem4py\[mpi\]'"):
         mpiexec.require_mpi4py()
 
 

@@ -47,7 +47,7 @@ def test_a_work_group_form_is_refused_on_the_host() -> None:
 
 
 def test_the_version_is_the_installed_one() -> None:
-    assert ishmem.__version__ == importlib.metadata.version("ishmem")
+    assert ishmem.__version__ == importlib.metadata.version("ishmem4py")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python suggests names from 3.10 on")

@@ -38,7 +38,7 @@ def report(app: App, result: Any, run: Run, output: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        print("The picture needs matplotlib: pip install 'ishmem[examples]'")
+        print("The picture needs matplotlib: pip install 'ishmem4py[examples]'")
         return
     figure = Figure(figsize=(10, 4.2), dpi=100, layout="constrained")
     app.draw(figure, result, run)

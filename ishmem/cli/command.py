@@ -66,7 +66,7 @@ class _Lazy(click.Group):
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="ishmem", message="ishmem %(version)s")
+@click.version_option(package_name="ishmem4py", message="ishmem %(version)s")
 def command() -> None:
     """SHMEM for Intel GPUs, in Python."""
 

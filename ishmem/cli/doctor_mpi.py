@@ -38,7 +38,7 @@ def check_mpi(machine: Machine) -> Iterator[Finding]:
     try:
         version = metadata.version("mpi4py")
     except metadata.PackageNotFoundError:
-        yield ok("mpi4py is not installed; only jobs on several nodes need it (pip install 'ishmem[mpi]')")
+        yield ok("mpi4py is not installed; only jobs on several nodes need it (pip install 'ishmem4py[mpi]')")
         return
     done = python(_LIBRARY, {**os.environ, "MPI4PY_RC_INITIALIZE": "0"})
     if done.returncode:

