@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from ishmem.cli import doctor, doctor_mpi
 from ishmem.cli.findings import Finding, Machine, Verdict, ok
-from ishmem.environment import mpi_library, stack
+from ishmem.environment import mpi_library, pinned_libraries, stack
 
 
 def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: str) -> list[Finding]:
@@ -37,37 +37,52 @@ def write(path: Path, text: str) -> None:
 
 def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_python), Verdict.OK, "Python 3.")
-    monkeypatch.setattr(sys, "version_info", (3, 13, 0))
-    expect(found(doctor.check_python), Verdict.WRONG, "Python 3.13", "python3.11")
+    monkeypatch.setattr(sys, "version_info", (3, 15, 0))
+    expect(found(doctor.check_python), Verdict.WRONG, "Python 3.15.0", "another Python")
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    expect(found(doctor.check_packages), Verdict.OK, "pinned packages")
+    expect(found(doctor.check_packages), Verdict.OK, "versions that fit")
     real = metadata.version
 
     def version(name: str) -> str:
-        if name == "tbb":
+        if name == "rich":
             raise metadata.PackageNotFoundError(name)
-        return "2025.0.0" if name == "intel-sycl-rt" else real(name)
+        return "2023.1.0" if name == "intel-opencl-rt" else real(name)
 
     monkeypatch.setattr(metadata, "version", version)
     findings = found(doctor.check_packages)
-    expect(findings, Verdict.WRONG, "intel-sycl-rt is 2025.0.0, not 2024.2.2", "anew")
-    expect(findings, Verdict.WRONG, "tbb is missing")
+    expect(findings, Verdict.WRONG, "intel-opencl-rt is 2023.1.0, not >=2024.2.2", "anew")
+    expect(findings, Verdict.WRONG, "rich is missing")
+
+
+def test_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ours, theirs = str(Path(sys.executable).parent), tmp_path / "ishmrun"
+    expect(found(doctor.check_names, PATH=ours), Verdict.OK, "no other ishmrun")
+    expect(found(doctor.check_names, PATH=""), Verdict.OK, "not on PATH")
+    theirs.write_text("#!/bin/sh\nmpiexec.hydra $@\n")
+    theirs.chmod(0o755)
+    findings = found(doctor.check_names, PATH=f"{tmp_path}:{ours}")
+    expect(findings, Verdict.WARNING, f"another program, {theirs}", "ishmem run")
+    expect(found(doctor.check_names, PATH=f"{ours}:{tmp_path}"), Verdict.OK, "no other ishmrun")
+    real = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "1.6.0" if name == "ishmem" else real(name))
+    expect(found(doctor.check_names, PATH=ours), Verdict.WARNING, "ishmem 1.6.0 is Intel SHMEM's", "uninstall ishmem,")
 
 
 def test_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expect(found(doctor.check_libraries), Verdict.OK, "libraries of SYCL")
     monkeypatch.setattr(stack, "library_folder", lambda: tmp_path)
-    findings = found(doctor.check_libraries)
-    expect(findings, Verdict.WRONG, "libsycl.so.7 (intel-sycl-rt==2024.2.2)", "pip install")
-    expect(findings, Verdict.WRONG, "the Level Zero plugin")
+    expect(found(doctor.check_libraries), Verdict.WRONG, "the Level Zero plugin of SYCL (intel-cmplr-lib-ur)", "pip")
+    monkeypatch.setattr(pinned_libraries, "apply", lambda: True)
+    monkeypatch.setattr(pinned_libraries, "LIBRARIES", {"libthere_is_none.so.7": "no-such-package==1.0"})
+    expect(found(doctor.check_libraries), Verdict.WRONG, "libthere_is_none.so.7 (no-such-package==1.0)")
 
     def missing() -> Path:
-        raise ImportError("libsycl.so.7 is nowhere")
+        raise ImportError("libintelocl.so is nowhere")
 
     monkeypatch.setattr(stack, "library_folder", missing)
-    expect(found(doctor.check_libraries), Verdict.WRONG, "nowhere", "install ishmem anew")
+    expect(found(doctor.check_libraries), Verdict.WRONG, "nowhere", "anew")
 
 
 def test_variables(tmp_path: Path) -> None:

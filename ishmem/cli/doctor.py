@@ -13,103 +13,25 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import metadata
-from pathlib import Path
 from typing import Callable
 
 import click
 
 from ishmem.cli.doctor_mpi import check_mpi, is_first
+from ishmem.cli.doctor_software import (
+    check_imports,
+    check_libraries,
+    check_names,
+    check_packages,
+    check_python,
+    check_variables,
+)
 from ishmem.cli.findings import SECONDS, Finding, Machine, Verdict, last_line, ok, python, warning, wrong
 from ishmem.common.errors import IshmemError
-from ishmem.environment import stack
 from ishmem.environment.launcher import without
 
-PYTHONS = ((3, 9), (3, 11))
 DESCRIPTORS = 1024
 MEMORY = 1 << 30
-
-
-# ---- the software
-
-
-def check_python(_machine: Machine) -> Iterator[Finding]:
-    """The version of Python."""
-    version = sys.version_info[:2]
-    name = ".".join(map(str, version))
-    if PYTHONS[0] <= version <= PYTHONS[1]:
-        yield ok(f"Python {name}")
-    else:
-        yield wrong(f"Python {name}; numba-dpex 0.23 needs 3.9 to 3.11", "make the environment with python3.11")
-
-
-def check_packages(_machine: Machine) -> Iterator[Finding]:
-    """The packages of the SYCL stack, against the versions that ishmem is pinned to."""
-    pins = [re.match(r"([\w.-]+)==([\w.]+)$", line.split(";")[0].strip()) for line in metadata.requires("ishmem") or []]
-    differ = []
-    for name, wanted in (pin.groups() for pin in pins if pin):
-        try:
-            found = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found = "missing"
-        if found != wanted:
-            differ.append(f"{name} is {found}, not {wanted}")
-    if differ:
-        yield wrong("; ".join(differ), "make the environment anew from nothing: pip's upgrades in place delete files")
-    else:
-        yield ok(f"{len([pin for pin in pins if pin])} pinned packages have the right versions")
-
-
-def check_libraries(_machine: Machine) -> Iterator[Finding]:
-    """The libraries of the SYCL stack, and its plugin for Level Zero."""
-    try:
-        folder = stack.library_folder()
-    except ImportError as error:
-        yield wrong(str(error), "install ishmem anew: pip install --force-reinstall ishmem")
-        return
-    missing = [f"{name} ({package})" for name, package in stack.LIBRARIES.items() if not (folder / name).exists()]
-    if not any(folder.glob("libur_adapter_level_zero.so*")) and not any(folder.glob("libpi_level_zero.so*")):
-        missing.append("the Level Zero plugin of SYCL (intel-cmplr-lib-ur==2024.2.2)")
-    if missing:
-        yield wrong(f"not in {folder}: {', '.join(missing)}", "pip install the packages named")
-    else:
-        yield ok(f"libraries of SYCL in {folder}")
-
-
-def check_variables(machine: Machine) -> Iterator[Finding]:
-    """Variables that put other libraries before those of the wheels."""
-    found = [
-        f"{folder}/{name}"
-        for folder in machine.environ.get("LD_LIBRARY_PATH", "").split(":")
-        for name in ("libsycl.so.7", "libsycl.so.8", "libOpenCL.so.1", "libmkl_core.so.2")
-        if folder and Path(folder).is_absolute() and machine.under(f"{folder}/{name}").exists() and not _ours(folder)
-    ]
-    if found:
-        yield warning(
-            f"LD_LIBRARY_PATH puts {', '.join(found)} before the wheels' own", "start without oneAPI's setvars.sh"
-        )
-    icd = machine.environ.get("OCL_ICD_FILENAMES", "")
-    if icd and not all(_ours(os.path.dirname(name)) for name in icd.split(":")):
-        yield warning(f"OCL_ICD_FILENAMES={icd} replaces the wheels' OpenCL runtime", "unset OCL_ICD_FILENAMES")
-    if not found and not icd:
-        yield ok("LD_LIBRARY_PATH and OCL_ICD_FILENAMES leave the wheels' libraries first")
-
-
-def check_imports(machine: Machine) -> Iterator[Finding]:
-    """Whether dpnp can be imported before ishmem."""
-    done = python("import dpnp, ishmem", without(machine.environ))
-    if done.returncode:
-        mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
-        yield warning(f"import dpnp before ishmem fails: {last_line(done)}", mend)
-    else:
-        yield ok("dpnp and ishmem can be imported in any order")
-
-
-def _ours(folder: str) -> bool:
-    try:
-        return os.path.realpath(folder) == str(stack.library_folder())
-    except ImportError:
-        return False
 
 
 # ---- the devices
@@ -157,8 +79,6 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
 
 
 _DEVICES = """
-from pathlib import Path
-from ishmem.environment import stack
 print(stack.load())
 from ishmem.ipc import pyze
 handles = [device for driver in pyze.drivers() for device in pyze.devices(driver)]
@@ -201,7 +121,8 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
         yield ok(f"{name} shows {seen} devices")
     yield from _driver([line.split() for line in pairs], kind == "sim")
     if seen != of_sycl and not environ.get("ONEAPI_DEVICE_SELECTOR"):
-        yield wrong(f"SYCL sees {of_sycl} devices, Level Zero {seen}", "pip install intel-cmplr-lib-ur==2024.2.2")
+        mend = "give intel-cmplr-lib-ur the version of intel-sycl-rt"
+        yield wrong(f"SYCL sees {of_sycl} devices, Level Zero {seen}", mend)
     apart = [line.split()[1:] for line in pairs if line.startswith("none")]
     if apart:
         yield warning(f"no peer access between devices {apart}", "use devices of one fabric; others are staged")
@@ -322,8 +243,8 @@ def check_job(machine: Machine) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
-    check_python, check_packages, check_libraries, check_variables, check_imports, check_nodes, check_hierarchy,
-    check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
+    check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_nodes,
+    check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
 )  # fmt: skip
 
 

@@ -1,0 +1,135 @@
+"""Checks of ``ishmem doctor``: Python, packages, commands, libraries, and the variables that replace them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, wrong
+from ishmem.environment import pinned_libraries, stack
+from ishmem.environment.launcher import without
+
+DISTRIBUTION = "ishmem4py"
+PINNED = "numba-dpex"
+"""The extra that pins its whole stack; it holds where the package of that name is installed."""
+
+
+def check_python(_machine: Machine) -> Iterator[Finding]:
+    """The version of Python."""
+    from packaging.specifiers import SpecifierSet
+
+    name = ".".join(map(str, sys.version_info[:3]))
+    allowed = metadata.metadata(DISTRIBUTION)["Requires-Python"]
+    if SpecifierSet(allowed).contains(name):
+        yield ok(f"Python {name}")
+    else:
+        yield wrong(f"Python {name}; {DISTRIBUTION} needs {allowed}", "make the environment with another Python")
+
+
+def check_packages(_machine: Machine) -> Iterator[Finding]:
+    """The packages of the SYCL stack, against the versions that ishmem allows."""
+    from packaging.requirements import Requirement
+
+    extra = PINNED if _version(PINNED) else ""
+    requirements = [Requirement(line) for line in metadata.requires(DISTRIBUTION) or []]
+    wanted = [one for one in requirements if not one.marker or one.marker.evaluate({"extra": extra})]
+    differ = []
+    for one in wanted:
+        found = _version(one.name)
+        if not found or not one.specifier.contains(found, prereleases=True):
+            differ.append(f"{one.name} is {found or 'missing'}, not {one.specifier}")
+    if differ:
+        yield wrong("; ".join(differ), "make the environment anew from nothing: pip's upgrades in place delete files")
+    else:
+        yield ok(f"{len(wanted)} required packages have versions that fit{' numba-dpex' * bool(extra)}")
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def check_names(machine: Machine) -> Iterator[Finding]:
+    """Intel SHMEM, whose distribution and launcher have the names ``ishmem`` and ``ishmrun``."""
+    theirs = _version("ishmem")
+    if theirs:
+        yield warning(
+            f"the distribution ishmem {theirs} is Intel SHMEM's; both install a command ishmrun",
+            f"pip uninstall ishmem, then pip install --force-reinstall --no-deps {DISTRIBUTION}; or use `ishmem run`",
+        )
+    found = shutil.which("ishmrun", path=machine.environ.get("PATH", ""))
+    if found and not _is_our_launcher(found):
+        yield warning(f"the first ishmrun on PATH is another program, {found}", "use `ishmem run`, or change PATH")
+    elif not theirs:
+        yield ok("no other ishmrun is before that of this installation" if found else "ishmrun is not on PATH")
+
+
+def _is_our_launcher(command: str) -> bool:
+    with open(command, "rb") as file:
+        return b"ishmem.launch.run" in file.read(1 << 16)
+
+
+def check_libraries(_machine: Machine) -> Iterator[Finding]:
+    """The libraries of the SYCL stack, and its plugin for Level Zero."""
+    try:
+        folder = stack.library_folder()
+    except ImportError as error:
+        yield wrong(str(error), "make the environment anew")
+        return
+    pinned = pinned_libraries.missing(folder) if pinned_libraries.apply() else {}
+    missing = [f"{name} ({package})" for name, package in pinned.items()]
+    if not any(folder.glob("libur_adapter_level_zero.so*")) and not any(folder.glob("libpi_level_zero.so*")):
+        missing.append("the Level Zero plugin of SYCL (intel-cmplr-lib-ur)")
+    if missing:
+        yield wrong(f"not in {folder}: {', '.join(missing)}", "pip install the packages named")
+    else:
+        yield ok(f"libraries of SYCL in {folder}")
+
+
+def check_variables(machine: Machine) -> Iterator[Finding]:
+    """Variables that put other libraries before those of the wheels."""
+    found = [
+        f"{folder}/{name}"
+        for folder in machine.environ.get("LD_LIBRARY_PATH", "").split(":")
+        for name in _libraries(machine, folder)
+    ]
+    if found:
+        yield warning(
+            f"LD_LIBRARY_PATH puts {', '.join(found)} before the wheels' own", "start without oneAPI's setvars.sh"
+        )
+    icd = machine.environ.get("OCL_ICD_FILENAMES", "")
+    if icd and not all(_ours(os.path.dirname(name)) for name in icd.split(":")):
+        yield warning(f"OCL_ICD_FILENAMES={icd} replaces the wheels' OpenCL runtime", "unset OCL_ICD_FILENAMES")
+    if not found and not icd:
+        yield ok("LD_LIBRARY_PATH and OCL_ICD_FILENAMES leave the wheels' libraries first")
+
+
+def _libraries(machine: Machine, folder: str) -> list[str]:
+    """Return the libraries of SYCL, OpenCL and MKL in a folder that is not that of the wheels."""
+    if not Path(folder).is_absolute() or _ours(folder):
+        return []
+    patterns = ("libsycl.so.[0-9]", "libOpenCL.so.1", "libmkl_core.so.[0-9]")
+    return [path.name for pattern in patterns for path in sorted(machine.under(folder).glob(pattern))]
+
+
+def check_imports(machine: Machine) -> Iterator[Finding]:
+    """Whether dpnp can be imported before ishmem."""
+    done = python("import dpnp, ishmem", without(machine.environ))
+    if done.returncode:
+        mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
+        yield warning(f"import dpnp before ishmem fails: {last_line(done)}", mend)
+    else:
+        yield ok("dpnp and ishmem can be imported in any order")
+
+
+def _ours(folder: str) -> bool:
+    try:
+        return os.path.realpath(folder) == str(stack.library_folder())
+    except ImportError:
+        return False
