@@ -1,4 +1,4 @@
-"""Host copies with each kind of array as the local argument: symmetric, private dpnp, dpctl.tensor and numpy."""
+"""Host copies with each kind of array as the local argument: symmetric, private dpnp, usm_ndarray and numpy."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
     if argument == "numpy":
         return contents
     if argument == "dpctl":
-        import dpctl.tensor
+        from ishmem.environment.arrays import tensor
 
-        return dpctl.tensor.asarray(contents)
+        return tensor.asarray(contents)
     if argument == "dpnp":
         import dpnp
 

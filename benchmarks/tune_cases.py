@@ -73,12 +73,11 @@ def mapped_private(array: Any) -> Any:
 def _register_private(name: str, to_peer: bool) -> None:
     @case(PREFIX + name, "host", size=True, algorithm=ROUTES)
     def of_ishmem(w: Ishmem, size: int, algorithm: str) -> Plan:
-        import dpctl.tensor
-
+        from ishmem.environment.arrays import tensor
         from ishmem.runtime import job
 
         other = w.blank(size) if to_peer else w.filled(size)
-        private = dpctl.tensor.asarray(values(size, w.pe) if to_peer else np.zeros_like(values(size, 0)))
+        private = tensor.asarray(values(size, w.pe) if to_peer else np.zeros_like(values(size, 0)))
         heap, mapping = job.current().heap, mapped_private(private)
         here = memoryview((ctypes.c_char * size).from_address(mapping.address)).cast("B")
         sides = [private._pointer, heap.peers[w.right] + other.get_array()._pointer - heap.base]

@@ -15,9 +15,9 @@ def to_host(array: Any) -> Any:
     if hasattr(array, "asnumpy"):
         return array.asnumpy()
     if hasattr(array, "usm_data"):
-        import dpctl.tensor
+        from ishmem.environment.arrays import tensor
 
-        return dpctl.tensor.asnumpy(array)
+        return tensor.asnumpy(array)
     return array
 
 

@@ -6,10 +6,10 @@ Where numba-dpex is installed, the names here are its own objects, so that a pro
 from __future__ import annotations
 
 import importlib
-import importlib.util
+from importlib.machinery import PathFinder
 from typing import Any
 
-HAS_NUMBA_DPEX = importlib.util.find_spec("numba_dpex") is not None
+HAS_NUMBA_DPEX = PathFinder.find_spec("numba_dpex") is not None  # asks no import hook, which may act on the name
 
 COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.language"
 """The module whose import loads the compiler of kernels."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import dpctl
 
-LIBRARY = "libsycl.so.7"
-
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(LIBRARY)
+    """Return a module of dpctl: it needs the SYCL library and dpctl's C interface, so it has the symbols of both."""
+    import dpctl._sycl_queue
+
+    return ctypes.CDLL(dpctl._sycl_queue.__file__)
 
 
 @functools.cache
@@ -87,19 +87,12 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
 
 def dpctl_functions(*names: str) -> list[int]:
     """Return the addresses of functions of dpctl's C interface."""
-    return [ctypes.cast(getattr(_dpctl_library(), name), ctypes.c_void_p).value or 0 for name in names]
+    return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
 
 
 _LEVEL_ZERO = 2  # sycl::backend::ext_oneapi_level_zero
 _EVENT_SIZE = 16  # sizeof(sycl::event)
 _CAPSULE = b"SyclEventRef"  # the name that dpctl expects; a module attribute, since capsules keep a pointer to it
-
-
-@functools.lru_cache(maxsize=1)
-def _dpctl_library() -> ctypes.CDLL:
-    import dpctl
-
-    return ctypes.CDLL(os.path.join(os.path.dirname(dpctl.__file__), "libDPCTLSyclInterface.so.0"))
 
 
 def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
@@ -113,7 +106,7 @@ def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
     _expect(sycl_context, "SyclContext")
     make = _member("_ZN4sycl3_V16detail10make_eventEmRKNS0_7contextEbNS0_7backendE",
                    ctypes.c_uint64, ctypes.c_void_p, ctypes.c_bool, ctypes.c_int)  # fmt: skip
-    new, delete = _member("_Znwm"), _dpctl_library().DPCTLEvent_Delete
+    new, delete = _member("_Znwm"), _library().DPCTLEvent_Delete
     wrap = ctypes.pythonapi.PyCapsule_New
     wrap.argtypes, wrap.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
     delete.argtypes = (ctypes.c_void_p,)

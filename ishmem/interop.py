@@ -95,9 +95,8 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
         BufferError: The library of ``x`` cannot export it.
 
     Example:
-        >>> import dpctl.tensor
         >>> x = ishmem.zeros(4, dtype="f4")
-        >>> ishmem.put(x, ishmem.from_dlpack(dpctl.tensor.ones(4, dtype="f4")), right)
+        >>> ishmem.put(x, ishmem.from_dlpack(dpnp.ones(4, dtype="f4")), right)
     """
     if isinstance(x, np.ndarray):
         return x

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import dpctl
 import dpctl.memory
-import dpctl.tensor
 import numpy as np
 
 from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
+from ishmem.environment.arrays import tensor
 from ishmem.runtime import check, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
 
@@ -281,7 +281,7 @@ def malloc(nbytes: int) -> MemoryUSMDevice | None:
 
     Example:
         >>> memory = ishmem.malloc(4096)
-        >>> a = dpctl.tensor.usm_ndarray(1024, dtype="f4", buffer=memory)
+        >>> a = dpnp.asarray(memory)  # its bytes
         >>> ishmem.is_symmetric(a)
         True
 
@@ -549,7 +549,7 @@ def _request(
 def _queue_of(device: Any) -> dpctl.SyclQueue | None:
     """Return the queue of a device given in any form that dpctl takes; None if there is no such device."""
     try:
-        return dpctl.tensor.Device.create_device(device).sycl_queue
+        return tensor.Device.create_device(device).sycl_queue
     except (dpctl.SyclDeviceCreationError, ValueError, TypeError):
         return None
 

@@ -115,7 +115,9 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     number, reach = check.pe(pe), extent(a)
     described = check.view(a, "a", routine="ptr")
     if not hasattr(a, "shape"):
-        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with dpctl.tensor.usm_ndarray(buffer=)")
+        from ishmem.environment.arrays import tensor
+
+        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {tensor.__name__}.usm_ndarray(buffer=)")
     this = job.current()
     if this.statics.ptr(a, this.pe) is not None:
         return this.statics.ptr(a, number)

@@ -1,7 +1,8 @@
 """Shared by the tests of the operations: the SYCL stack, data patterns, comparisons.
 
-Import dpnp, numba_dpex and their parts from here. This module imports ishmem first, as the stack requires, and
-restores the environment, so that processes started by tests do not inherit variables that the stack has set.
+Import dpnp, the compiler of kernels and their parts from here. This module imports ishmem first, as the stack
+requires, and restores the environment, so that processes started by tests do not inherit variables that the stack has
+set.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import dpnp  # noqa: E402, F401, RUF100
 
 from ishmem import dpex  # noqa: E402, F401, RUF100
 from ishmem.dpex import kernel_api as kapi  # noqa: E402, F401, RUF100
+from ishmem.environment.arrays import tensor  # noqa: E402, F401, RUF100
 
 os.environ.clear()
 os.environ.update(_environment)

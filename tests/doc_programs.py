@@ -68,11 +68,11 @@ def examples() -> Iterator[tuple[str, str]]:
 
 def run_examples() -> int:
     """Run the examples of all docstrings on this PE; return their number."""
-    import dpctl.tensor  # after ishmem, which lets it find its libraries
+    import dpnp  # after ishmem, which lets it find its libraries
 
     me, n = ishmem.my_pe(), ishmem.n_pes()
     given: dict[str, Any] = {
-        "ishmem": ishmem, "np": np, "dpctl": dpctl, "me": me, "n": n, "right": (me + 1) % n, "rank": me,
+        "ishmem": ishmem, "np": np, "dpnp": dpnp, "me": me, "n": n, "right": (me + 1) % n, "rank": me,
     }  # fmt: skip
     runner, parser = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
     count = 0

@@ -15,7 +15,7 @@ from typing import Any, Callable
 import numba
 import numpy as np
 import pytest
-from common import dpctl, dpex, dpnp, kapi
+from common import dpex, dpnp, kapi, tensor
 from pes import Pool, run_program
 
 import ishmem
@@ -68,7 +68,7 @@ def values(pe: int) -> np.ndarray:
 
 
 def read(x: Any) -> np.ndarray:
-    return dpctl.tensor.asnumpy(x) if isinstance(x, dpctl.tensor.usm_ndarray) else dpnp.asnumpy(x)
+    return tensor.asnumpy(x) if isinstance(x, tensor.usm_ndarray) else dpnp.asnumpy(x)
 
 
 def sends_and_receives(make: Callable[[np.ndarray], Any]) -> None:
@@ -102,12 +102,12 @@ def copy_to(item: kapi.Item, dest, source, pe):
     ishmem.put(dest, source, pe)
 
 
-@row("dpctl.tensor array as `x`")
-def dpctl_arrays() -> None:
-    sends_and_receives(dpctl.tensor.asarray)
+@row("`usm_ndarray` as `x`")
+def usm_arrays() -> None:
+    sends_and_receives(tensor.asarray)
     a = ishmem.zeros(N, dtype="f8")
     assert ishmem.is_symmetric(a.get_array())
-    source = dpctl.tensor.asarray(values(ishmem.my_pe()))
+    source = tensor.asarray(values(ishmem.my_pe()))
     dpex.call_kernel(copy_to, kapi.Range(1), a.get_array(), source, right())
     ishmem.barrier_all()
     assert (a.asnumpy() == values(left())).all()
@@ -116,16 +116,16 @@ def dpctl_arrays() -> None:
 @row("object with `__sycl_usm_array_interface__` only")
 def usm_interface() -> None:
     a, x = ishmem.zeros(N, dtype="f8"), Usm(dpnp.ones(N, dtype="f8"))
-    refused(TypeError, "source is a dpnp or numpy array, got Usm; dpctl.tensor.asarray(source)", ishmem.put, a, x, 0)
-    ishmem.put(a, dpctl.tensor.asarray(x), ishmem.my_pe())
+    refused(TypeError, "source is a dpnp or numpy array, got Usm; dpnp.asarray(source)", ishmem.put, a, x, 0)
+    ishmem.put(a, dpnp.asarray(x), ishmem.my_pe())
     assert (a.asnumpy() == 1).all()
-    assert ishmem.is_symmetric(dpctl.tensor.asarray(Usm(a)))
+    assert ishmem.is_symmetric(dpnp.asarray(Usm(a)))
 
 
-@row("`dpnp.from_dlpack(a)`, `dpctl.tensor.from_dlpack(a)`")
+@row("`from_dlpack(a)` of dpnp and of the module of `usm_ndarray`")
 def export_by_dlpack() -> None:
     a = ishmem.array(values(0))
-    for view in (dpnp.from_dlpack(a), dpctl.tensor.from_dlpack(a[1:]), dpnp.from_dlpack(Exporter(a))):
+    for view in (dpnp.from_dlpack(a), tensor.from_dlpack(a[1:]), dpnp.from_dlpack(Exporter(a))):
         assert ishmem.is_symmetric(view)
         view[-1] = 7.0
         assert a.asnumpy()[-1] == 7
@@ -134,7 +134,7 @@ def export_by_dlpack() -> None:
 
 @row("`ishmem.from_dlpack(x)` of an array on a SYCL device")
 def import_from_device() -> None:
-    x = dpctl.tensor.asarray(values(ishmem.my_pe()))
+    x = tensor.asarray(values(ishmem.my_pe()))
     sends_and_receives(lambda array: ishmem.from_dlpack(Exporter(dpnp.asarray(array))))
     y = ishmem.from_dlpack(Exporter(x))
     assert isinstance(y, dpnp.ndarray)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpctl, dpnp, pattern, same
+from common import dpctl, dpnp, pattern, same, tensor
 from pes import Pool
 
 import ishmem
@@ -31,11 +31,11 @@ def make(kind: str, data: np.ndarray) -> Any:
     if kind == "dpnp":
         return dpnp.asarray(data)
     usm_type = "device" if kind == "dpctl" else kind
-    return dpctl.tensor.asarray(data, usm_type=usm_type)
+    return tensor.asarray(data, usm_type=usm_type)
 
 
 def read(array: Any) -> np.ndarray:
-    return array.asnumpy() if hasattr(array, "asnumpy") else dpctl.tensor.asnumpy(array)
+    return array.asnumpy() if hasattr(array, "asnumpy") else tensor.asnumpy(array)
 
 
 def address_of(array: Any) -> int:

@@ -738,7 +738,8 @@ def test_inline_work_that_does_not_end():
 def test_dpctl_shows_the_devices():
     out, _ = run(
         """
-        import dpctl, dpctl.tensor as dpt
+        import dpctl
+        from ishmem.environment.arrays import tensor as dpt
         devices = dpctl.get_devices(backend="level_zero")
         print([d.filter_string for d in devices])
         d = devices[0]
@@ -887,7 +888,8 @@ def test_kernels_of_one_process_wait_for_each_other():
     """Two queues of one device: each kernel needs the other's stores to go on."""
     out, _ = run(
         """
-        import dpctl, dpctl.tensor as dpt
+        import dpctl
+        from ishmem.environment.arrays import tensor as dpt
         from common import dpex, kapi
         @dpex.kernel
         def bounce(item: kapi.Item, a, me):

@@ -10,7 +10,7 @@ import pytest
 from pes import run_program
 
 from ishmem.common.errors import IshmemError
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 from ishmem.environment.elf import library_of
 
 OURS = ("LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "ZE_FLAT_DEVICE_HIERARCHY", "ONEAPI_DEVICE_SELECTOR")
@@ -41,9 +41,9 @@ def drm(monkeypatch, tmp_path):
 
 def test_load_in_plain_python():
     code = """
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 assert stack.load() == stack.load() == "sim"
-import dpctl, dpnp, numba_dpex
+import dpctl, dpnp
 a = dpnp.ones((8, 8))
 print(len(dpctl.get_devices("level_zero")), dpnp.dot(a, a).sum(), dpnp.linalg.det(a + dpnp.eye(8)))
 """
@@ -56,27 +56,28 @@ def test_load_when_needed():
     code = """
 import sys
 from pathlib import Path
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 stack.load_when_needed()
 stack.load_when_needed()
 print(stack.loaded_loader())
-import dpctl.tensor, ishmem
+import ishmem
 ishmem.init()
 ishmem.barrier_all()
 ishmem.finalize()
-print("libmkl" in Path("/proc/self/maps").read_text())  # MKL is for dpnp
+print("libmkl" in Path("/proc/self/maps").read_text())
 import dpnp
 print("libmkl" in Path("/proc/self/maps").read_text())
 print(stack.is_simulator(stack.loaded_loader()), dpnp.zeros(8).sycl_device.filter_string)
 """
-    assert python(code).stdout.split() == ["None", "False", "True", "True", "level_zero:gpu:0"]
+    mkl_before_dpnp = str(not pinned_libraries.apply())  # arrays are those of dpnp there
+    assert python(code).stdout.split() == ["None", mkl_before_dpnp, "True", "True", "level_zero:gpu:0"]
 
 
 def test_import_after_load_keeps_scipys_blas():
     """MKL's ``dgemm_`` has 64-bit integers: scipy must not find it."""
     pytest.importorskip("scipy")
     code = """
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 stack.load()
 import dpnp, numpy, scipy.linalg
 print(scipy.linalg.blas.dgemm(1.0, numpy.ones((3, 3)), numpy.ones((3, 3))).sum())
@@ -88,7 +89,7 @@ print(scipy.linalg.blas.dgemm(1.0, numpy.ones((3, 3)), numpy.ones((3, 3))).sum()
 def test_mkl_is_not_visible_to_others():
     code = """
 import ctypes
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 stack.load()
 import dpnp
 print(hasattr(ctypes.CDLL(None), "dgemm_"))
@@ -118,7 +119,8 @@ def test_the_users_variables_stay(monkeypatch):
     got = stack.environment("sim", 4)
     assert "ZE_FLAT_DEVICE_HIERARCHY" not in got
     folders = got["LD_LIBRARY_PATH"].split(":")
-    assert folders == [str(stack.simulator().parent), str(stack.library_folder()), "/mine", "/yours"]
+    libraries = [str(stack.library_folder())] if pinned_libraries.apply() else []
+    assert folders == [str(stack.simulator().parent), *libraries, "/mine", "/yours"]
 
 
 def test_environment_by_kind(monkeypatch):
@@ -128,7 +130,7 @@ def test_environment_by_kind(monkeypatch):
     assert simulated["ISHMEM_SIM_DEVICES"] == "4"
     assert Path(simulated["ISHMEM_SIM_OPENCL"]).exists()
     assert not any(name.startswith("ISHMEM_SIM") for name in real)
-    assert str(stack.simulator().parent) not in real["LD_LIBRARY_PATH"].split(":")
+    assert str(stack.simulator().parent) not in real.get("LD_LIBRARY_PATH", "").split(":")
 
 
 def test_choose_without_gpu(drm, monkeypatch):
@@ -175,10 +177,16 @@ def test_a_loaded_simulator_decides(drm, monkeypatch):
 
 
 def test_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(stack.LIBRARIES, "libthere_is_none.so.7", "no-such-package==1.0")
-    monkeypatch.setattr(stack, "_loaded", False)
+    monkeypatch.setitem(pinned_libraries.LIBRARIES, "libthere_is_none.so.7", "no-such-package==1.0")
+    monkeypatch.setattr(pinned_libraries, "_loaded", set())
     with pytest.raises(ImportError, match=r"libthere_is_none.so.7 .* pip install 'no-such-package==1.0'"):
-        stack.load()
+        pinned_libraries.load(stack.library_folder())
+
+
+def test_stack_without_opencl_runtime(monkeypatch):
+    monkeypatch.setattr(stack, "_OPENCL", "libthere_is_none.so.7")
+    with pytest.raises(ImportError, match=r"libthere_is_none.so.7 of intel-opencl-rt is not in .*: install"):
+        stack.variables("sim")
 
 
 def test_libraries_outside_the_prefix_are_found(monkeypatch, tmp_path):

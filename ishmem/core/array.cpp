@@ -7,8 +7,8 @@
 namespace ishmem {
 namespace {
 
-// The memory layout of a dpctl array, from dpctl's header. dpctl's accessor functions take longer than the rest of a
-// put.
+// The memory layout of a ``usm_ndarray``, from the header of dpctl and dpnp. Its accessor functions take longer than
+// the rest of a put.
 struct UsmArray {
     PyObject_HEAD
     void *methods;
@@ -25,7 +25,7 @@ struct Dpctl {
     PyTypeObject *memory = nullptr;
     void *(*pointer)(PyObject *) = nullptr;
     size_t (*nbytes)(PyObject *) = nullptr;
-    PyObject *wrapped = nullptr;  // the attribute under which a dpnp array keeps its dpctl array
+    PyObject *wrapped = nullptr;  // the attribute under which a dpnp array keeps its usm_ndarray
     mutable PyTypeObject *wrapper = nullptr;  // the type of the last object with this attribute
 };
 
@@ -45,9 +45,12 @@ PyObject *attribute(const char *module_name, const char *name) {
     return found;
 }
 
-// The type object of dpctl arrays; null when its layout differs from the one above.
+// The type object of ``usm_ndarray``, of dpctl up to 0.21 and of dpnp since; null when its layout differs from the one
+// above.
 PyTypeObject *array_type() {
-    auto *type = reinterpret_cast<PyTypeObject *>(attribute("dpctl.tensor._usmarray", "usm_ndarray"));
+    PyObject *found = attribute("dpctl.tensor._usmarray", "usm_ndarray");
+    if (!found) found = attribute("dpnp.tensor._usmarray", "usm_ndarray");
+    auto *type = reinterpret_cast<PyTypeObject *>(found);
     return type && type->tp_basicsize == sizeof(UsmArray) ? type : nullptr;
 }
 

@@ -21,7 +21,7 @@ struct View {
     size_t bytes() const { return count * item; }
 };
 
-// Returns whether UsmArray in array.cpp matches the installed version of dpctl.
+// Returns whether UsmArray in array.cpp matches the installed version of dpctl or dpnp.
 bool arrays_known();
 
 // Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects.

@@ -40,7 +40,7 @@ bool has_core_for_each(size_t n_pes) {
 }
 
 void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, size_t cutover, bool host_atomics) {
-    if (!arrays_known()) throw std::runtime_error("dpctl's arrays are not those of dpctl 0.17, which ishmem needs");
+    if (!arrays_known()) throw std::runtime_error("usm_ndarray is not that of dpctl 0.17 or dpnp 0.20, which ishmem needs");
     Heap &h = heap();
     h.me = me;
     h.base = reinterpret_cast<char *>(base);

@@ -1,9 +1,7 @@
-"""Loads the SYCL stack: libraries of the wheels, OpenCL CPU runtime, Level Zero or simulator.
+"""Loads the SYCL stack: OpenCL CPU runtime, Level Zero or simulator, and libraries that wheels do not find themselves.
 
-The wheels of dpctl and dpnp do not find their own libraries in ``<prefix>/lib``. `environment` returns the variables
-that a child process needs; `load` loads the libraries into this process, and `load_when_needed` delays that until the
-first import that needs them. MKL, more than half of it, is loaded when dpnp is imported. Settings of the user take
-precedence.
+`environment` returns the variables that a child process needs; `load` loads the libraries into this process, and
+`load_when_needed` delays that until the first import that needs them. Settings of the user take precedence.
 
 The simulator replaces the Level Zero loader, unless ``ISHMEM_ZE_LOADER`` names a real loader: then the simulator is a
 driver of that loader.
@@ -18,40 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ishmem.common.errors import IshmemError
-from ishmem.environment.elf import library_of
+from ishmem.environment import pinned_libraries
 
 LOADER = "libze_loader.so.1"
 """Soname of the Level Zero loader, and of the simulator that stands in for it."""
 
-LIBRARIES = {
-    "libsycl.so.7": "intel-sycl-rt==2024.2.2",
-    "libOpenCL.so.1": "intel-opencl-rt==2024.2.2",
-    "libintlc.so.5": "intel-cmplr-lib-rt==2024.2.2",
-    "libimf.so": "intel-cmplr-lib-rt==2024.2.2",
-    "libirng.so": "intel-cmplr-lib-rt==2024.2.2",
-    "libsvml.so": "intel-cmplr-lib-rt==2024.2.2",
-    "libtbb.so.12": "tbb==2021.12.0",
-    "libmkl_intel_ilp64.so.2": "mkl==2024.2.2",
-    "libmkl_tbb_thread.so.2": "mkl==2024.2.2",
-    "libmkl_core.so.2": "mkl==2024.2.2",
-    "libmkl_sycl_blas.so.4": "onemkl-sycl-blas==2024.2.2",
-    "libmkl_sycl_dft.so.4": "onemkl-sycl-dft==2024.2.2",
-    "libmkl_sycl_lapack.so.4": "onemkl-sycl-lapack==2024.2.2",
-    "libmkl_sycl_rng.so.4": "onemkl-sycl-rng==2024.2.2",
-    "libmkl_sycl_stats.so.4": "onemkl-sycl-stats==2024.2.2",
-    "libmkl_sycl_vm.so.4": "onemkl-sycl-vm==2024.2.2",
-}
-"""What dpctl, dpnp and numba-dpex need from the wheels' library folder, and the package of each."""
+_OPENCL = "libintelocl.so"
+"""The OpenCL CPU runtime, in the folder of the libraries of all wheels."""
 
 _DRM = Path("/sys/class/drm")
 _INTEL = "0x8086"
 
 _NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc")
 
-_FIRST = "libintlc.so.5"
-"""The first library that dpctl and dpnp miss."""
-
-_loaded = _mkl_loaded = False
+_loaded = False
 
 
 def choose() -> str:
@@ -82,7 +60,7 @@ def choose() -> str:
 
 
 def load() -> str:
-    """Load the stack into this process, so that dpctl and numba_dpex can be imported; MKL is loaded with dpnp.
+    """Load the stack into this process, so that dpctl can be imported.
 
     Libraries that are already loaded stay. A second call does nothing.
 
@@ -97,23 +75,14 @@ def load() -> str:
     kind = choose()
     if _loaded:
         return kind
-    folder = library_folder()
-    _check(folder)
     for name, value in variables(kind).items():
         os.environ.setdefault(name, value)
     if not loaded_loader():
         _open_loader(kind)
-    _open_group(folder, [name for name in LIBRARIES if not name.startswith("libmkl")])
+    if pinned_libraries.apply():
+        pinned_libraries.load(library_folder())
     _loaded = True
     return kind
-
-
-def _load_mkl() -> None:
-    """Load MKL, once, with what it needs: see `ishmem.environment.elf`."""
-    global _mkl_loaded
-    if not _mkl_loaded:
-        _open_group(library_folder(), list(LIBRARIES))
-        _mkl_loaded = True
 
 
 class _Finder:
@@ -127,20 +96,18 @@ class _Finder:
 def load_first() -> None:
     """Load the stack because a program imports dpctl, dpnp or numba_dpex before ishmem.
 
-    The file ``ishmem.pth`` beside the package calls this. Where the wheels' libraries are found without ishmem, the
-    program may have nothing to do with it, and nothing happens.
+    The file ``ishmem.pth`` beside the package calls this. Where the wheels find their libraries, the program may have
+    nothing to do with ishmem: then nothing happens, unless ``ISHMEM_DEVICE`` is set.
     """
-    try:
-        ctypes.CDLL(_FIRST)
-    except OSError:
+    if not pinned_libraries.are_found() if pinned_libraries.apply() else "ISHMEM_DEVICE" in os.environ:
         _load_for_import(mkl=True)
 
 
 def _load_for_import(mkl: bool) -> None:
     try:
         load()
-        if mkl:
-            _load_mkl()
+        if mkl and pinned_libraries.apply():
+            pinned_libraries.load(library_folder(), mkl=True)
     except (ValueError, IshmemError, ImportError) as error:
         raise error.with_traceback(None) from None  # what is wrong is in the message, not in the loader
 
@@ -167,13 +134,13 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
     Raises:
         ImportError: The libraries or the simulator are missing.
     """
-    folders = [str(library_folder())]
+    folders = [str(library_folder())] if pinned_libraries.apply() else []
     real = real_loader()
     if real or kind == "sim":
         folders.insert(0, str((real or simulator()).parent))
     before = os.environ.get("LD_LIBRARY_PATH", "")
     folders += [folder for folder in before.split(":") if folder and folder not in folders]
-    result = {"LD_LIBRARY_PATH": ":".join(folders)}
+    result = {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
     if real and kind == "sim":  # as _open_loader does
         result["LD_PRELOAD"] = ":".join(filter(None, [str(real), str(simulator()), os.environ.get("LD_PRELOAD")]))
     wanted = variables(kind)
@@ -185,7 +152,7 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
 
 def variables(kind: str) -> dict[str, str]:
     """Return defaults of the variables that the stack reads, without library paths."""
-    opencl = str(library_folder() / "libintelocl.so")
+    opencl = str(library_folder() / _OPENCL)
     result = {"OCL_ICD_FILENAMES": opencl, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
     if kind == "sim":
         result["ISHMEM_SIM_OPENCL"] = opencl
@@ -198,12 +165,13 @@ def library_folder() -> Path:
     """Find the folder that holds the wheels' libraries.
 
     Raises:
-        ImportError: ``libsycl.so.7`` is installed nowhere.
+        ImportError: The OpenCL CPU runtime is installed nowhere.
     """
     for folder in _library_folders():
-        if (folder / "libsycl.so.7").exists():
+        if (folder / _OPENCL).exists():
             return folder.resolve()
-    raise ImportError(_not_found("libsycl.so.7", Path(sys.prefix, "lib")), name="dpctl")
+    where = Path(sys.prefix, "lib")
+    raise ImportError(f"{_OPENCL} of intel-opencl-rt is not in {where}: install ishmem4py anew", name="dpctl")
 
 
 def simulator() -> Path:
@@ -216,7 +184,7 @@ def simulator() -> Path:
     for folder in folders:
         if (folder / LOADER).exists():
             return folder / LOADER
-    raise ImportError(f"the simulator {LOADER} is not in {folders[0]}: install ishmem anew", name="ishmem")
+    raise ImportError(f"the simulator {LOADER} is not in {folders[0]}: install ishmem4py anew", name="ishmem")
 
 
 def real_loader() -> Path | None:
@@ -289,30 +257,12 @@ def _library_folders() -> Iterator[Path]:
     from importlib import metadata  # a slow import, rarely needed
 
     try:
-        files = metadata.files("intel-sycl-rt") or []
+        files = metadata.files("intel-opencl-rt") or []
     except metadata.PackageNotFoundError:
         return
     for file in files:
-        if file.name == "libsycl.so.7":
+        if file.name == _OPENCL:
             yield Path(str(file.locate())).parent
-
-
-def _check(folder: Path) -> None:
-    for name in LIBRARIES:
-        if not (folder / name).exists() and not _is_loaded(name):
-            raise ImportError(_not_found(name, folder), name="dpctl")
-
-
-def _not_found(library: str, folder: Path) -> str:
-    return f"{library} is not in {folder}: pip install {LIBRARIES[library]!r}"
-
-
-def _is_loaded(library: str) -> bool:
-    try:
-        ctypes.CDLL(library, os.RTLD_NOLOAD)
-    except OSError:
-        return False
-    return True
 
 
 def _open_loader(kind: str) -> None:
@@ -337,13 +287,3 @@ def _open(path: str, mode: int = ctypes.RTLD_LOCAL) -> None:
         ctypes.CDLL(path, mode)
     except OSError as error:
         raise ImportError(f"the SYCL stack does not load: {error}", name="dpctl") from None
-
-
-def _open_group(folder: Path, names: list[str]) -> None:
-    """Load libraries as one group: see `ishmem.environment.elf`.
-
-    The dynamic linker identifies the group by the file's path, so the descriptor stays open and is never reused.
-    """
-    file = os.memfd_create("ishmem-stack")
-    os.write(file, library_of(names, str(folder)))
-    _open(f"/proc/self/fd/{file}")

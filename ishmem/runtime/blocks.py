@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import dpctl.tensor
 import numpy as np
 
+from ishmem.environment.arrays import tensor
 from ishmem.runtime import check
 
 
@@ -95,7 +95,7 @@ def span(array: check.View) -> check.View:
     count = _extent(array.shape, array.strides)
     if array.device:
         usm = array.array.get_array() if hasattr(array.array, "get_array") else array.array
-        whole = dpctl.tensor.usm_ndarray(
+        whole = tensor.usm_ndarray(
             (count,), dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=usm._element_offset
         )
     else:

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dpctl.memory
-import dpctl.tensor
 import numpy as np
 
 from ishmem import _core
@@ -26,6 +25,7 @@ from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.common.violations import Violation
 from ishmem.environment import profile
+from ishmem.environment.arrays import tensor
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
 from ishmem.runtime.allocator import Allocator
@@ -437,7 +437,7 @@ def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
     import dpnp
 
     numpy_protocol.install()
-    return dpnp.asarray(dpctl.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))
+    return dpnp.asarray(tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))
 
 
 def _keep(queue: dpctl.SyclQueue) -> None:

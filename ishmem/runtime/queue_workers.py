@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
 import dpctl.memory
-import dpctl.tensor
 
 from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
+from ishmem.environment.arrays import tensor
 from ishmem.ipc import native, pyze
 
 if TYPE_CHECKING:
@@ -281,9 +281,9 @@ class BarrierQueues:
 
     def __init__(self, heap: SymmetricHeap) -> None:
         self._heap = heap
-        self._busy: deque[tuple[dpctl.tensor.usm_ndarray, Events]] = deque()
+        self._busy: deque[tuple[tensor.usm_ndarray, Events]] = deque()
 
-    def submit(self, launch: Callable[[dpctl.tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
+    def submit(self, launch: Callable[[tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
         """Call ``launch`` with an array on an idle queue; return the kernel's event, the last that ``launch`` returns.
 
         The caller makes the calls one after another.
@@ -307,12 +307,12 @@ class BarrierQueues:
             look()
             time.sleep(POLL)
 
-    def _idle(self) -> dpctl.tensor.usm_ndarray:
+    def _idle(self) -> tensor.usm_ndarray:
         most = len(self._busy) == _BARRIER_QUEUES  # a further kernel may block the caller
         if most or (self._busy and all(event.execution_status == _COMPLETE for event in self._busy[0][1])):
             return self._busy.popleft()[0]
         heap = self._heap.queue
-        return dpctl.tensor.empty(1, dtype="int64", sycl_queue=dpctl.SyclQueue(heap.sycl_context, heap.sycl_device))
+        return tensor.empty(1, dtype="int64", sycl_queue=dpctl.SyclQueue(heap.sycl_context, heap.sycl_device))
 
 
 class QueueWorkers:

@@ -29,12 +29,12 @@ from collections import Counter
 from typing import Any, Callable
 
 import dpctl.memory
-import dpctl.tensor
 import dpnp
 import numpy as np
 
 import ishmem
 from ishmem import collectives, collectives_on_queue, vcollectives
+from ishmem.environment.arrays import tensor
 
 DOCUMENTED = (ishmem.IshmemError, TypeError, ValueError, IndexError, MemoryError)
 PATIENCE = 30.0
@@ -93,7 +93,7 @@ def _foreign_arrays() -> list[Any]:
     fields = np.zeros(4, [("x", "i4"), ("y", "f8")])
     return [
         dpnp.zeros(64, dtype="i8"), dpnp.zeros((4, 4), dtype="f4").T, dpnp.zeros(0), dpnp.asarray(3),
-        dpctl.tensor.zeros(8, dtype="i8", usm_type="host"), dpctl.tensor.zeros(8, dtype="u8", usm_type="shared"),
+        tensor.zeros(8, dtype="i8", usm_type="host"), tensor.zeros(8, dtype="u8", usm_type="shared"),
         np.zeros(64, "i8"), np.zeros(64, "u8"), np.zeros(8, ">i8"), np.zeros(8, object), np.zeros(8, "M8[s]"),
         np.zeros(8, "U3"), np.zeros(8, "V5"), np.zeros(8, "g"), fields, fields["x"], np.array(7), np.zeros((3, 0)),
         np.broadcast_to(np.int64(3), (8,)), np.zeros((8, 8))[::2, ::-1], np.zeros(8, "f2"), read_only,
