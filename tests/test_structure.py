@@ -40,7 +40,7 @@ MAY_IMPORT = {
     CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
     "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "environment"},
-    "examples": {CHAPTERS},
+    "examples": {"dpex", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
     "testing": {"runtime"},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
