@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -121,8 +122,9 @@ print(made)
 
 
 def test_store_with_eight_processes(tmp_path: Path) -> None:
+    shutil.copy(stores.__file__, tmp_path)
     command = [sys.executable, "-c", RACER.replace("ishmem.dpex.store", "store"), str(tmp_path / "kernels")]
-    env = {**os.environ, "PYTHONPATH": str(Path(stores.__file__).parent)}
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     racers = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     made = [int(racer.communicate(timeout=60)[0]) for racer in racers]
     assert all(racer.returncode == 0 for racer in racers)

@@ -5,9 +5,9 @@ classes also run in plain Python: `call_kernel` of this module runs a kernel wor
 without a device.
 """
 
-import importlib.util
 import sys
 
+from .. import HAS_NUMBA_DPEX
 from .atomics import AtomicRef, atomic_fence
 from .barriers import group_barrier
 from .enums import AddressSpace, MemoryOrder, MemoryScope
@@ -21,7 +21,7 @@ __all__ = [
     "PrivateArray", "Range", "SubGroup", "atomic_fence", "call_kernel", "group_barrier",
 ]  # fmt: skip
 
-if importlib.util.find_spec("numba_dpex"):
+if HAS_NUMBA_DPEX:
     import numba_dpex.kernel_api
 
     sys.modules[__name__] = numba_dpex.kernel_api
