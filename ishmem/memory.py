@@ -20,7 +20,7 @@ from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
-from ishmem.environment.arrays import tensor
+from ishmem.environment import arrays
 from ishmem.runtime import check, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
 
@@ -549,7 +549,7 @@ def _request(
 def _queue_of(device: Any) -> dpctl.SyclQueue | None:
     """Return the queue of a device given in any form that dpctl takes; None if there is no such device."""
     try:
-        return tensor.Device.create_device(device).sycl_queue
+        return arrays.tensor.Device.create_device(device).sycl_queue
     except (dpctl.SyclDeviceCreationError, ValueError, TypeError):
         return None
 

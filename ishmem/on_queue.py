@@ -27,7 +27,7 @@ from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import SIGNAL_TYPES
-from ishmem.environment.arrays import tensor, tensor_impl
+from ishmem.environment import arrays
 from ishmem.runtime import blocks, check, job
 from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
@@ -435,16 +435,16 @@ class _Blocks:
 
     def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
         arrays = [self._array(memory, step) for memory, step in ((target, to_step), (source, from_step))]
-        released, event = tensor_impl._copy_usm_ndarray_into_usm_ndarray(
+        released, event = arrays.tensor_impl._copy_usm_ndarray_into_usm_ndarray(
             src=arrays[1], dst=arrays[0], sycl_queue=self.worker.queue, depends=before
         )
         self.worker.drain_too(released)  # a host task that takes the interpreter's lock: not after the interpreter ends
         return event
 
-    def _array(self, memory: Any, step: int) -> tensor.usm_ndarray:
+    def _array(self, memory: Any, step: int) -> arrays.tensor.usm_ndarray:
         item = self.dtype.itemsize
         shape = (self.plan.nblocks, self.plan.nbytes // item)
-        return tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
+        return arrays.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
 
 
 def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:

@@ -115,9 +115,10 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     number, reach = check.pe(pe), extent(a)
     described = check.view(a, "a", routine="ptr")
     if not hasattr(a, "shape"):
-        from ishmem.environment.arrays import tensor
+        from ishmem.environment import arrays
 
-        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {tensor.__name__}.usm_ndarray(buffer=)")
+        wrap = f"{arrays.tensor.__name__}.usm_ndarray(buffer=)"
+        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {wrap}")
     this = job.current()
     if this.statics.ptr(a, this.pe) is not None:
         return this.statics.ptr(a, number)

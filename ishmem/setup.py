@@ -416,7 +416,7 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
 def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.SyclQueue:
     import dpctl
 
-    from ishmem.environment.arrays import tensor
+    from ishmem.environment import arrays
 
     if device is None:
         gpus = dpctl.get_devices(backend="level_zero", device_type="gpu")
@@ -428,7 +428,7 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
         device = gpus[member.node.place % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
     # dpnp's queue for this device, so that one kernel accepts both symmetric and ordinary arrays.
-    return tensor.Device.create_device(chosen).sycl_queue
+    return arrays.tensor.Device.create_device(chosen).sycl_queue
 
 
 def finalize() -> None:

@@ -17,7 +17,7 @@ from ishmem import _core
 from ishmem.collective.calls import Asked, Call
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
-from ishmem.environment.arrays import tensor
+from ishmem.environment import arrays
 from ishmem.runtime import job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.heap import UsmRange
@@ -146,7 +146,7 @@ def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyE
 def _device_array(address: int, count: int, dtype: str) -> Any:
     heap = job.current().heap
     memory = UsmRange(address, count * np.dtype(dtype).itemsize, heap.queue, heap).memory()
-    return dpnp.asarray(tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
+    return dpnp.asarray(arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
 
 
 def _combine_on_host(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:

@@ -1,14 +1,25 @@
-"""``tensor``: the module of ``usm_ndarray``, which was ``dpctl.tensor`` up to dpctl 0.21 and is ``dpnp.tensor`` since.
+"""The module of ``usm_ndarray``, which was ``dpctl.tensor`` up to dpctl 0.21 and is ``dpnp.tensor`` since.
 
-A ``dpnp.ndarray`` wraps a ``usm_ndarray``. Importing this module loads the SYCL stack.
+A ``dpnp.ndarray`` wraps a ``usm_ndarray``. The first use of an attribute loads the SYCL stack:
+
+* ``tensor``: the module.
+* ``tensor_impl``: its copies that neither wait nor create arrays.
 """
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from ishmem.environment import pinned_libraries
 
-tensor = importlib.import_module("dpctl.tensor" if pinned_libraries.apply() else "dpnp.tensor")
-tensor_impl = importlib.import_module(f"{tensor.__name__}._tensor_impl")
-"""Its copies that neither wait nor create arrays."""
+tensor: Any
+tensor_impl: Any
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("tensor", "tensor_impl"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    root = "dpctl.tensor" if pinned_libraries.apply() else "dpnp.tensor"
+    found = globals()[name] = importlib.import_module(root if name == "tensor" else f"{root}._tensor_impl")
+    return found

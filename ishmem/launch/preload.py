@@ -1,7 +1,7 @@
 """PEs as forks of a process that has imported the SYCL stack: ``ishmrun --preload``.
 
 A new interpreter takes most of a second of processor time to import dpctl, dpnp and numba, and each PE is one. Here the
-supervisor imports them once (`load`), before any device is initialised, and its children run the program (`run`) in
+supervisor imports what it can (`load`), before any device is initialised, and its children run the program (`run`) in
 place of new interpreters.
 """
 
@@ -22,12 +22,21 @@ from collections.abc import Mapping, Sequence
 from importlib.machinery import SourceFileLoader
 from typing import Callable, NoReturn
 
-MODULES = (
-    "dpctl.tensor", "dpnp", "numba.core.typing.cmathdecl", "numba.core.typing.enumdecl", "numba.cpython.cmathimpl",
-    "numba.cpython.numbers", "numba.cpython.slicing", "numba.misc.mergesort", "numba.misc.quicksort",
-    "numba.np.arrayobj", "numba.np.linalg", "numba.np.npyfuncs", "numba.np.npyimpl", "ishmem.setup",
+from ishmem import dpex
+
+_NUMBA = (
+    "numba.core.typing.cmathdecl", "numba.core.typing.enumdecl", "numba.cpython.cmathimpl", "numba.cpython.numbers",
+    "numba.cpython.slicing", "numba.misc.mergesort", "numba.misc.quicksort", "numba.np.arrayobj", "numba.np.linalg",
+    "numba.np.npyfuncs", "numba.np.npyimpl",
 )  # fmt: skip
-"""What is imported once. The import of numba_dpex initialises the devices, so each PE does it."""
+_ARRAYS_OR_COMPILER = ("dpctl.tensor", "dpnp") if dpex.HAS_NUMBA_DPEX else ("dpctl", dpex.COMPILER, "ishmem.kernels")
+
+MODULES = (*_ARRAYS_OR_COMPILER, *_NUMBA, "ishmem.setup")
+"""What is imported once; the rest, each PE imports.
+
+The import of numba_dpex initialises the devices. That of dpnp 0.20 loads MKL, which lets SYCL read the device that
+``ONEAPI_DEVICE_SELECTOR`` gives to the process.
+"""
 
 _kept: set[int] | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ishmem.environment.arrays import tensor
+from ishmem.environment import arrays
 from ishmem.runtime import check
 
 
@@ -95,7 +95,7 @@ def span(array: check.View) -> check.View:
     count = _extent(array.shape, array.strides)
     if array.device:
         usm = array.array.get_array() if hasattr(array.array, "get_array") else array.array
-        whole = tensor.usm_ndarray(
+        whole = arrays.tensor.usm_ndarray(
             (count,), dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=usm._element_offset
         )
     else:

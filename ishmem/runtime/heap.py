@@ -24,8 +24,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.common.violations import Violation
-from ishmem.environment import profile
-from ishmem.environment.arrays import tensor
+from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
 from ishmem.runtime.allocator import Allocator
@@ -437,7 +436,7 @@ def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
     import dpnp
 
     numpy_protocol.install()
-    return dpnp.asarray(tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))
+    return dpnp.asarray(arrays.tensor.usm_ndarray(shape, dtype=dtype, buffer=memory, **layout))
 
 
 def _keep(queue: dpctl.SyclQueue) -> None:

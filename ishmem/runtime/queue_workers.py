@@ -21,7 +21,7 @@ import dpctl.memory
 
 from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
-from ishmem.environment.arrays import tensor
+from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
 
 if TYPE_CHECKING:
@@ -281,9 +281,9 @@ class BarrierQueues:
 
     def __init__(self, heap: SymmetricHeap) -> None:
         self._heap = heap
-        self._busy: deque[tuple[tensor.usm_ndarray, Events]] = deque()
+        self._busy: deque[tuple[arrays.tensor.usm_ndarray, Events]] = deque()
 
-    def submit(self, launch: Callable[[tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
+    def submit(self, launch: Callable[[arrays.tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
         """Call ``launch`` with an array on an idle queue; return the kernel's event, the last that ``launch`` returns.
 
         The caller makes the calls one after another.
@@ -307,12 +307,12 @@ class BarrierQueues:
             look()
             time.sleep(POLL)
 
-    def _idle(self) -> tensor.usm_ndarray:
+    def _idle(self) -> arrays.tensor.usm_ndarray:
         most = len(self._busy) == _BARRIER_QUEUES  # a further kernel may block the caller
         if most or (self._busy and all(event.execution_status == _COMPLETE for event in self._busy[0][1])):
             return self._busy.popleft()[0]
         heap = self._heap.queue
-        return tensor.empty(1, dtype="int64", sycl_queue=dpctl.SyclQueue(heap.sycl_context, heap.sycl_device))
+        return arrays.tensor.empty(1, dtype="int64", sycl_queue=dpctl.SyclQueue(heap.sycl_context, heap.sycl_device))
 
 
 class QueueWorkers:
