@@ -482,8 +482,7 @@ def extent(a: Any) -> tuple[int, int] | None:
     if facts is None or not facts[5]:
         return None
     address, count, itemsize = facts[:3]
-    # Unlike numpy's, the strides of dpnp and dpctl arrays count elements.
-    steps = zip(getattr(a, "shape", (count,)), getattr(a, "strides", (1,)))
+    steps = zip(getattr(a, "shape", (count,)), getattr(arrays.usm_array(a), "strides", (1,)))
     reach = [(n - 1) * stride * itemsize for n, stride in steps] if count else []
     low = address + sum(step for step in reach if step < 0)
     high = address + sum(step for step in reach if step > 0) + (itemsize if count else 0)

@@ -23,3 +23,11 @@ def __getattr__(name: str) -> Any:
     root = "dpctl.tensor" if pinned_libraries.apply() else "dpnp.tensor"
     found = globals()[name] = importlib.import_module(root if name == "tensor" else f"{root}._tensor_impl")
     return found
+
+
+def usm_array(array: Any) -> Any:
+    """Return the ``usm_ndarray`` of a dpnp array, or the array itself.
+
+    Its strides are in elements. Those of dpnp arrays are in bytes since dpnp 0.19.
+    """
+    return array.get_array() if hasattr(array, "get_array") else array

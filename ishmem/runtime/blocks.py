@@ -94,7 +94,7 @@ def span(array: check.View) -> check.View:
     """Return a contiguous 1-D view from the first to the last element of an array, gaps included."""
     count = _extent(array.shape, array.strides)
     if array.device:
-        usm = array.array.get_array() if hasattr(array.array, "get_array") else array.array
+        usm = arrays.usm_array(array.array)
         whole = arrays.tensor.usm_ndarray(
             (count,), dtype=usm.dtype, buffer=usm.usm_data, strides=(1,), offset=usm._element_offset
         )

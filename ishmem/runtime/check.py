@@ -14,6 +14,7 @@ import numpy as np
 from ishmem import _core
 from ishmem.common.errors import SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.environment import arrays
 from ishmem.runtime import job
 
 
@@ -40,7 +41,7 @@ class View:
     def strides(self) -> tuple[int, ...]:
         """Return the strides in elements; 0 where a stride is not a multiple of the element size."""
         if hasattr(self.array, "__sycl_usm_array_interface__"):
-            return tuple(self.array.strides)
+            return tuple(arrays.usm_array(self.array).strides)
         host = np.asarray(self.array)
         return tuple(0 if stride % host.itemsize else stride // host.itemsize for stride in host.strides)
 

@@ -301,7 +301,8 @@ class SymmetricHeap:
     def peer_array(self, pe: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
         """Return a dpnp array within ``low`` to ``high`` of a PE's heap, with shape and strides of ``like``."""
         memory = UsmRange(self.peers[pe] + low, max(high - low, like.itemsize), self.queue, self).memory()
-        return _wrap(memory, like.shape, like.dtype, strides=like.strides, offset=(first - low) // like.itemsize)
+        strides = arrays.usm_array(like).strides
+        return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
         """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
