@@ -14,9 +14,16 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import ForceLiteralArg, NumbaError
 from numba.core.target_extension import dispatcher_registry, jit_registry, target_override, target_registry
-from numba.core.typed_passes import IRLegalization, NativeLowering, NoPythonBackend, NoPythonSupportedFeatureValidation
+from numba.core.typed_passes import (
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NoPythonSupportedFeatureValidation,
+    NopythonTypeInference,
+)
 
 from .target import TARGET, TypingContext, target
+from .type_inference import DeviceTypeInference
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]
@@ -25,7 +32,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
         passes = PassManager(TARGET)
         passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
-        passes.passes.extend(DefaultPassBuilder.define_typed_pipeline(self.state).passes)
+        for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:
+            passes.add_pass(DeviceTypeInference if each is NopythonTypeInference else each, description)
         passes.add_pass(NoPythonSupportedFeatureValidation, "features that kernels support")
         passes.add_pass(IRLegalization, "forms that the lowering takes")
         passes.add_pass(NativeLowering, "lower to LLVM")
