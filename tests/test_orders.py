@@ -18,7 +18,7 @@ import ishmem
 from ishmem.kernels import front_end, orders
 from ishmem.kernels.orders import EMITTED, Order
 
-CONSTANT = 43
+CONSTANT, NULL = 43, 46
 # Of each instruction its name, and where among its operands the scope is, and the orders.
 ORDERED = {
     225: ("MemoryBarrier", 0, slice(1, 2)),
@@ -47,6 +47,7 @@ def instructions(code: bytes) -> Iterator[tuple[int, list[int]]]:
 def emitted(code: bytes) -> Found:
     """Return the memory barriers and atomics of a module, once where the compiler has repeated them for a loop."""
     constants = {operands[1]: operands[2] for op, operands in instructions(code) if op == CONSTANT}
+    constants.update((operands[1], 0) for op, operands in instructions(code) if op == NULL)
     found: Found = []
     for op, operands in instructions(code):
         if op not in ORDERED:
