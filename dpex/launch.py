@@ -8,7 +8,9 @@ from typing import Any
 
 import dpctl
 import numpy as np
+from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
+from dpctl.utils import SequentialOrderManager
 from numba.core import types
 from numba.np.numpy_support import from_dtype
 
@@ -28,6 +30,17 @@ _C_TYPES = {
 _PYTHON_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}
 
 _known_arrays: dict[tuple[Any, ...], USMNdArray] = {}
+
+
+class _From:
+    """The memory from a byte on, in the form that dpctl takes."""
+
+    def __init__(self, memory: Any, offset: int):
+        whole = memory.__sycl_usm_array_interface__
+        address, read_only = whole["data"]
+        self.__sycl_usm_array_interface__ = {
+            **whole, "data": (address + offset, read_only), "shape": (memory.nbytes - offset,)
+        }  # fmt: skip
 
 
 class _Launch:
@@ -99,7 +112,7 @@ class _Launch:
         if key not in _known_arrays:
             _known_arrays[key] = family(usm.ndim, from_dtype(dtype), layout, readonly=not flags.writable)
         memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
-        self.flat.append(memory[offset:] if offset and offset < memory.nbytes else memory)
+        self.flat.append(as_usm_memory(_From(memory, offset)) if 0 < offset < memory.nbytes else memory)
         self.flat += map(ctypes.c_int64, usm.shape)
         if layout != "C":
             self.flat += [ctypes.c_int64(step * dtype.itemsize) for step in usm.strides]
@@ -150,7 +163,13 @@ def _submit(
         raise TypeError(f"index_space is a Range or NdRange, got {index_space!r}")
     launch = _Launch(arguments)
     program = _program(kernel, (item, *launch.kinds), launch.queue)
-    return launch.queue.submit_async(program, launch.flat, *sizes, list(events)), launch.queue
+    events = [*events, *_submitted_before(launch.queue)]
+    return launch.queue.submit_async(program, launch.flat, *sizes, events), launch.queue
+
+
+def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
+    """Return the events of what dpnp has submitted to a queue: its operations return before their kernels have run."""
+    return list(SequentialOrderManager[queue].submitted_events)
 
 
 def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any) -> None:

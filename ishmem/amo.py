@@ -62,7 +62,7 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = Non
     operands = [as_element(target, given[operand]) for operand in atomic.operands]
     if (network := job.current().network) and network.is_far(number):
         job.current().raise_lost(name)
-    from ishmem.runtime.host_atomics import atomic_by_kernel  # imports numba_dpex, which takes seconds
+    from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
     return atomic_by_kernel(globals()[atomic.fetching], target, number, check.integer(index, "index"), operands)
 

@@ -602,6 +602,7 @@ def _fill(result: ndarray, value: Any) -> None:
         result[...] = value
     else:
         result[...] = dpnp.asarray(value, sycl_queue=job.current().heap.queue)
+    _core.settle_submitted()  # other PEs may put into the array from now on
 
 
 def _bytes_request(routine: str, nbytes: Any, alignment: int = ALIGNMENT) -> _Request:

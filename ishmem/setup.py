@@ -20,7 +20,7 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network
+from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network, submitted
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -292,6 +292,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         raise
     waits.begin()
     job.start(this)
+    submitted.watch()
     atexit.register(_at_exit)
 
 
@@ -507,6 +508,7 @@ def _release(this: job.Job, state: PeState) -> None:
     for context in list(this.contexts):
         context.close()
     job.finish()
+    submitted.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
     if this.proxy:

@@ -42,7 +42,7 @@ def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
 
 
 def test_a_work_group_form_is_refused_on_the_host() -> None:
-    with pytest.raises(TypeError, match="put_work_group is called inside numba_dpex kernels only"):
+    with pytest.raises(TypeError, match="put_work_group is called inside kernels only"):
         ishmem.put_work_group(None, None, 0, None)
 
 

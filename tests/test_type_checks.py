@@ -100,10 +100,10 @@ def check_only_host() -> None:
     """The work-group forms raise an error on the host."""
     a = ishmem.zeros(4)
     for name in ("put", "get", "put_nbi", "get_nbi"):
-        with pytest.raises(TypeError, match=f"{name}_work_group is called inside numba_dpex kernels only"):
+        with pytest.raises(TypeError, match=f"{name}_work_group is called inside kernels only"):
             getattr(ishmem, f"{name}_work_group")(a, a, 0, None)
     for name in ("fence", "quiet", "barrier_all", "sync_all"):
-        with pytest.raises(TypeError, match=f"{name}_work_group is called inside numba_dpex kernels only"):
+        with pytest.raises(TypeError, match=f"{name}_work_group is called inside kernels only"):
             getattr(ishmem, f"{name}_work_group")(None)
 
 

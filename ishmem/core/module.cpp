@@ -25,6 +25,7 @@ void bind_collectives(nb::module_ &m);
 void bind_on_queue(nb::module_ &m);
 void bind_private_memory(nb::module_ &m);
 void bind_rehearsal(nb::module_ &m);
+void bind_submitted(nb::module_ &m);
 void bind_tracing(nb::module_ &m);
 void bind_watchdog(nb::module_ &m);
 }
@@ -306,6 +307,7 @@ NB_MODULE(_core, m) {
     bind_private_memory(m);
     bind_engine(m);
     bind_rehearsal(m);
+    bind_submitted(m);
     bind_tracing(m);
     bind_watchdog(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);

@@ -9,9 +9,9 @@ import functools
 from typing import Any, Callable
 
 import dpnp
-import numba_dpex as dpex
-from numba_dpex import kernel_api as kapi
 
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 from ishmem.runtime import job
 
 

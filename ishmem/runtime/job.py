@@ -330,6 +330,7 @@ def current() -> Job:
         when = "after ishmem.finalize()" if _finished else "before ishmem.init()"
         when = "after MPI_Finalize, which has finalised ishmem" if _by_mpi else when
         raise StateError(f"ishmem was called {when}; it is usable from init to finalize")
+    _core.settle_submitted()
     return _job
 
 

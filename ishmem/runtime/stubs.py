@@ -40,7 +40,7 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     name = f"{routine.__name__}_work_group"
 
     def refuse(*_arguments: Any, **_keywords: Any) -> R:
-        raise TypeError(f"ishmem.{name} is called inside numba_dpex kernels only")
+        raise TypeError(f"ishmem.{name} is called inside kernels only")
 
     signature = inspect.signature(routine)
     given = [_in_kernels(each) for each in signature.parameters.values() if each.name != "timeout"]

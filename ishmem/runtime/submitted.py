@@ -1,0 +1,54 @@
+"""Work of dpnp that has been submitted and may not have ended: host calls of ishmem wait for it.
+
+Since 0.17, dpnp returns before its kernels have run, and orders its own operations by the order manager of dpctl. A host
+call of ishmem reads and writes the memory of arrays itself, so it must come after what the program has done to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dpctl.utils
+
+from ishmem import _core
+
+_managers = getattr(dpctl.utils, "SequentialOrderManager", None)
+_original: Any = None
+
+
+def watch() -> None:
+    """Note each operation that dpnp submits; does nothing where dpnp waits for its kernels."""
+    global _original
+    if _managers is None or _original is not None:
+        return
+    kind = _kind()
+    original = _original = kind.add_event_pair
+    note = _core.note_submitted
+
+    def add_event_pair(manager: Any, host_task: Any, computed: Any) -> None:
+        original(manager, host_task, computed)
+        note()
+
+    kind.add_event_pair = add_event_pair
+    _core.settle_submitted_by(_wait)
+    _core.note_submitted()  # by what ran before
+
+
+def unwatch() -> None:
+    """Stop noting operations."""
+    global _original
+    if _original is not None:
+        _kind().add_event_pair, _original = _original, None
+        _core.settle_submitted_by(None)
+
+
+def _kind() -> Any:
+    """Return the class of the order managers."""
+    from dpctl.utils import _order_manager
+
+    return _order_manager._SequentialOrderManager
+
+
+def _wait() -> None:
+    for manager in list(_managers._map.get().values()):
+        manager.wait()
