@@ -11,11 +11,11 @@ from typing import Any
 
 HAS_NUMBA_DPEX = PathFinder.find_spec("numba_dpex") is not None  # asks no import hook, which may act on the name
 
-COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.language"
+COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.kernels"
 """The module whose import loads the compiler of kernels."""
 
 _MODULES = {
-    "device_func": "dispatcher", "kernel": "kernels", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
+    "device_func": "kernels", "kernel": "kernels", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
     "Range": "kernel_api", "call_kernel": "launch", "call_kernel_async": "launch", "DpnpNdArray": "types",
     "USMNdArray": "types", "kernel_api": "kernel_api",
 }  # fmt: skip
@@ -39,6 +39,5 @@ def _of_numba_dpex(name: str) -> Any:
 
 
 def _own(name: str) -> Any:
-    importlib.import_module(f"{__name__}.language")
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     return module if name == "kernel_api" else getattr(module, name)

@@ -22,12 +22,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numba.core import types
 
 from .extension import Extension
 
 LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "numpy", "numba", "dpctl", "dpnp"})
-NUMBERS = (types.Integer, types.Float, types.Complex, types.Boolean)
 NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # words in names of numba's settings that do not affect kernels
 SKIPPED = {"EXTENDED_ARG", "CACHE", "PRECALL"}
 
@@ -41,11 +39,11 @@ class Language(Protocol):
 
     Attributes:
         dispatcher: The class of kernels and device functions.
-        libraries: The packages whose objects are identified by their names; `versions` covers them.
+        package: The package of the language, whose objects are identified by their names.
     """
 
     dispatcher: type
-    libraries: frozenset[str]
+    package: str
 
     def options(self, function: Any) -> dict[str, Any]:
         """Return the options with which a kernel or device function is compiled.
@@ -54,39 +52,10 @@ class Language(Protocol):
             NoKeyError: It is compiled in a way that options do not describe.
         """
 
-    def argument(self, kind: Any) -> tuple[Any, ...] | None:
-        """Describe a type of the language, such as an array, as plain values; return ``None`` for other types."""
-
 
 def digest(parts: Any) -> str:
     """Return the hash of plain values."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def argument(kind: Any, language: Language) -> tuple[Any, ...]:
-    """Describe the type of an argument as plain values.
-
-    Raises:
-        NoKeyError: The type is not covered.
-    """
-    if isinstance(kind, types.Omitted):
-        kind = kind.value
-    if kind is None or type(kind) in (bool, int, float):
-        return "omitted", repr(kind)
-    if isinstance(kind, types.BaseTuple):
-        named = getattr(kind, "instance_class", tuple)
-        parts = tuple(argument(part, language) for part in kind)
-        return named.__module__, named.__qualname__, getattr(named, "_fields", ()), parts
-    if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
-        return "literal", repr(kind.literal_value)
-    if kind is types.none:
-        return ("none",)
-    if type(kind) in NUMBERS:
-        return "number", str(kind)
-    described = language.argument(kind)
-    if described is None:
-        raise NoKeyError(f"an argument has type {kind}, which the key does not cover")
-    return described
 
 
 @functools.cache
@@ -108,12 +77,13 @@ class Walk:
 
     Attributes:
         uses_extension: Whether the kernel refers to an object of the extension.
+        has_debug: Whether a function is compiled with the option ``debug``, so that its lines are in the code.
         lines: Where the functions stand.
     """
 
     def __init__(self, language: Language, extension: Extension) -> None:
         self.language, self.extension = language, extension
-        self.uses_extension = False
+        self.uses_extension = self.has_debug = False
         self.lines: list[tuple[Any, ...]] = []
         self._open: list[Any] = []
 
@@ -123,11 +93,13 @@ class Walk:
         Raises:
             NoKeyError: It depends on something that the key does not cover.
         """
-        options = sorted(self.language.options(kernel).items())
+        options = self.language.options(kernel)
+        self.has_debug |= bool(options.get("debug"))
         if any(kernel is other for other in self._open):
             raise NoKeyError(f"{kernel.__name__} calls itself")
         self._open.append(kernel)
-        described = self._function(kernel.py_func), tuple((name, self._value(name, value)) for name, value in options)
+        values = tuple((name, self._value(name, value)) for name, value in sorted(options.items()))
+        described = self._function(kernel.py_func), values
         self._open.pop()
         return described
 
@@ -160,7 +132,7 @@ class Walk:
             return "tuple", tuple(self._value(name, item) for item in value)
         if kind is slice:
             return "slice", tuple(self._value(name, part) for part in (value.start, value.stop, value.step))
-        if isinstance(value, types.Number) or value is types.boolean:
+        if _is_number_type(value):
             return "type", str(value)
         if isinstance(value, self.language.dispatcher):
             return "device_func", _unchanged(value, self.dispatcher(value))
@@ -179,11 +151,17 @@ class Walk:
         found: Any = sys.modules.get(module)
         for part in path.split("."):
             found = getattr(found, part, None)
-        is_extension = root == self.extension.package or self.extension.owns(value)
-        if found is not value or not (root in self.language.libraries or is_extension):
+        is_language = f"{module}.".startswith(f"{self.language.package}.")
+        is_extension = not is_language and (root == self.extension.package or self.extension.owns(value))
+        if found is not value or not (root in LIBRARIES or is_language or is_extension):
             raise NoKeyError(f"{name} is a {type(value).__name__}, which cannot be hashed")
         self.uses_extension |= is_extension
         return f"{module}.{path}"
+
+
+def _is_number_type(value: Any) -> bool:
+    types = sys.modules.get("numba.core.types")
+    return types is not None and (isinstance(value, types.Number) or value is types.boolean)
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:

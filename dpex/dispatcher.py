@@ -1,8 +1,7 @@
-"""Functions of a program that are compiled for the device: `kernel` and `device_func`."""
+"""numba's side of functions that are compiled for the device."""
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import weakref
 from typing import Any, Callable
@@ -21,7 +20,10 @@ from numba.core.typed_passes import (
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
+from numba.core.typing.typeof import typeof_impl
 
+from . import language  # noqa: F401  # what kernels may call
+from .kernels import DeviceFunction
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -42,11 +44,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         return [passes]
 
 
-class DeviceFunction(Dispatcher):  # type: ignore[misc]
-    """A function that kernels call.
-
-    It is compiled for each combination of argument types, or for those of given signatures only.
-    """
+class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
+    """Compiles a function for combinations of argument types."""
 
     targetdescr = target
 
@@ -92,64 +91,32 @@ class DeviceFunction(Dispatcher):  # type: ignore[misc]
 
 _count = itertools.count()
 
-_of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceFunction] = weakref.WeakKeyDictionary()
+_of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceDispatcher] = weakref.WeakKeyDictionary()
 
 
-def _of_host_function(_context: Any, function: Dispatcher) -> DeviceFunction:
-    """Return the device function of a function that a program has compiled for the host, too (``njit``)."""
+def _of_host_function(_context: Any, function: Dispatcher) -> DeviceDispatcher:
+    """Return the dispatcher of a function that a program has compiled for the host, too (``njit``)."""
     if function not in _of_host:
-        _of_host[function] = DeviceFunction(function.py_func)
+        _of_host[function] = DeviceDispatcher(function.py_func)
     return _of_host[function]
 
 
 TypingContext.device_function = _of_host_function
 
-Signatures = list[Any]
+
+def _jit(function: Any = None, **options: Any) -> Any:
+    """Return the dispatcher of an implementation that numba has chosen, or a decorator that does."""
+    return DeviceDispatcher(function, options) if function else lambda chosen: DeviceDispatcher(chosen, options)
 
 
-def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
-    """Return the function and the signatures that a decorator's first argument stands for."""
-    if first is None or isinstance(first, list):
-        return None, first or []
-    if sigutils.is_signature(first):
-        return None, [first]
-    if not inspect.isfunction(first):
-        raise ValueError(f"kernel and device_func decorate a function or take signatures, got {first!r}")
-    return first, []
+dispatcher_registry[target_registry[TARGET]] = DeviceDispatcher
+jit_registry[target_registry[TARGET]] = _jit
 
 
-def decorator(make: Callable[[Callable[..., Any], dict[str, Any]], DeviceFunction]) -> Callable[..., Any]:
-    """Return a decorator, used as ``@name``, ``@name(signature)``, ``@name([signatures])`` or ``@name(option=...)``."""
-
-    def decorate(function_or_signature: Any = None, **options: Any) -> Any:
-        function, signatures = _split(function_or_signature)
-        if any(isinstance(signature, str) for signature in signatures):
-            raise NotImplementedError("signatures as strings are not supported; pass types, such as types.void(int64)")
-
-        def wrap(py_func: Callable[..., Any]) -> DeviceFunction:
-            made = make(py_func, options)
-            for signature in signatures:
-                made.compile(signature)
-            if signatures:
-                made.disable_compile()
-            return made
-
-        return wrap(function) if function else wrap
-
-    return decorate
-
-
-device_func = decorator(DeviceFunction)
-"""Decorate a function that kernels and other device functions call; it may return values.
-
-Args:
-    function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
-        for no others.
-    **options: ``inline``, ``fastmath``, ``boundscheck``, ``error_model``, ``debug``, as numba's ``jit`` takes them.
-"""
-
-dispatcher_registry[target_registry[TARGET]] = DeviceFunction
-jit_registry[target_registry[TARGET]] = device_func
+@typeof_impl.register(DeviceFunction)
+def _typeof(function: DeviceFunction, _context: Any) -> Any:
+    """Return the type of a function in a kernel."""
+    return types.Dispatcher(function.dispatcher)
 
 
 def flags_of(options: dict[str, Any]) -> Any:
@@ -157,8 +124,3 @@ def flags_of(options: dict[str, Any]) -> Any:
     flags = compiler.Flags()
     target.options.parse_as_flags(flags, options)
     return flags
-
-
-def is_void(kind: Any) -> bool:
-    """Return whether a function returns nothing."""
-    return kind in (types.none, types.void)

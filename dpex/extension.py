@@ -85,6 +85,13 @@ class Extension:
         """
         return None
 
+    def load(self) -> None:
+        """Make the functions of the library known to numba; called before the first compilation of a process."""
+
+    def build_log(self, queue: Any, code: bytes) -> str:
+        """Return why the compiler of a queue's device rejects the SPIR-V of a kernel, or ``""``; SYCL does not say."""
+        return ""
+
 
 _installed = Extension()
 

@@ -1,23 +1,81 @@
-"""Kernels: functions that a program launches, and their code for the argument types of a launch."""
+"""Functions that are compiled for the device: `device_func` and `kernel`.
+
+Nothing here needs numba. Its dispatcher of a function is made when the function is compiled.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import threading
 from typing import Any, Callable
 
-from numba.core import sigutils, types
-from numba.core.compiler_lock import global_compiler_lock
+from . import cache
+from .code import Code
 
-from .dispatcher import DeviceFunction, decorator, is_void
-from .errors import KernelBuildError, KernelHasReturnValueError, MissingSpecializationError
-from .spirv_module import Code, TranslationError, translate
-from .types import IndexSpaceType
+
+class DeviceFunction:
+    """A function that kernels call.
+
+    It is compiled for each combination of argument types, or for those of given signatures only.
+
+    Attributes:
+        py_func: The function in Python.
+        targetoptions: The options of the decorator.
+    """
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
+        self.py_func, self.targetoptions = py_func, targetoptions or {}
+        functools.update_wrapper(self, py_func)
+        self.__name__: str = py_func.__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__}>"
+
+    def __call__(self, *_arguments: Any, **_named: Any) -> Any:
+        """Refuse: only kernels call device functions.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(f"a device function is called in kernels; {self.__name__}.py_func(...) runs it in Python")
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """The dispatcher of numba."""
+        from .dispatcher import DeviceDispatcher
+
+        return DeviceDispatcher(self.py_func, self.targetoptions)
+
+    @property
+    def overloads(self) -> dict[tuple[Any, ...], Any]:
+        """What numba has compiled, for each combination of argument types."""
+        return self.dispatcher.overloads if "dispatcher" in vars(self) else {}
+
+    @property
+    def is_specialised(self) -> bool:
+        """Whether the function was compiled for given signatures and is compiled for no others."""
+        return "dispatcher" in vars(self) and not self.dispatcher._can_compile
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for a signature, unless it has been; return the key under which the target knows the result.
+
+        Raises:
+            NumbaError: The function does not compile.
+            RuntimeError: The function was compiled for given signatures only.
+        """
+        return self.dispatcher.compile(sig)
+
+    def disable_compile(self) -> None:
+        """Compile for no more signatures."""
+        self.dispatcher.disable_compile()
 
 
 class Kernel(DeviceFunction):
     """A kernel. Other kernels and device functions may call it, too.
 
     Attributes:
-        codes: The code for each combination of argument types that it has been compiled for.
+        codes: The code for each combination of argument types that it has been compiled for, or loaded.
         programs: The code built for devices; `dpex.launch` keeps it.
     """
 
@@ -41,57 +99,79 @@ class Kernel(DeviceFunction):
             NumbaError: The kernel does not compile.
             KernelHasReturnValueError: The signature has a return type.
         """
-        arguments, return_type = sigutils.normalize_signature(sig)
-        if return_type is not None and not is_void(return_type):
-            raise KernelHasReturnValueError(self.__name__, return_type)
-        return super().compile(sigutils.normalize_signature(types.void(*arguments))[0])
+        from .compilation import without_result
 
-    @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
+        return super().compile(without_result(self, sig))
+
     def code_for(self, kinds: tuple[Any, ...]) -> Code:
-        """Return the code for argument types, of which the first is an item's; compile it if need be.
+        """Return the code for arguments of these kinds, of which the first is an item's; compile it if need be.
 
         Raises:
-            NumbaError: The kernel does not compile.
+            KernelCompileError: The kernel does not compile.
             KernelHasReturnValueError: It returns a value.
             MissingSpecializationError: It was compiled for given signatures only, and not for these types.
             KernelBuildError: LLVM fails.
         """
-        if kinds not in self.codes:
-            self.codes[kinds] = self._translated(kinds)
-        return self.codes[kinds]
+        with _lock:
+            if kinds not in self.codes:
+                self.codes[kinds] = cache.code_of(self, kinds, self._compiled)
+            return self.codes[kinds]
 
-    def _translated(self, kinds: tuple[Any, ...]) -> Code:
-        kinds = self._known(kinds)
-        result = self.overloads[kinds]
-        if not is_void(result.signature.return_type):
-            raise KernelHasReturnValueError(self.__name__, result.signature.return_type)
-        try:
-            return translate(self.__name__, result)
-        except TranslationError as error:
-            raise KernelBuildError(f"the kernel {self.__name__} does not build: {error}") from None
+    def _compiled(self, kinds: tuple[Any, ...]) -> Code:
+        from .compilation import compiled
 
-    def _known(self, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the types of the overload for argument types: the same, or the specialisation that takes them."""
-        if self._can_compile:
-            DeviceFunction.compile(self, kinds)
-            return kinds
-        for known in self.overloads:
-            if len(known) == len(kinds) and all(map(_takes, known, kinds)):
-                return known
-        raise MissingSpecializationError(self.__name__, ", ".join(map(str, kinds)))
+        return compiled(self, kinds)
 
 
-def _takes(known: Any, given: Any) -> bool:
-    """Return whether a parameter of a specialisation takes an argument without a conversion."""
-    if isinstance(known, IndexSpaceType) or known == given:
-        return bool(known == given)
-    facts = ("dtype", "ndim", "layout", "addrspace")
-    return all(hasattr(known, fact) for fact in facts) and all(
-        getattr(known, fact) == getattr(given, fact, None) for fact in facts
-    )
+_lock = threading.RLock()
+
+Signatures = list[Any]
 
 
-kernel = decorator(Kernel)
+def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
+    """Return the function and the signatures that a decorator's first argument stands for."""
+    if inspect.isfunction(first) or first is None:
+        return first, []
+    from numba.core import sigutils
+
+    if isinstance(first, list):
+        return None, first
+    if sigutils.is_signature(first):
+        return None, [first]
+    raise ValueError(f"kernel and device_func decorate a function or take signatures, got {first!r}")
+
+
+def _decorator(make: type[DeviceFunction]) -> Callable[..., Any]:
+    """Return a decorator, used as ``@name``, ``@name(signature)``, ``@name([signatures])`` or ``@name(option=...)``."""
+
+    def decorate(function_or_signature: Any = None, **options: Any) -> Any:
+        function, signatures = _split(function_or_signature)
+        if any(isinstance(signature, str) for signature in signatures):
+            raise NotImplementedError("signatures as strings are not supported; pass types, such as types.void(int64)")
+
+        def wrap(py_func: Callable[..., Any]) -> DeviceFunction:
+            made = make(py_func, options)
+            for signature in signatures:
+                made.compile(signature)
+            if signatures:
+                made.disable_compile()
+            return made
+
+        return wrap(function) if function else wrap
+
+    return decorate
+
+
+device_func = _decorator(DeviceFunction)
+"""Decorate a function that kernels and other device functions call; it may return values.
+
+Args:
+    function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
+        for no others.
+    **options: ``inline``, ``fastmath``, ``boundscheck``, ``error_model``, ``debug``, as numba's ``jit`` takes them.
+"""
+
+kernel = _decorator(Kernel)
 """Decorate a function that `call_kernel` launches; its first argument is an item, and it returns nothing.
 
 Args:

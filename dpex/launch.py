@@ -11,25 +11,22 @@ import numpy as np
 from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
-from numba.core import types
-from numba.np.numpy_support import from_dtype
 
 from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
 from .kernels import Kernel
-from .types import DpnpNdArray, ItemType, LocalAccessorType, NdItemType, USMNdArray
+from .kinds import ArrayKind, ItemKind, LocalKind, TupleKind
 
 _C_TYPES = {
-    types.boolean: ctypes.c_uint8, types.int8: ctypes.c_int8, types.uint8: ctypes.c_uint8, types.int16: ctypes.c_int16,
-    types.uint16: ctypes.c_uint16, types.int32: ctypes.c_int32, types.uint32: ctypes.c_uint32,
-    types.int64: ctypes.c_int64, types.uint64: ctypes.c_uint64, types.float32: ctypes.c_float,
-    types.float64: ctypes.c_double,
+    "bool": ctypes.c_uint8, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16,
+    "uint16": ctypes.c_uint16, "int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64, "float32": ctypes.c_float, "float64": ctypes.c_double,
 }  # fmt: skip
 
-_PYTHON_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64, complex: types.complex128}
+_PYTHON_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
-_known_arrays: dict[tuple[Any, ...], USMNdArray] = {}
+_known_arrays: dict[tuple[Any, ...], ArrayKind] = {}
 
 
 class _From:
@@ -64,42 +61,48 @@ class _Launch:
             return self._number(argument, _PYTHON_NUMBERS[kind])
         usm = argument.get_array() if hasattr(argument, "get_array") else argument
         if hasattr(usm, "usm_data"):
-            return self._array(usm, DpnpNdArray if usm is not argument else USMNdArray)
+            return self._array(usm, usm is not argument)
         if isinstance(argument, LocalAccessor):
             return self._local(argument)
         if isinstance(argument, np.generic):
-            return self._number(argument, from_dtype(argument.dtype))
+            return self._number(argument, argument.dtype.name)
         if isinstance(argument, (bool, int)):  # members of IntEnum, too
-            return self._number(int(argument), types.int64)
+            return self._number(int(argument), "int64")
         if isinstance(argument, tuple):
-            return types.Tuple([self._add(part) for part in argument])
+            return TupleKind(tuple(map(self._add, argument)))
         return self._other(argument)
 
     def _other(self, argument: Any) -> Any:
         """Add an argument of a type that a library has registered with numba as an integer."""
-        from numba.core.typing.typeof import Purpose, typeof
-
         if isinstance(argument, np.ndarray):
             raise UnsupportedKernelArgumentError(argument, "; dpnp.asarray(a) copies a numpy array to the device")
+        installed().load()
+        from numba.core import types
+        from numba.core.typing.typeof import Purpose, typeof
+
         try:
             kind = typeof(argument, Purpose.argument)
         except ValueError:
             kind = None
         if not isinstance(kind, types.Integer) or not hasattr(argument, "__index__"):
             raise UnsupportedKernelArgumentError(argument)
-        return self._number(argument.__index__(), kind)
-
-    def _number(self, value: Any, kind: Any) -> Any:
-        if isinstance(kind, types.Complex):
-            self._number(value.real, kind.underlying_float)
-            self._number(value.imag, kind.underlying_float)
-        elif kind == types.float16:
-            self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
-        else:
-            self.flat.append(_C_TYPES[kind](value))
+        self._number(argument.__index__(), str(kind))
         return kind
 
-    def _array(self, usm: Any, family: type[USMNdArray]) -> USMNdArray:
+    def _number(self, value: Any, kind: str) -> str:
+        if kind in ("complex64", "complex128"):
+            part = "float32" if kind == "complex64" else "float64"
+            self._number(value.real, part)
+            self._number(value.imag, part)
+        elif kind == "float16":
+            self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
+        elif kind in _C_TYPES:
+            self.flat.append(_C_TYPES[kind](value))
+        else:
+            raise UnsupportedKernelArgumentError(value)
+        return kind
+
+    def _array(self, usm: Any, is_dpnp: bool) -> ArrayKind:
         queue, flags, dtype = usm.sycl_queue, usm.flags, usm.dtype
         if self.queue is None:
             self.queue = queue
@@ -108,9 +111,9 @@ class _Launch:
                 f"the array arguments are on different queues, {self.queue} and {queue}; a.to_device(queue) moves one"
             )
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        key = (family, dtype, usm.ndim, layout, flags.writable)
+        key = (is_dpnp, dtype, usm.ndim, layout, flags.writable)
         if key not in _known_arrays:
-            _known_arrays[key] = family(usm.ndim, from_dtype(dtype), layout, readonly=not flags.writable)
+            _known_arrays[key] = ArrayKind(is_dpnp, dtype.name, usm.ndim, layout, flags.writable)
         memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
         self.flat.append(as_usm_memory(_From(memory, offset)) if 0 < offset < memory.nbytes else memory)
         self.flat += map(ctypes.c_int64, usm.shape)
@@ -118,12 +121,12 @@ class _Launch:
             self.flat += [ctypes.c_int64(step * dtype.itemsize) for step in usm.strides]
         return _known_arrays[key]
 
-    def _local(self, accessor: LocalAccessor) -> LocalAccessorType:
+    def _local(self, accessor: LocalAccessor) -> LocalKind:
         dtype, shape = accessor._dtype, accessor._shape
         nbytes = dtype.itemsize * int(np.prod(shape))
         self.flat.append(dpctl.LocalAccessor("i1", (nbytes,)))
         self.flat += map(ctypes.c_int64, shape)
-        return LocalAccessorType(len(shape), from_dtype(dtype))
+        return LocalKind(dtype.name, len(shape))
 
 
 def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> Any:
@@ -135,15 +138,10 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
         try:
             found = create_program_from_spirv(queue, installed().transform(code.spirv)).get_sycl_kernel(code.name)
         except SyclProgramCompilationError as error:
-            reason = build_log(queue, code, error)
+            reason = installed().build_log(queue, code.spirv) or str(error) or "SYCL gives no reason"
             raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {reason}") from None
         kernel.programs[key] = found
     return found
-
-
-def build_log(_queue: dpctl.SyclQueue, _code: Any, error: Exception) -> str:
-    """Return why the device's compiler rejects a kernel; dpctl does not say more than that it does."""
-    return str(error) or "SYCL gives no reason"
 
 
 def _submit(
@@ -153,10 +151,10 @@ def _submit(
     if not isinstance(kernel, Kernel):
         raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")
     if isinstance(index_space, NdRange):
-        item: Any = NdItemType(index_space.global_range.ndim)
-        sizes = list(index_space.global_range), list(index_space.local_range)
+        item = ItemKind(index_space.global_range.ndim, has_groups=True)
+        sizes: Any = list(index_space.global_range), list(index_space.local_range)
     elif isinstance(index_space, Range):
-        item, sizes = ItemType(index_space.ndim), (list(index_space), None)
+        item, sizes = ItemKind(index_space.ndim, has_groups=False), (list(index_space), None)
         if any(isinstance(argument, LocalAccessor) for argument in arguments):
             raise TypeError("A LocalAccessor belongs to a work-group: launch the kernel with an NdRange")
     else:

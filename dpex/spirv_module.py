@@ -10,12 +10,13 @@ import pickle
 import signal
 import sys
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 
+from .code import Code
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
 from .target import new_machine, target
 
@@ -27,20 +28,6 @@ llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)
 
 class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
-
-
-class Code(NamedTuple):
-    """A kernel for the driver.
-
-    Attributes:
-        name: The name of the kernel in the module.
-        spirv: The module.
-        llvm: The optimised LLVM code, if it was asked for.
-    """
-
-    name: str
-    spirv: bytes
-    llvm: str
 
 
 def translate(name: str, result: Any, *, keep_llvm: bool = False) -> Code:

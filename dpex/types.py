@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba.core import datamodel, types
 from numba.core.datamodel import models
+from numba.np.numpy_support import from_dtype
+
+from .kinds import ArrayKind, ItemKind, LocalKind, TupleKind
 
 PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
 """Address spaces of the SPIR-V target."""
@@ -110,6 +114,20 @@ class AtomicRefType(types.Type):  # type: ignore[misc]
         self.dtype, self.address_space = dtype, address_space
         self.memory_order, self.memory_scope = memory_order, memory_scope
         super().__init__(name=f"AtomicRef({dtype}, {memory_order}, {memory_scope}, {address_space})")
+
+
+def numba_type(kind: Any) -> Any:
+    """Return numba's type of an argument of a kind."""
+    if isinstance(kind, ItemKind):
+        return (NdItemType if kind.has_groups else ItemType)(kind.ndim)
+    if isinstance(kind, ArrayKind):
+        family = DpnpNdArray if kind.is_dpnp else USMNdArray
+        return family(kind.ndim, numba_type(kind.dtype), kind.layout, readonly=not kind.writable)
+    if isinstance(kind, LocalKind):
+        return LocalAccessorType(kind.ndim, numba_type(kind.dtype))
+    if isinstance(kind, TupleKind):
+        return types.Tuple([numba_type(part) for part in kind.parts])
+    return from_dtype(np.dtype(kind)) if isinstance(kind, str) else kind
 
 
 class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from numba.core import types
 
-from ishmem.dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api, mangling
+from ishmem.dpex import (
+    NdRange,
+    Range,
+    call_kernel,
+    call_kernel_async,
+    device_func,
+    kernel,
+    kernel_api,
+    language,  # noqa: F401  # what kernels may call
+    mangling,
+)
+from ishmem.dpex.cache import use as use_cache
 from ishmem.dpex.extension import install
 from ishmem.dpex.spirv_calls import SPIR_FUNC
 from ishmem.dpex.target import TARGET
@@ -35,7 +45,3 @@ def mangle(name: str, kinds: Sequence[Any]) -> str:
 def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
     """Return the SPIR-V of a kernel for arguments of these types."""
     return bytes(kernel.code_for(arguments).spirv)
-
-
-def use_cache(folder: Path | None, limit: int) -> None:
-    """Keep at most ``limit`` bytes of compiled code in a folder; ``None`` disables the cache."""

@@ -15,8 +15,9 @@ from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType
 from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
-from ishmem.dpex.cache_key import LIBRARIES, NUMBERS, NoKeyError, Walk, argument, digest, settings, versions
+from ishmem.dpex.cache_key import NoKeyError, Walk, digest, settings, versions
 from ishmem.dpex.extension import Origin, installed
+from ishmem.dpex.type_key import NUMBERS, described
 
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
 ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
@@ -26,7 +27,7 @@ class _Language:
     """What keys depend on in numba-dpex: see `ishmem.dpex.cache_key.Language`."""
 
     dispatcher = SPIRVKernelDispatcher
-    libraries = LIBRARIES | {"numba_dpex"}
+    package = "numba_dpex"
 
     def options(self, function: SPIRVKernelDispatcher) -> dict[str, Any]:
         compiler, options = function._compiler, function.targetoptions
@@ -34,17 +35,22 @@ class _Language:
             raise NoKeyError(f"{function.__name__} is compiled with options that the key does not cover")
         return dict(options)
 
-    def argument(self, kind: Any) -> tuple[Any, ...] | None:
-        name = type(kind).__name__
-        if type(kind) in ARRAYS and isinstance(kind.dtype, NUMBERS):
-            facts = (kind.ndim, kind.layout, kind.mutable, kind.aligned, kind.usm_type, kind.addrspace)
-            return name, str(kind.dtype), *facts, _device(kind.device)
-        if type(kind) in (ItemType, NdItemType, GroupType):
-            return name, kind.ndim
-        return None
-
 
 LANGUAGE = _Language()
+
+
+def _argument(kind: Any) -> tuple[Any, ...]:
+    return described(kind, _of_language)
+
+
+def _of_language(kind: Any) -> tuple[Any, ...] | None:
+    name = type(kind).__name__
+    if type(kind) in ARRAYS and isinstance(kind.dtype, NUMBERS):
+        facts = (kind.ndim, kind.layout, kind.mutable, kind.aligned, kind.usm_type, kind.addrspace)
+        return name, str(kind.dtype), *facts, _device(kind.device)
+    if type(kind) in (ItemType, NdItemType, GroupType):
+        return name, kind.ndim
+    return None
 
 
 def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
@@ -57,8 +63,8 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
         raise NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
     extension = installed()
     walk = Walk(LANGUAGE, extension)
-    described = [argument(each, LANGUAGE) for each in arguments]
-    parts = [walk.dispatcher(kernel), described, _queues(arguments), _surroundings(), extension.sources]
+    kinds = [_argument(each) for each in arguments]
+    parts = [walk.dispatcher(kernel), kinds, _queues(arguments), _surroundings(), extension.sources]
     return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension else parts)
 
 
@@ -68,9 +74,9 @@ def function_key(origin: Origin, arguments: tuple[Any, ...], flags: Any) -> str:
     Raises:
         NoKeyError: There is no key; the message gives the reason.
     """
-    chosen = [argument(each, LANGUAGE) for each in origin.arguments]
-    named = sorted((name, argument(each, LANGUAGE)) for name, each in origin.named.items())
-    compiled = [argument(each, LANGUAGE) for each in arguments]
+    chosen = [_argument(each) for each in origin.arguments]
+    named = sorted((name, _argument(each)) for name, each in origin.named.items())
+    compiled = [_argument(each) for each in arguments]
     extension = installed()
     surroundings = _surroundings(), extension.sources, extension.surroundings(())
     return digest([origin.name, chosen, named, compiled, repr(flags), *surroundings])

@@ -1,0 +1,77 @@
+"""The cache of kernels on disk: a kernel that any process has compiled before is loaded instead of compiled."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from .cache_key import NoKeyError
+from .code import Code
+from .extension import installed
+from .keys import kernel_key
+from .store import Store
+
+if TYPE_CHECKING:
+    from .kernels import Kernel
+
+log = logging.getLogger("dpex")
+
+LIMIT = 1 << 28
+"""Bytes that a cache holds by default."""
+
+_store: Store | None = None
+_functions: Store | None = None
+
+
+def use(folder: Path | None, limit: int = LIMIT) -> None:
+    """Keep at most ``limit`` bytes of compiled code in a folder; ``None``, as before the first call, means no cache.
+
+    A quarter of the bytes is for device functions of the extension.
+    """
+    global _store, _functions
+    for_functions = limit // 4
+    _store = None if folder is None else Store(folder, limit - for_functions)
+    _functions = None if folder is None else Store(folder, for_functions, ".function")
+
+
+def functions() -> Store | None:
+    """Return the store of device functions."""
+    return _functions
+
+
+def code_of(kernel: Kernel, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:
+    """Return the code of a kernel: stored before, or made by ``make`` from the argument kinds."""
+    key = None if _store is None or kernel.is_specialised else _key(kernel, kinds)
+    if _store is None or key is None:
+        return make(kinds)
+    made: list[Code] = []
+
+    def value() -> bytes | None:
+        log.debug("kernel %s is compiled", kernel.__name__)
+        made.append(make(kinds))
+        return _packed(made[0])
+
+    stored = _store.get_or_make(key, value, installed().compiles_first())
+    if stored is None:
+        return made[0]
+    log.debug("kernel %s is loaded from the cache", kernel.__name__)
+    name, _, spirv = stored.partition(b"\0")
+    return Code(name.decode(), spirv)
+
+
+def _key(kernel: Kernel, kinds: tuple[Any, ...]) -> str | None:
+    try:
+        return kernel_key(kernel, kinds)
+    except NoKeyError as reason:
+        log.debug("kernel %s is not cached: %s", kernel.__name__, reason)
+        return None
+
+
+def _packed(code: Code) -> bytes | None:
+    """Return the name and SPIR-V as they are kept."""
+    neutral = installed().neutral(code.spirv)
+    if neutral is None:
+        log.debug("kernel %s is not cached: its code is of use in this process only", code.name)
+        return None
+    return code.name.encode() + b"\0" + neutral

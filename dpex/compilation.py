@@ -1,0 +1,75 @@
+"""Compiles a kernel for the kinds of its arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import sigutils, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+
+from . import compile_errors
+from .code import Code
+from .errors import KernelBuildError, KernelHasReturnValueError, MissingSpecializationError
+from .kernels import Kernel
+from .spirv_module import TranslationError, translate
+from .types import IndexSpaceType, numba_type
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
+def compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Code:
+    """Return the code of a kernel for arguments of these kinds.
+
+    Raises:
+        KernelCompileError: The kernel does not compile.
+        KernelHasReturnValueError: It returns a value.
+        MissingSpecializationError: It was compiled for given signatures only, and not for these types.
+        KernelBuildError: LLVM fails.
+    """
+    result = _result(kernel, tuple(map(numba_type, kinds)))
+    if not _is_void(result.signature.return_type):
+        raise KernelHasReturnValueError(kernel.__name__, result.signature.return_type)
+    try:
+        return translate(kernel.__name__, result)
+    except TranslationError as error:
+        raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {error}") from None
+
+
+def without_result(kernel: Kernel, sig: Any) -> Any:
+    """Return a signature given ahead, with no return type in place of an unknown one.
+
+    Raises:
+        KernelHasReturnValueError: The signature has a return type.
+    """
+    arguments, return_type = sigutils.normalize_signature(sig)
+    if return_type is not None and not _is_void(return_type):
+        raise KernelHasReturnValueError(kernel.__name__, return_type)
+    return types.void(*arguments)
+
+
+def _result(kernel: Kernel, given: tuple[Any, ...]) -> Any:
+    """Return what numba has compiled for argument types: for the same, or those of a signature given ahead."""
+    if not kernel.is_specialised:
+        try:
+            kernel.dispatcher.compile(given)
+        except NumbaError as error:
+            raise compile_errors.of_kernel(kernel, error) from None
+        return kernel.overloads[given]
+    for known in kernel.overloads:
+        if len(known) == len(given) and all(map(_takes, known, given)):
+            return kernel.overloads[known]
+    raise MissingSpecializationError(kernel.__name__, ", ".join(map(str, given)))
+
+
+def _is_void(kind: Any) -> bool:
+    return kind in (types.none, types.void)
+
+
+def _takes(known: Any, given: Any) -> bool:
+    """Return whether a parameter of a specialisation takes an argument without a conversion."""
+    if isinstance(known, IndexSpaceType) or known == given:
+        return bool(known == given)
+    facts = ("dtype", "ndim", "layout", "addrspace")
+    return all(hasattr(known, fact) for fact in facts) and all(
+        getattr(known, fact) == getattr(given, fact, None) for fact in facts
+    )

@@ -1,0 +1,89 @@
+"""Errors of numba in kernels, in few words: the kernel, the line of the program and the cause.
+
+numba wraps the cause into the history of its type inference, once for each function on the way. `KernelCompileError`
+replaces that; the logger ``dpex`` shows the original.
+"""
+
+from __future__ import annotations
+
+import linecache
+import logging
+import re
+import sysconfig
+from pathlib import Path
+from typing import Any, Callable, TypeVar
+
+from numba.core.errors import TypingError
+
+from .extension import installed
+
+log = logging.getLogger("dpex")
+
+_PLACE = re.compile(r'(?:at (?P<at>/\S+) \((?P<n>\d+)(?::\d+)?\)|File "(?P<file>[^"]+)", line (?P<line>\d+))')
+_CAUSE = re.compile(r"raised a specific error:\s+\w+: ((?:(?!raised a specific error).)*?)\n\s*raised from", re.DOTALL)
+_HEADING = re.compile(r"^(Failed in .* pipeline|During: |File \"|\s*$)")
+_LINES = 3  # of a cause that numba itself words
+_SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
+_LIBRARIES = ("<frozen", *(f"{folder}/" for folder in (Path(__file__).parent, *map(sysconfig.get_path, _SCHEMES))))
+
+
+class KernelCompileError(TypingError):  # type: ignore[misc]
+    """A kernel does not compile; the message ends with the line of the program and the cause."""
+
+    def add_context(self, _message: str) -> KernelCompileError:
+        """Return the error unchanged: the context that numba would add does not explain it."""
+        return self
+
+
+def of_kernel(kernel: Any, error: Exception) -> Exception:
+    """Return the error to raise for a kernel that numba rejects."""
+    log.debug("%s", error)
+    code, text = kernel.py_func.__code__, str(error)
+    place = kernel.__name__, code.co_filename, code.co_firstlineno
+    return installed().compile_error(*place, text) or explain(*place, text)
+
+
+Error = TypeVar("Error", bound=KernelCompileError)
+
+
+def in_libraries(file: str) -> bool:
+    """Return whether a file belongs to the interpreter or to an installed package."""
+    return file.startswith(_LIBRARIES)
+
+
+def explain(
+    name: str, file: str, line: int, text: str, is_library: Callable[[str], bool] = in_libraries,
+    error: type[Error] = KernelCompileError,  # type: ignore[assignment]
+) -> Error:  # fmt: skip
+    """Return the error for a kernel, defined at a line of a file, that numba rejects with a text.
+
+    Args:
+        name: The kernel.
+        file: Where it is defined.
+        line: The line there.
+        text: What numba reports.
+        is_library: Tells whether a file is not the program's.
+        error: The class of the error.
+    """
+    file, line = _place(text, is_library) or (file, line)
+    source = linecache.getline(file, line).strip()
+    shown = f'\n  File "{file}", line {line}\n    {source}' if source else f"\n  {file}:{line}"
+    return error(f"the kernel {name} does not compile:{shown}\n{_cause(text)}")
+
+
+def _place(text: str, is_library: Callable[[str], bool]) -> tuple[str, int] | None:
+    """Return the innermost line of the program that a text of numba names."""
+    for found in _PLACE.finditer(text):
+        name = found["at"] or found["file"]
+        file = name if name.startswith("<") else str(Path(name).resolve())
+        if not is_library(file):
+            return file, int(found["n"] or found["line"])
+    return None
+
+
+def _cause(text: str) -> str:
+    causes = [found[1].strip() for found in _CAUSE.finditer(text)]
+    if causes:
+        return causes[-1]
+    words = [line.strip() for line in text.splitlines() if not _HEADING.match(line)]
+    return "\n".join(words[:_LINES]) or text.strip()

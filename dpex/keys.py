@@ -1,0 +1,92 @@
+"""The keys of kernels in the cache."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .cache_key import NOT_CODE, NoKeyError, Walk, digest, versions
+from .extension import installed
+from .kinds import ArrayKind, ItemKind, LocalKind, TupleKind
+
+if TYPE_CHECKING:
+    from .kernels import DeviceFunction, Kernel
+
+PACKAGES = ("numba", "llvmlite", "numpy")
+_SETTINGS = {"BOUNDSCHECK": None, "DEBUGINFO_DEFAULT": 0, "EXTEND_VARIABLE_LIFETIMES": 0}
+"""Settings of numba that affect kernels and that a program can change, with their defaults."""
+
+
+class Language:
+    """What keys depend on: see `dpex.cache_key.Language`."""
+
+    package = __name__.rpartition(".")[0]
+
+    @property
+    def dispatcher(self) -> type:
+        """The class of kernels and device functions."""
+        from .kernels import DeviceFunction
+
+        return DeviceFunction
+
+    def options(self, function: DeviceFunction) -> dict[str, Any]:
+        """Return the options with which a kernel or device function is compiled."""
+        return function.targetoptions
+
+
+LANGUAGE = Language()
+
+
+def kernel_key(kernel: Kernel, kinds: tuple[Any, ...]) -> str:
+    """Return the key of a kernel for arguments of these kinds.
+
+    Raises:
+        NoKeyError: The kernel has no key; the message gives the reason.
+    """
+    extension = installed()
+    walk = Walk(LANGUAGE, extension)
+    parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), _surroundings(), extension.sources]
+    if walk.has_debug:
+        parts.append(walk.lines)
+    return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension else parts)
+
+
+def _kind(kind: Any) -> Any:
+    if isinstance(kind, (str, ItemKind, ArrayKind, LocalKind)):
+        return kind
+    if isinstance(kind, TupleKind):
+        return TupleKind(tuple(map(_kind, kind.parts)))
+    from numba.core import types
+
+    if type(kind) is types.Integer:
+        return str(kind)
+    raise NoKeyError(f"an argument has type {kind}, which the key does not cover")
+
+
+def _surroundings() -> tuple[Any, ...]:
+    return versions(PACKAGES), _environment(), _changed_settings(), _sources()
+
+
+def _environment() -> list[tuple[str, str]]:
+    """Return numba's settings in the environment."""
+    found = (item for item in os.environ.items() if item[0].startswith("NUMBA_"))
+    return sorted(item for item in found if not any(word in item[0] for word in NOT_CODE))
+
+
+def _changed_settings() -> list[tuple[str, Any]]:
+    """Return the settings that the program has changed, which needs numba to be imported."""
+    config = sys.modules.get("numba.core.config")
+    return [
+        (name, value)
+        for name, default in _SETTINGS.items()
+        if (value := getattr(config, name, default)) != default and f"NUMBA_{name}" not in os.environ
+    ]
+
+
+@functools.cache
+def _sources() -> str:
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return digest([(path.name, path.read_bytes()) for path in files])
