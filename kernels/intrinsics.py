@@ -237,9 +237,7 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: 
 @device_intrinsic
 def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
     """Copy ``unit`` bytes by one load and one store; a literal power of two to which both addresses are aligned."""
-    if not isinstance(unit, types.IntegerLiteral):
-        raise TypingError("move takes a literal number of bytes")  # numba also tries the type without the value
-    size = unit.literal_value
+    size = literal_value(unit)
     word = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -513,6 +511,16 @@ def group_sum(_context, value):
         return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=SPIR_FUNC)
 
     return types.int64(value), code
+
+
+def literal_value(kind: Any) -> int:
+    """Return the value of a literal type; numba also tries each function with the type without the value.
+
+    Raises:
+        TypingError: The type has no value.
+    """
+    require(isinstance(kind, types.IntegerLiteral), f"an integer literal is needed, got {kind}")
+    return int(kind.literal_value)
 
 
 def require(condition: bool, message: str) -> None:

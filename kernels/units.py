@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .copy import WIDEST
-from .intrinsics import GLOBAL, I64, device_intrinsic
+from .intrinsics import GLOBAL, I64, device_intrinsic, literal_value
 
 AT_ONCE = 4
 """Units of a block: so many loads of each member are under way at the same time."""
@@ -28,7 +28,7 @@ def _lanes(dtype: Any) -> int:
 @device_intrinsic
 def nothing(_context: Any, sample: Any, units: Any) -> Any:
     """Return zeros of the dtype of ``sample``: a literal number of ``units``, or one element for `ELEMENT`."""
-    number = max(units.literal_value * _lanes(sample), 1)
+    number = max(literal_value(units) * _lanes(sample), 1)
 
     def code(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
         return context.get_constant_null(signature.return_type)

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "collective": {"common", "ipc", "environment", "runtime"},
     CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
     "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
-    "launch": {"common", "environment"},
+    "launch": {"common", "dpex", "environment"},
     "examples": {"dpex", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
     "testing": {"runtime"},
