@@ -12,6 +12,7 @@ from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
 
+from . import typeof
 from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
@@ -113,6 +114,7 @@ class _Launch:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         key = (is_dpnp, dtype, usm.ndim, layout, flags.writable)
         if key not in _known_arrays:
+            typeof.register()
             _known_arrays[key] = ArrayKind(is_dpnp, dtype.name, usm.ndim, layout, flags.writable)
         memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
         self.flat.append(as_usm_memory(_From(memory, offset)) if 0 < offset < memory.nbytes else memory)

@@ -1,27 +1,36 @@
-"""The types of arrays for `numba.typeof`, such as signatures given ahead are made from."""
+"""The types of arrays, for ``numba.typeof``."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any
 
-import dpnp
-import dpnp.tensor
-from numba.core.typing.typeof import typeof_impl
-from numba.np.numpy_support import from_dtype
+from numba.extending import typeof_impl
+from numba.np import numpy_support
 
 from .types import DpnpNdArray, USMNdArray
 
 
-def _type(family: type[USMNdArray], usm: Any) -> USMNdArray:
-    layout = "C" if usm.flags.c_contiguous else "F" if usm.flags.f_contiguous else "A"
-    return family(usm.ndim, from_dtype(usm.dtype), layout, readonly=not usm.flags.writable)
+@functools.cache
+def register() -> None:
+    """Let numba know arrays; importing this module does not import dpnp, which takes long."""
+    import dpnp
+
+    @typeof_impl.register(dpnp.ndarray)  # type: ignore[untyped-decorator, unused-ignore]
+    def _of_dpnp(array: Any, _context: Any) -> DpnpNdArray:
+        return _type(array.get_array(), DpnpNdArray)
+
+    @typeof_impl.register(dpnp.tensor.usm_ndarray)  # type: ignore[untyped-decorator, unused-ignore]
+    def _of_usm(array: Any, _context: Any) -> USMNdArray:
+        return _type(array, USMNdArray)
 
 
-@typeof_impl.register(dpnp.tensor.usm_ndarray)  # type: ignore[untyped-decorator, unused-ignore]
-def _of_usm_ndarray(value: Any, _purpose: Any) -> USMNdArray:
-    return _type(USMNdArray, value)
+def _type(array: Any, family: type[USMNdArray]) -> Any:
+    layout = "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
+    dtype = numpy_support.from_dtype(array.dtype)
+    return family(array.ndim, dtype, layout, readonly=not array.flags.writable)
 
 
-@typeof_impl.register(dpnp.ndarray)  # type: ignore[untyped-decorator, unused-ignore]
-def _of_dpnp_ndarray(value: Any, _purpose: Any) -> USMNdArray:
-    return _type(DpnpNdArray, value.get_array())
+if "dpnp" in sys.modules:
+    register()

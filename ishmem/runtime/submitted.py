@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import dpctl.utils
-
 from ishmem import _core
 
-_managers = getattr(dpctl.utils, "SequentialOrderManager", None)
+_managers: Any = None
 _original: Any = None
 
 
 def watch() -> None:
     """Note each operation that dpnp submits; does nothing where dpnp waits for its kernels."""
-    global _original
+    global _managers, _original
+    import dpctl.utils
+
+    _managers = getattr(dpctl.utils, "SequentialOrderManager", None)
     if _managers is None or _original is not None:
         return
     kind = _kind()
