@@ -39,5 +39,6 @@ def _of_numba_dpex(name: str) -> Any:
 
 
 def _own(name: str) -> Any:
+    importlib.import_module(COMPILER)  # before all others: libraries add their functions once it is loaded
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     return module if name == "kernel_api" else getattr(module, name)
