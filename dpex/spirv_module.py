@@ -1,21 +1,17 @@
 """From the LLVM code of a kernel to SPIR-V: link, optimise, translate.
 
-LLVM ends the process where its SPIR-V back end finds an error, so all of this runs in a forked process.
+LLVM ends the process where its SPIR-V back end finds an error, so all of this runs in another process.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
-import sys
-import warnings
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 
+from . import worker
 from .code import Code
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
 from .target import new_machine, target
@@ -42,15 +38,14 @@ def translate(name: str, result: Any, *, keep_llvm: bool = False) -> Code:
         TranslationError: LLVM fails.
     """
     texts = [library.get_llvm_str() for library in result.library.whole()] + [str(_entry(name, result))]
-    status, value, printed = _in_child(lambda: _spirv_of(name, texts, keep_llvm))
-    if status or not value:
-        how = f"signal {-status}" if status < 0 else f"status {status}"
-        raise TranslationError(printed.strip() or f"LLVM ended with {how}")
-    spirv, text = pickle.loads(value)
+    try:
+        spirv, text = worker.call(_spirv_of, name, texts, keep_llvm)
+    except worker.WorkerError as error:
+        raise TranslationError(str(error)) from None
     return Code(name, spirv, text)
 
 
-def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> bytes:
+def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]:
     linked = llvm.parse_assembly(texts[-1])
     for text in texts[:-1]:
         linked.link_in(llvm.parse_assembly(text))
@@ -64,47 +59,7 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> bytes:
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(linked, builder)
     text = str(linked) if keep_llvm else ""
-    return pickle.dumps((machine.emit_object(linked), text))
-
-
-def _in_child(call: Any) -> tuple[int, bytes, str]:
-    """Run a call in a forked process; return its exit status, what the call returned and what it printed."""
-    read_end, write_end = os.pipe()
-    output = os.memfd_create("llvm")
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # the child runs nothing but LLVM, which holds no lock here
-        child = os.fork()
-    if child == 0:
-        _run_child(call, write_end, output)
-    os.close(write_end)
-    with os.fdopen(read_end, "rb") as pipe:
-        value = pipe.read()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.lseek(output, 0, os.SEEK_SET)
-    with os.fdopen(output, "rb") as file:
-        printed = file.read().decode(errors="replace")
-    return status, value, printed
-
-
-def _run_child(call: Any, write_end: int, output: int) -> None:
-    """Write the result of a call to a pipe and end this process without any of its exit handlers."""
-    status = 1
-    try:
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; the parent decides
-        for number in (signal.SIGABRT, signal.SIGSEGV):
-            signal.signal(number, signal.SIG_DFL)
-        view = memoryview(call())
-        while view:
-            view = view[os.write(write_end, view) :]
-        status = 0
-    except BaseException as error:
-        os.write(2, str(error).encode())
-    finally:
-        os._exit(status)
+    return machine.emit_object(linked), text
 
 
 def _entry(name: str, result: Any) -> Any:

@@ -64,6 +64,7 @@ class Library(CodeLibrary):  # type: ignore[misc]
         super().__init__(codegen, name)
         self.modules: list[Any] = []
         self.callees: list[Library] = []
+        self._text: str | None = None
 
     def add_ir_module(self, module: Any) -> None:
         """Add a module of llvmlite's builder."""
@@ -84,7 +85,9 @@ class Library(CodeLibrary):  # type: ignore[misc]
 
     def get_llvm_str(self) -> str:
         """Return the code of this library alone."""
-        return "\n".join(map(str, self.modules))
+        if self._text is None:
+            self._text = "\n".join(map(str, self.modules))
+        return self._text
 
     def get_asm_str(self) -> str:
         """Return nothing: SPIR-V is made of whole kernels only."""

@@ -1,0 +1,99 @@
+"""The process of ``ishmem.dpex`` that runs LLVM."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ishmem.dpex import worker
+
+
+def act(what: str, value: Any = None) -> Any:
+    if what == "crash":
+        os.write(2, b"LLVM ERROR: cannot select\n")
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "raise":
+        raise ValueError(f"no such thing as {value}")
+    return value, os.getpid()
+
+
+@pytest.fixture(autouse=True)
+def own_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    before, worker._worker = worker._worker, None
+    yield
+    worker._end()
+    worker._worker = before
+
+
+def test_one_process_serves_all_calls() -> None:
+    results = [worker.call(act, "return", number) for number in range(3)]
+    assert [value for value, _pid in results] == [0, 1, 2]
+    assert len({pid for _value, pid in results}) == 1
+    assert results[0][1] != os.getpid()
+
+
+def test_large_values() -> None:
+    value = os.urandom(3 << 20)
+    assert worker.call(act, "return", value)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [("crash", "LLVM ERROR: cannot select"), ("kill", "LLVM ended with signal 9"), ("raise", "no such thing as 5")],
+)
+def test_a_crash_is_an_error(what: str, message: str) -> None:
+    first = worker.call(act, "return", 1)
+    with pytest.raises(worker.WorkerError, match=f"^{message}$"):
+        worker.call(act, what, 5)
+    value, pid = worker.call(act, "return", 2)
+    assert value == 2
+    assert pid != first[1]
+
+
+def test_another_takes_over_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "IDLE", 0.01)
+    _value, pid = worker.call(act, "return", 1)
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        time.sleep(0.01)
+    assert worker.call(act, "return", 2)[0] == 2
+
+
+def test_it_keeps_no_files_of_its_parent() -> None:
+    read_end, write_end = os.pipe()
+    worker.call(act, "return", 1)
+    os.close(write_end)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+def test_a_fork_has_its_own() -> None:
+    _value, pid = worker.call(act, "return", 1)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            status = 0 if worker.call(act, "return", 2)[1] != pid else 2
+            worker._end()
+        os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker.call(act, "return", 3) == (3, pid)
+
+
+def test_no_process_and_no_file_remains() -> None:
+    files = len(os.listdir("/proc/self/fd"))
+    for what in ("return", "crash", "return"):
+        with contextlib.suppress(worker.WorkerError):
+            _value, pid = worker.call(act, what, 1)
+    worker._end()
+    worker._worker = None
+    assert len(os.listdir("/proc/self/fd")) == files
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
