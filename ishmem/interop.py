@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ishmem.common.errors import SymmetryError
+from ishmem.environment import arrays
 from ishmem.memory import extent
 from ishmem.runtime import check, job
 
@@ -76,7 +77,7 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
     if memory is None:
         return None
     shape = a.shape if hasattr(a, "shape") else (described.count,)
-    strides = [step * described.itemsize for step in getattr(a, "strides", (1,))]
+    strides = [step * described.itemsize for step in getattr(arrays.usm_array(a), "strides", (1,))]
     return np.ndarray(shape, described.dtype, memoryview(memory), described.address - this.heap.base - low, strides)
 
 

@@ -434,9 +434,9 @@ class _Blocks:
         return memory, [self.worker.queue.memcpy_async(memory, source, reach, before)]
 
     def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
-        arrays = [self._array(memory, step) for memory, step in ((target, to_step), (source, from_step))]
+        dest, origin = self._array(target, to_step), self._array(source, from_step)
         released, event = arrays.tensor_impl._copy_usm_ndarray_into_usm_ndarray(
-            src=arrays[1], dst=arrays[0], sycl_queue=self.worker.queue, depends=before
+            src=origin, dst=dest, sycl_queue=self.worker.queue, depends=before
         )
         self.worker.drain_too(released)  # a host task that takes the interpreter's lock: not after the interpreter ends
         return event

@@ -126,7 +126,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
 def _instead(array: Any, name: str) -> str:
     """Return what to call to get an array on the memory of an array of another library."""
     if hasattr(array, "__sycl_usm_array_interface__"):
-        return f"; dpnp.asarray({name}) is an array on its memory"
+        return f"; {arrays.tensor.__name__}.asarray({name}) is an array on its memory"
     if hasattr(array, "__dlpack__"):
         return f"; ishmem.from_dlpack({name}) is an array on its memory"
     return ""
