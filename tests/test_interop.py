@@ -116,7 +116,8 @@ def usm_arrays() -> None:
 @row("object with `__sycl_usm_array_interface__` only")
 def usm_interface() -> None:
     a, x = ishmem.zeros(N, dtype="f8"), Usm(dpnp.ones(N, dtype="f8"))
-    refused(TypeError, f"source is a dpnp or numpy array, got Usm; {tensor.__name__}.asarray(source)", ishmem.put, a, x, 0)
+    advice = f"{tensor.__name__}.asarray(source)"
+    refused(TypeError, f"source is a dpnp or numpy array, got Usm; {advice}", ishmem.put, a, x, 0)
     ishmem.put(a, tensor.asarray(x), ishmem.my_pe())
     assert (a.asnumpy() == 1).all()
     assert ishmem.is_symmetric(tensor.asarray(Usm(a)))

@@ -19,7 +19,7 @@ import traceback
 import types
 import zipfile
 from collections.abc import Mapping, Sequence
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import Callable, NoReturn
 
 from ishmem import dpex
@@ -29,14 +29,14 @@ _NUMBA = (
     "numba.cpython.slicing", "numba.misc.mergesort", "numba.misc.quicksort", "numba.np.arrayobj", "numba.np.linalg",
     "numba.np.npyfuncs", "numba.np.npyimpl",
 )  # fmt: skip
-_ARRAYS_OR_COMPILER = ("dpctl.tensor", "dpnp") if dpex.HAS_NUMBA_DPEX else ("dpctl", dpex.COMPILER, "ishmem.kernels")
+_COMPILER = () if dpex.HAS_NUMBA_DPEX else (dpex.COMPILER, "ishmem.kernels")
 
-MODULES = (*_ARRAYS_OR_COMPILER, *_NUMBA, "ishmem.setup")
-"""What is imported once; the rest, each PE imports.
+MODULES = ("dpnp", *_NUMBA, *_COMPILER, "ishmem.setup")
+"""What is imported once; the rest, each PE imports. The import of numba_dpex initialises the devices."""
 
-The import of numba_dpex initialises the devices. That of dpnp 0.20 loads MKL, which lets SYCL read the device that
-``ONEAPI_DEVICE_SELECTOR`` gives to the process.
-"""
+_LAPACK = "dpnp.backend.extensions.lapack._lapack_impl"
+"""A module of dpnp on today's stack whose library reads ``ONEAPI_DEVICE_SELECTOR``, which differs among PEs, when it is
+loaded. So each PE loads it, and what it defines has a placeholder until then."""
 
 _kept: set[int] | None = None
 
@@ -58,6 +58,20 @@ class Forked:
         self.pid, self.returncode = pid, None
 
 
+class _Placeholder:
+    """Imports an almost empty module in place of that of `_LAPACK`."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name == _LAPACK and not dpex.HAS_NUMBA_DPEX else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Define what dpnp takes from the module at once."""
+        module.LinAlgError = type("LinAlgError", (Exception,), {})  # type: ignore[attr-defined]
+
+
 def load() -> None:
     """Import the stack, once.
 
@@ -67,10 +81,25 @@ def load() -> None:
     global _kept
     if _kept is None:
         before = _open_files()
+        finder = _Placeholder()
+        sys.meta_path.insert(0, finder)
         for name in MODULES:
             importlib.import_module(name)
+        sys.meta_path.remove(finder)
         _kept = _open_files() - before
         gc.freeze()  # or the first collection of a child would write to all pages of these objects
+
+
+def _replace_placeholder() -> None:
+    """Load the module of `_LAPACK`, and replace what stands for it in modules of dpnp."""
+    placeholder = sys.modules.pop(_LAPACK)
+    loaded = importlib.import_module(_LAPACK)
+    loaded.LinAlgError.__module__ = placeholder.LinAlgError.__module__  # as dpnp has set it
+    instead = {id(placeholder): loaded, id(placeholder.LinAlgError): loaded.LinAlgError}
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "dpnp":
+            for key in [key for key, value in vars(module).items() if id(value) in instead]:
+                setattr(module, key, instead[id(getattr(module, key))])
 
 
 def can_run(command: Sequence[str]) -> bool:
@@ -114,6 +143,8 @@ def run(command: Sequence[str]) -> NoReturn:
     """Run a Python program as a new interpreter would: its command is ``[python, "-u", ...]``."""
     _close_files()
     _unbuffer()
+    if not dpex.HAS_NUMBA_DPEX:
+        _replace_placeholder()
     sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
     kind, *arguments = command[2:]
     try:
