@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from .cache_key import NoKeyError
 from .code import Code
 from .extension import installed
 from .keys import kernel_key
 from .store import Store
-
-if TYPE_CHECKING:
-    from .kernels import Kernel
 
 log = logging.getLogger("dpex")
 
@@ -40,7 +37,7 @@ def functions() -> Store | None:
     return _functions
 
 
-def code_of(kernel: Kernel, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:
+def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:
     """Return the code of a kernel: stored before, or made by ``make`` from the argument kinds."""
     key = None if _store is None or kernel.is_specialised else _key(kernel, kinds)
     if _store is None or key is None:
@@ -60,7 +57,7 @@ def code_of(kernel: Kernel, kinds: tuple[Any, ...], make: Callable[[tuple[Any, .
     return Code(name.decode(), spirv)
 
 
-def _key(kernel: Kernel, kinds: tuple[Any, ...]) -> str | None:
+def _key(kernel: Any, kinds: tuple[Any, ...]) -> str | None:
     try:
         return kernel_key(kernel, kinds)
     except NoKeyError as reason:

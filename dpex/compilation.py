@@ -11,13 +11,12 @@ from numba.core.errors import NumbaError
 from . import compile_errors
 from .code import Code
 from .errors import KernelBuildError, KernelHasReturnValueError, MissingSpecializationError
-from .kernels import Kernel
 from .spirv_module import TranslationError, translate
 from .types import IndexSpaceType, numba_type
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
-def compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Code:
+def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
     """Return the code of a kernel for arguments of these kinds.
 
     Raises:
@@ -35,7 +34,7 @@ def compiled(kernel: Kernel, kinds: tuple[Any, ...]) -> Code:
         raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {error}") from None
 
 
-def without_result(kernel: Kernel, sig: Any) -> Any:
+def without_result(kernel: Any, sig: Any) -> Any:
     """Return a signature given ahead, with no return type in place of an unknown one.
 
     Raises:
@@ -47,7 +46,7 @@ def without_result(kernel: Kernel, sig: Any) -> Any:
     return types.void(*arguments)
 
 
-def _result(kernel: Kernel, given: tuple[Any, ...]) -> Any:
+def _result(kernel: Any, given: tuple[Any, ...]) -> Any:
     """Return what numba has compiled for argument types: for the same, or those of a signature given ahead."""
     if not kernel.is_specialised:
         try:

@@ -6,7 +6,7 @@ import itertools
 import weakref
 from typing import Any, Callable
 
-from numba.core import compiler, sigutils, types
+from numba.core import compiler, sigutils
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
@@ -20,10 +20,8 @@ from numba.core.typed_passes import (
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
-from numba.core.typing.typeof import typeof_impl
 
 from . import language  # noqa: F401  # what kernels may call
-from .kernels import DeviceFunction
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -120,12 +118,6 @@ def _jit(function: Any = None, **options: Any) -> Any:
 
 dispatcher_registry[target_registry[TARGET]] = DeviceDispatcher
 jit_registry[target_registry[TARGET]] = _jit
-
-
-@typeof_impl.register(DeviceFunction)
-def _typeof(function: DeviceFunction, _context: Any) -> Any:
-    """Return the type of a function in a kernel."""
-    return types.Dispatcher(function.dispatcher)
 
 
 def flags_of(options: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ import inspect
 import threading
 from typing import Any, Callable
 
-from . import cache
+from . import cache, keys
 from .code import Code
 
 
@@ -48,6 +48,11 @@ class DeviceFunction:
         return DeviceDispatcher(self.py_func, self.targetoptions)
 
     @property
+    def _numba_type_(self) -> Any:
+        """The type of the function in a kernel, for numba."""
+        return self.dispatcher._numba_type_
+
+    @property
     def overloads(self) -> dict[tuple[Any, ...], Any]:
         """What numba has compiled, for each combination of argument types."""
         return self.dispatcher.overloads if "dispatcher" in vars(self) else {}
@@ -69,6 +74,9 @@ class DeviceFunction:
     def disable_compile(self) -> None:
         """Compile for no more signatures."""
         self.dispatcher.disable_compile()
+
+
+keys.LANGUAGE.dispatcher = DeviceFunction
 
 
 class Kernel(DeviceFunction):

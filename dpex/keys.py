@@ -6,14 +6,11 @@ import functools
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .cache_key import NOT_CODE, NoKeyError, Walk, digest, versions
 from .extension import installed
 from .kinds import ArrayKind, ItemKind, LocalKind, TupleKind
-
-if TYPE_CHECKING:
-    from .kernels import DeviceFunction, Kernel
 
 PACKAGES = ("numba", "llvmlite", "numpy")
 _SETTINGS = {"BOUNDSCHECK": None, "DEBUGINFO_DEFAULT": 0, "EXTEND_VARIABLE_LIFETIMES": 0}
@@ -24,23 +21,17 @@ class Language:
     """What keys depend on: see `dpex.cache_key.Language`."""
 
     package = __name__.rpartition(".")[0]
+    dispatcher: type  # set by the module that defines it
 
-    @property
-    def dispatcher(self) -> type:
-        """The class of kernels and device functions."""
-        from .kernels import DeviceFunction
-
-        return DeviceFunction
-
-    def options(self, function: DeviceFunction) -> dict[str, Any]:
+    def options(self, function: Any) -> dict[str, Any]:
         """Return the options with which a kernel or device function is compiled."""
-        return function.targetoptions
+        return dict(function.targetoptions)
 
 
 LANGUAGE = Language()
 
 
-def kernel_key(kernel: Kernel, kinds: tuple[Any, ...]) -> str:
+def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     """Return the key of a kernel for arguments of these kinds.
 
     Raises:
