@@ -377,6 +377,7 @@ PyMethodDef hot[] = {method<&collective>("collective"), {}};
 
 // The forms with strides or counts; Python has checked their arguments.
 int alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
+    if (!settle_submitted()) throw nb::python_error();
     Call call;
     if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return NotPlain;
     call.count = nelems;
@@ -393,6 +394,7 @@ uint64_t hash_of(const std::vector<size_t> &numbers, uint64_t hash) {
 }
 
 int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle root, nb::handle team, const std::vector<std::vector<size_t>> &lists) {
+    if (!settle_submitted()) throw nb::python_error();
     Call call;
     if (lists.size() != 4 || !begin(routine, dest.ptr(), source.ptr(), root.ptr(), team.ptr(), call)) return NotPlain;
     call.dest_counts = lists[0];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "operations.hpp"
+#include "submitted.hpp"
 
 namespace ishmem {
 
@@ -46,6 +47,7 @@ PyObject *fastcall(PyObject *, PyObject *const *given, Py_ssize_t count) {
         PyErr_Format(PyExc_TypeError, "ishmem._core: %zd arguments given, %zd wanted", count, arity(Function));
         return nullptr;
     }
+    if (!settle_submitted()) return nullptr;
     return apply<Function>(Function, given, std::make_index_sequence<arity(Function)>{});
 }
 

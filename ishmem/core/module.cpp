@@ -35,6 +35,10 @@ namespace {
 
 constexpr int LOOKS = 100;  // that many polls take about as long as one yield
 
+void require_settled() {
+    if (!settle_submitted()) throw nb::python_error();
+}
+
 bool has_core_for_each(size_t n_pes) {
     cpu_set_t cores;
     return sched_getaffinity(0, sizeof cores, &cores) == 0 && n_pes <= static_cast<size_t>(CPU_COUNT(&cores));
@@ -184,6 +188,7 @@ void bind_engine(nb::module_ &m) {
 
 // Returns (address, elements, bytes per element, contiguity bits, writable, on the device); None if it is not an array.
 nb::object describe(nb::handle array) {
+    require_settled();
     View v;
     if (!view_of(array.ptr(), v)) return nb::none();
     return nb::make_tuple(reinterpret_cast<uintptr_t>(v.address), v.count, v.item, v.order, v.writable, v.device);
@@ -201,6 +206,7 @@ void exit_on(int number) {
 
 // Returns (outcome, digest, free, highest): see Summary.
 nb::tuple agree_on(unsigned handle, uint64_t digest, uint64_t free, uint64_t highest) {
+    require_settled();
     Summary summary = {digest, free, highest};
     const Outcome outcome = agree(handle, -1, summary);
     if (outcome == Interrupted) throw nb::python_error();
@@ -282,6 +288,7 @@ NB_MODULE(_core, m) {
         return steal(wait_set(ivars.ptr(), step, compare.ptr(), values.ptr(), ignored.ptr(), found.ptr(), mode, once, timeout));
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
     m.def("fence", [] {
+        require_settled();
         fence();
         const Outcome drained = drain_proxy(), outcome = drained == Interrupted ? drained : remote_quiet();
         if (outcome == Interrupted) throw nb::python_error();

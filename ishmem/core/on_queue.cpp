@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "polling.hpp"
+#include "submitted.hpp"
 
 namespace nb = nanobind;
 
@@ -86,6 +87,7 @@ bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *
 // takes; None for arguments that need the general path.
 nb::object queue_copy(nb::handle dest, nb::handle source, nb::handle pe, nb::handle nelems, bool is_put, uintptr_t queue,
                       const std::vector<uintptr_t> &before) {
+    if (!settle_submitted()) throw nb::python_error();
     Copy copy;
     if (!find_ends(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), is_put, copy)) return nb::none();
     void *events[MOST_BEFORE];

@@ -2,8 +2,6 @@
 // tries the core's function first. If that returns NotImplemented, it calls the Python function with the same arguments.
 #include "routine.hpp"
 
-#include "submitted.hpp"
-
 #include <algorithm>
 
 namespace ishmem {
@@ -57,7 +55,6 @@ bool arrange(const Routine &self, PyObject *const *given, size_t count, PyObject
 PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject *keywords) {
     const Routine &self = *routine(object);
     PyObject *all[MOST_PARAMETERS];
-    if (work_submitted && !settle_submitted()) return nullptr;
     if (arrange(self, given, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords, all)) {
         PyObject *result = self.fast(nullptr, all, static_cast<Py_ssize_t>(self.parameters));
         if (result != Py_NotImplemented) return result;

@@ -2,26 +2,32 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
 namespace nb = nanobind;
 
 namespace ishmem {
 
-static PyObject *wait_for_submitted = nullptr;
+static PyObject *wait = nullptr;
+static uint64_t submissions = 0;
 
-bool settle_submitted() {
-    if (!work_submitted) return true;
-    work_submitted = false;  // first: what is submitted while this waits is noted anew
-    if (!wait_for_submitted) return true;
-    PyObject *done = PyObject_CallNoArgs(wait_for_submitted);
-    Py_XDECREF(done);
-    return done != nullptr;
+bool wait_for_submitted() {
+    const uint64_t before = submissions;
+    PyObject *done = wait ? PyObject_CallNoArgs(wait) : nb::none().release().ptr();
+    if (!done) return false;
+    Py_DECREF(done);
+    if (submissions == before) work_submitted = false;  // other threads submit, and look, while this one waits
+    return true;
 }
 
 void bind_submitted(nb::module_ &m) {
-    m.def("note_submitted", [] { work_submitted = true; });
-    m.def("settle_submitted_by", [](nb::object wait) {
-        Py_XDECREF(wait_for_submitted);
-        wait_for_submitted = wait.is_none() ? nullptr : wait.inc_ref().ptr();
+    m.def("note_submitted", [] {
+        work_submitted = true;
+        ++submissions;
+    });
+    m.def("settle_submitted_by", [](nb::object call) {
+        Py_XDECREF(wait);
+        wait = call.is_none() ? nullptr : call.inc_ref().ptr();
         work_submitted = false;
     }, nb::arg("wait").none());
     m.def("settle_submitted", [] { if (!settle_submitted()) throw nb::python_error(); });

@@ -12,6 +12,8 @@ from ishmem import _core
 
 _managers: Any = None
 _original: Any = None
+_seen: set[Any] = set()
+"""The order managers, one of each queue, that work has been given to."""
 
 
 def watch() -> None:
@@ -28,11 +30,12 @@ def watch() -> None:
 
     def add_event_pair(manager: Any, host_task: Any, computed: Any) -> None:
         original(manager, host_task, computed)
+        _seen.add(manager)
         note()
 
+    _managers.clear()  # waits for what ran before
     kind.add_event_pair = add_event_pair
     _core.settle_submitted_by(_wait)
-    _core.note_submitted()  # by what ran before
 
 
 def unwatch() -> None:
@@ -41,6 +44,7 @@ def unwatch() -> None:
     if _original is not None:
         _kind().add_event_pair, _original = _original, None
         _core.settle_submitted_by(None)
+        _seen.clear()
 
 
 def _kind() -> Any:
@@ -51,5 +55,7 @@ def _kind() -> Any:
 
 
 def _wait() -> None:
-    for manager in list(_managers._map.get().values()):
-        manager.wait()
+    import dpctl
+
+    for manager in list(_seen):
+        dpctl.SyclEvent.wait_for(manager.submitted_events)  # unlike manager.wait(), while other threads add events

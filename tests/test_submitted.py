@@ -1,0 +1,100 @@
+"""Host calls come after what dpnp has submitted, whether or not its operations return before they have ended."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpnp
+from pes import Pool
+
+import ishmem
+
+N = 1 << 18
+"""So many elements that an operation has not ended when it returns, if it does not wait."""
+
+
+def values(pe: int, turn: int) -> Any:
+    """Return an array that takes several operations of dpnp."""
+    x = dpnp.arange(N, dtype="i8")
+    for _ in range(4):
+        x = x + pe + turn
+    return x
+
+
+def expected(pe: int, turn: int) -> np.ndarray:
+    return np.arange(N, dtype="i8") + 4 * (pe + turn)
+
+
+def put(dest: Any, turn: int, right: int) -> None:
+    ishmem.put(dest, values(ishmem.my_pe(), turn), right)
+
+
+def put_signal(dest: Any, turn: int, right: int) -> None:
+    flag = ishmem.zeros(1, dtype="u8")
+    ishmem.put_signal(dest, values(ishmem.my_pe(), turn), flag, 1, ishmem.SIGNAL_SET, right)
+    ishmem.signal_wait_until(flag, ishmem.CMP_EQ, 1)
+    ishmem.free(flag)
+
+
+def put_by_view(dest: Any, turn: int, right: int) -> None:
+    ishmem.ptr(dest, right)[...] = values(ishmem.my_pe(), turn)
+    ishmem.quiet()
+
+
+def put_on_queue(dest: Any, turn: int, right: int) -> None:
+    ishmem.put_on_queue(dest, values(ishmem.my_pe(), turn), right).wait()
+
+
+def iput(dest: Any, turn: int, right: int) -> None:
+    ishmem.iput(dest, values(ishmem.my_pe(), turn), 1, 1, N, right)
+
+
+def alltoall(dest: Any, turn: int, _right: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    source = ishmem.empty(n * N, dtype="i8")
+    source[(me + 1) % n * N :][:N] = values(me, turn)
+    result = ishmem.empty(n * N, dtype="i8")
+    ishmem.alltoall(result, source)
+    dest[...] = result[(me - 1) % n * N :][:N]
+    for each in (source, result):
+        ishmem.free(each)
+
+
+CALLS: dict[str, Callable[[Any, int, int], None]] = {
+    each.__name__: each for each in (put, put_signal, put_by_view, put_on_queue, iput, alltoall)
+}
+
+
+def check_call(name: str) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest = ishmem.zeros(N, dtype="i8")
+    for turn in range(5):
+        CALLS[name](dest, turn, (me + 1) % n)
+        ishmem.barrier_all()
+        assert (dest.asnumpy() == expected((me - 1) % n, turn)).all(), turn
+        ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+@pytest.mark.pes(2)
+def test_the_source_is_what_dpnp_has_computed(pes: Pool, name: str) -> None:
+    pes.run(check_call, name)
+
+
+def check_own_array() -> None:
+    """What dpnp does to this PE's array before a barrier, others see after it."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    own, seen = ishmem.zeros(N, dtype="i8"), np.zeros(N, dtype="i8")
+    for turn in range(5):
+        own[...] = values(me, turn)
+        ishmem.barrier_all()
+        ishmem.get(seen, own, (me + 1) % n)
+        assert (seen == expected((me + 1) % n, turn)).all()
+        ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_a_barrier_comes_after_dpnp(pes: Pool) -> None:
+    pes.run(check_own_array)
