@@ -138,7 +138,7 @@ def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyE
     parts = [_device_array(address, count, call.dest.dtype) for address in sources]
     combine, total = _operation(call.routine, dpnp), dpnp.array(parts[0])
     for part in parts[1:]:
-        combine(total, part, out=total)
+        total = combine(total, part)
     total.sycl_queue.wait()
     return total, int(total.get_array()._pointer)
 
