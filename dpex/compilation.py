@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from numba.core import sigutils, types
@@ -49,15 +50,27 @@ def without_result(kernel: Any, sig: Any) -> Any:
 def _result(kernel: Any, given: tuple[Any, ...]) -> Any:
     """Return what numba has compiled for argument types: for the same, or those of a signature given ahead."""
     if not kernel.is_specialised:
+        _check_count(kernel, len(given) - 1)
         try:
             kernel.dispatcher.compile(given)
         except NumbaError as error:
             raise compile_errors.of_kernel(kernel, error) from None
+        except Exception as error:
+            raise compile_errors.of_kernel(kernel, error) from error
         return kernel.overloads[given]
     for known in kernel.overloads:
         if len(known) == len(given) and all(map(_takes, known, given)):
             return kernel.overloads[known]
     raise MissingSpecializationError(kernel.__name__, ", ".join(map(str, given)))
+
+
+def _check_count(kernel: Kernel, count: int) -> None:
+    parameters = list(signature(kernel.py_func).parameters.values())[1:]
+    needed = [each for each in parameters if each.default is each.empty and each.kind != each.VAR_POSITIONAL]
+    fits = count <= len(parameters) or any(each.kind == each.VAR_POSITIONAL for each in parameters)
+    if not (fits and count >= len(needed)):
+        names = ", ".join(each.name for each in parameters) or "no arguments"
+        raise TypeError(f"the kernel {kernel.__name__} takes {names} after the item, got {count} arguments")
 
 
 def _is_void(kind: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,6 @@ from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
 
-from . import typeof
 from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
@@ -58,6 +58,8 @@ class _Launch:
     def _add(self, argument: Any) -> Any:
         """Append the parameters of an argument; return its type."""
         kind = type(argument)
+        if kind is int and not -(2**63) <= argument < 2**63:
+            raise OverflowError(f"{argument} is not an int64; numpy.uint64(value) holds values up to 2**64 - 1")
         if kind in _PYTHON_NUMBERS:
             return self._number(argument, _PYTHON_NUMBERS[kind])
         usm = argument.get_array() if hasattr(argument, "get_array") else argument
@@ -114,7 +116,8 @@ class _Launch:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         key = (is_dpnp, dtype, usm.ndim, layout, flags.writable)
         if key not in _known_arrays:
-            typeof.register()
+            if f"{__package__}.typeof" in sys.modules:
+                sys.modules[f"{__package__}.typeof"].register()
             _known_arrays[key] = ArrayKind(is_dpnp, dtype.name, usm.ndim, layout, flags.writable)
         memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
         self.flat.append(as_usm_memory(_From(memory, offset)) if 0 < offset < memory.nbytes else memory)

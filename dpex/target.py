@@ -13,6 +13,7 @@ from numba.core.callconv import MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaTypeError
 from numba.core.imputils import Registry
 from numba.core.options import TargetOptions, include_default_options
 from numba.core.target_extension import GPU, target_registry
@@ -168,6 +169,16 @@ class TargetContext(BaseContext):  # type: ignore[misc]
         from numba.np import arrayobj  # noqa: F401
 
         self.install_registry(registry)
+
+    def build_list(self, *_arguments: Any) -> Any:
+        """Refuse: a list, set or dictionary needs memory that kernels do not have.
+
+        Raises:
+            NumbaTypeError: Always.
+        """
+        raise NumbaTypeError("kernels have no lists, sets and dictionaries; a tuple or a PrivateArray may serve")
+
+    build_set = build_map = build_list
 
     def codegen(self) -> Any:
         """Return the code generator."""

@@ -76,7 +76,10 @@ class Worker:
     def close(self) -> tuple[int, str]:
         """End the process; return its exit status and what it has printed since the last result."""
         os.close(self._to_child)
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        try:
+            status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        except ChildProcessError:  # the program waits for all of its children, or ignores their signal
+            status = 0
         printed = os.pread(self._output, os.fstat(self._output).st_size, 0)
         os.close(self._from_child)
         os.close(self._output)
@@ -153,17 +156,20 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         WorkerError: The call failed, or the process crashed.
     """
     global _worker
-    while True:
+    for _attempt in range(2):
         worker, _worker = _worker or Worker(function), None
         with contextlib.suppress(EndedError):
             result = worker.call(*arguments)
             _worker = worker
             return result
+    raise WorkerError("LLVM ended without a word")
 
 
 def _end() -> None:
+    global _worker
     if _worker:
         _worker.close()
+    _worker = None
 
 
 def _forget() -> None:

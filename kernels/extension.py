@@ -7,12 +7,15 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import dpctl
 from numba.core.errors import TypingError
 
 import ishmem
 from ishmem import _core
+from ishmem.common.errors import LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.extension import Extension, Origin
+from ishmem.ipc import native, pyze
 from ishmem.teams import Team
 
 from . import binding, compile_errors, intrinsics, spec_constants, spirv
@@ -76,6 +79,16 @@ class Ishmem(Extension):
     def compile_error(self, name: str, file: str, line: int, text: str) -> Exception:
         """Return an error in few words."""
         return compile_errors.explain(name, file, line, text)
+
+    def build_log(self, queue: Any, code: bytes) -> str:
+        """Return the build log of the driver."""
+        if queue.backend != dpctl.backend_type.level_zero:
+            return ""
+        try:
+            pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, "")
+        except LevelZeroError as error:
+            return str(error)
+        return ""
 
 
 def _sources() -> str:

@@ -27,10 +27,9 @@ def act(what: str, value: Any = None) -> Any:
 
 @pytest.fixture(autouse=True)
 def own_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    before, worker._worker = worker._worker, None
+    worker._end()
     yield
     worker._end()
-    worker._worker = before
 
 
 def test_one_process_serves_all_calls() -> None:
@@ -93,7 +92,6 @@ def test_no_process_and_no_file_remains() -> None:
         with contextlib.suppress(worker.WorkerError):
             _value, pid = worker.call(act, what, 1)
     worker._end()
-    worker._worker = None
     assert len(os.listdir("/proc/self/fd")) == files
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

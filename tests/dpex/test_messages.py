@@ -1,0 +1,150 @@
+"""What ``ishmem.dpex`` says of kernels that do not compile or build, and of wrong launches."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ishmem import dpex
+from ishmem.dpex import HAS_NUMBA_DPEX, kernel_api as kapi, worker
+from ishmem.dpex.kinds import ArrayKind, ItemKind
+
+pytestmark = pytest.mark.skipif(HAS_NUMBA_DPEX, reason="programs are compiled by numba-dpex here")
+
+ARRAY = ArrayKind(is_dpnp=True, dtype="float64", ndim=1, layout="C", writable=True)
+
+
+def says(function: Callable[..., None], *kinds: Any, has_groups: bool = False) -> list[str]:
+    """Return the lines of the error of a kernel that does not compile."""
+    with pytest.raises(Exception, match="does not compile") as caught:
+        dpex.kernel(function).code_for((ItemKind(1, has_groups), *(kinds or (ARRAY,))))
+    assert type(caught.value).__name__ == "KernelCompileError"
+    return str(caught.value).splitlines()
+
+
+def group_of_an_item(item: kapi.Item, a):
+    a[0] = item.get_group().get_local_range(0)
+
+
+def global_id_of_an_item(item: kapi.Item, a):
+    a[0] = item.get_global_id(0)
+
+
+def misspelt_method(item: kapi.NdItem, a):
+    a[0] = item.get_globl_id(0)
+
+
+def misspelt_function(item: kapi.NdItem, a):
+    kapi.group_barier(item.get_group())
+
+
+def unknown_name(item: kapi.Item, a):
+    a[0] = undefined  # noqa: F821
+
+
+def item_as_group(item: kapi.NdItem, a):
+    kapi.group_barrier(item)
+
+
+def makes_a_list(item: kapi.Item, a):
+    a[0] = [1, 2][item.get_id(0)]
+
+
+@pytest.mark.parametrize(
+    ("function", "source", "cause"),
+    [
+        (group_of_an_item, "item.get_group()", "Item has no get_group: launch the kernel with an NdRange"),
+        (global_id_of_an_item, "item.get_global_id(0)", "Item has no get_global_id; its method is get_id"),
+        (misspelt_method, "item.get_globl_id(0)", "NdItem has no get_globl_id; did you mean get_global_id?"),
+        (misspelt_function, "kapi.group_barier", "has no group_barier; did you mean group_barrier?"),
+        (unknown_name, "a[0] = undefined", "name 'undefined' is not defined"),
+        (item_as_group, "kapi.group_barrier(item)", "group_barrier takes item.get_group(), got"),
+        (makes_a_list, "[1, 2]", "kernels have no lists"),
+    ],
+)
+def test_line_and_cause(function: Callable[..., None], source: str, cause: str) -> None:
+    lines = says(function, has_groups="NdItem" in str(function.__annotations__["item"]))
+    assert len(lines) == 4
+    assert lines[0] == f"the kernel {function.__name__} does not compile:"
+    assert __file__ in lines[1]
+    assert source in lines[2]
+    assert cause in lines[3]
+
+
+def test_line_of_a_device_function() -> None:
+    @dpex.device_func
+    def inner(x):
+        return x.nothing
+
+    def outer(item: kapi.Item, a):
+        a[0] = inner(a)
+
+    assert says(outer)[2].strip() == "return x.nothing"
+
+
+def test_a_kernel_compiles_once_the_name_exists() -> None:
+    says(unknown_name)
+    globals()["undefined"] = 3
+    try:
+        assert dpex.kernel(unknown_name).code_for((ItemKind(1, False), ARRAY)).spirv
+    finally:
+        del globals()["undefined"]
+
+
+def takes_two(item: kapi.Item, a, b):
+    a[0] = b
+
+
+def test_number_of_arguments() -> None:
+    with pytest.raises(TypeError, match=r"^the kernel takes_two takes a, b after the item, got 1 arguments$"):
+        dpex.kernel(takes_two).code_for((ItemKind(1, False), ARRAY))
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        (np.zeros(3), "got ndarray; dpnp.asarray"),
+        ("text", "got str"),
+        (None, "got NoneType"),
+        ([1], "got list"),
+        (2**63, "not an int64; numpy.uint64"),
+    ],
+)
+def test_arguments(argument: Any, words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        dpex.call_kernel(dpex.kernel(takes_two), dpex.Range(1), argument, 1)
+
+
+def test_calls_of_the_wrong_things() -> None:
+    with pytest.raises(TypeError, match=r"a kernel is launched: dpex.call_kernel\(takes_two, "):
+        dpex.kernel(takes_two)(1, 2)
+    with pytest.raises(TypeError, match=r"a device function is called in kernels; takes_two.py_func"):
+        dpex.device_func(takes_two)(1, 2)
+    with pytest.raises(TypeError, match=r"call_kernel launches a function decorated by dpex.kernel"):
+        dpex.call_kernel(takes_two, dpex.Range(1), 1, 2)
+    with pytest.raises(TypeError, match=r"index_space is a Range or NdRange, got 8"):
+        dpex.call_kernel(dpex.kernel(takes_two), 8, 1, 2)
+
+
+def crash(*_arguments: Any) -> None:
+    os.write(2, b"LLVM ERROR: unable to legalize instruction\n")
+    os.kill(os.getpid(), signal.SIGABRT)
+
+
+def test_a_crash_of_llvm_is_an_error_with_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ishmem.dpex import spirv_module
+    from ishmem.dpex.errors import KernelBuildError
+
+    worker._end()
+    kernel = dpex.kernel(takes_two)
+    kinds = ItemKind(1, False), ARRAY, "int64"
+    with monkeypatch.context() as broken:
+        broken.setattr(spirv_module, "_spirv_of", crash)
+        with pytest.raises(KernelBuildError, match="takes_two does not build: LLVM ERROR: unable to legalize"):
+            kernel.code_for(kinds)
+    assert kernel.code_for(kinds).spirv[:4] == b"\x03\x02\x23\x07"
