@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_run_is_ishmrun() -> None:
 def test_info_of_the_simulator() -> None:
     facts = info("-n", "3", ISHMEM_SYMMETRIC_SIZE="64M")
     assert facts["driver"]["kind"] == "simulator"
-    assert facts["versions"]["numba-dpex"] == "0.23.0"
+    assert facts["versions"]["dpctl"] == metadata.version("dpctl")
     assert len(facts["devices"]) == 3
     assert facts["links"] == [["itself" if i == k else "atomics" for k in range(3)] for i in range(3)]
     assert facts["heap"] == {"size": 64 << 20, "fits": True}

@@ -49,7 +49,7 @@ print(len(dpctl.get_devices("level_zero")), dpnp.dot(a, a).sum(), dpnp.linalg.de
 """
     done = python(code)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["1", "512.", "9."]
+    assert done.stdout.split()[-3:] == ["1", "512.", "9."]  # MKL may print a warning about the driver first
 
 
 def test_load_when_needed():
@@ -176,6 +176,7 @@ def test_a_loaded_simulator_decides(drm, monkeypatch):
         stack.choose()
 
 
+@pytest.mark.skipif(not pinned_libraries.apply(), reason="the wheels of this stack find their libraries")
 def test_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(pinned_libraries.LIBRARIES, "libthere_is_none.so.7", "no-such-package==1.0")
     monkeypatch.setattr(pinned_libraries, "_loaded", set())

@@ -79,6 +79,8 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
 
 
 _DEVICES = """
+from pathlib import Path
+from ishmem.environment import stack
 print(stack.load())
 from ishmem.ipc import pyze
 handles = [device for driver in pyze.drivers() for device in pyze.devices(driver)]
