@@ -138,23 +138,19 @@ def _exchange(ref: Any, val: Any) -> Any:
     return ref.dtype, emit
 
 
-def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any, desired_idx: Any) -> Any:
-    for name, kind in (("expected", expected), ("desired", desired)):
-        if not isinstance(kind, USMNdArray) or kind.dtype != ref.dtype:
-            raise TypingError(
-                f"compare_exchange: {name} is an array of {ref.dtype} with the value at {name}_idx, got {kind}; its "
-                "type does not match the type of the reference"
-            )
+def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) -> Any:
+    if not isinstance(expected, USMNdArray) or expected.dtype != ref.dtype:
+        raise TypingError(
+            f"compare_exchange: expected_ref[expected_idx] is a {ref.dtype}, got {expected}; "
+            "its type does not match the type of the reference"
+        )
+    _same_dtype(ref, desired, "compare_exchange")
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
         integer, word, pointer = _moved(context, builder, ref, arguments[0])
-        places = [
-            _element(context, builder, kind, array, index, at)
-            for kind, array, index, at in zip(
-                (expected, desired), arguments[1:3], (expected_idx, desired_idx), arguments[3:]
-            )
-        ]
-        wanted, new = (builder.bitcast(builder.load(place), word) for place in places)
+        place = _element(context, builder, expected, arguments[1], expected_idx, arguments[3])
+        wanted = builder.bitcast(builder.load(place), word)
+        new = builder.bitcast(context.cast(builder, arguments[2], desired, ref.dtype), word)
         order = order_of(ref.memory_order)
         failed = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order, order)  # a failed exchange stores nothing
         words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), semantics_of(ref, failed), new, wanted]
@@ -162,7 +158,7 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any, 
         old = call(builder, "__spirv_AtomicCompareExchange", word, kinds, words, convergent=True)
         swapped = builder.icmp_unsigned("==", old, wanted)
         with builder.if_then(builder.not_(swapped)):
-            builder.store(builder.bitcast(old, places[0].type.pointee), places[0])
+            builder.store(builder.bitcast(old, place.type.pointee), place)
         return swapped
 
     return types.boolean, emit

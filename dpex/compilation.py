@@ -11,9 +11,14 @@ from numba.core.errors import NumbaError
 
 from . import compile_errors
 from .code import Code
-from .errors import KernelBuildError, KernelHasReturnValueError, MissingSpecializationError
+from .errors import (
+    InvalidKernelSpecializationError,
+    KernelBuildError,
+    KernelHasReturnValueError,
+    MissingSpecializationError,
+)
 from .spirv_module import TranslationError, translate
-from .types import IndexSpaceType, numba_type
+from .types import IndexSpaceType, USMNdArray, numba_type
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
@@ -40,10 +45,14 @@ def without_result(kernel: Any, sig: Any) -> Any:
 
     Raises:
         KernelHasReturnValueError: The signature has a return type.
+        InvalidKernelSpecializationError: An array in the signature is not one of a device.
     """
     arguments, return_type = sigutils.normalize_signature(sig)
     if return_type is not None and not _is_void(return_type):
         raise KernelHasReturnValueError(kernel.__name__, return_type)
+    invalid = [kind for kind in arguments if isinstance(kind, types.Buffer) and not isinstance(kind, USMNdArray)]
+    if invalid:
+        raise InvalidKernelSpecializationError(kernel.__name__, invalid)
     return types.void(*arguments)
 
 

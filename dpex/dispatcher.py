@@ -22,6 +22,7 @@ from numba.core.typed_passes import (
 )
 
 from . import language  # noqa: F401  # what kernels may call
+from .attributes import ConstantAttributes
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -41,6 +42,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[Any]:
         passes = _Passes(TARGET)
         passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
+        passes.add_pass(ConstantAttributes, "attributes with constant names")
         for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:
             passes.add_pass(DeviceTypeInference if each is NopythonTypeInference else each, description)
         passes.add_pass(NoPythonSupportedFeatureValidation, "features that kernels support")

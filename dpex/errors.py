@@ -46,6 +46,16 @@ class UnsupportedKernelArgumentError(Exception):
         )
 
 
+class InvalidKernelSpecializationError(Exception):
+    """A signature given ahead has types that no kernel argument has."""
+
+    def __init__(self, kernel_name: str, invalid: Any):
+        super().__init__(
+            f"kernel {kernel_name} cannot be compiled for arguments of the types {', '.join(map(str, invalid))}; "
+            "arrays are DpnpNdArray or USMNdArray"
+        )
+
+
 class MissingSpecializationError(Exception):
     """A kernel compiled for given signatures is launched with arguments of other types."""
 

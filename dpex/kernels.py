@@ -84,11 +84,13 @@ class Kernel(DeviceFunction):
 
     Attributes:
         codes: The code for each combination of argument types that it has been compiled for, or loaded.
+        parameters: The number of parameters of the function.
         programs: The code built for devices; `dpex.launch` keeps it.
     """
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
         super().__init__(py_func, targetoptions)
+        self.parameters = py_func.__code__.co_argcount
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
 
@@ -106,6 +108,7 @@ class Kernel(DeviceFunction):
         Raises:
             NumbaError: The kernel does not compile.
             KernelHasReturnValueError: The signature has a return type.
+            InvalidKernelSpecializationError: An array in the signature is not one of a device.
         """
         from .compilation import without_result
 
@@ -135,6 +138,11 @@ _lock = threading.RLock()
 
 Signatures = list[Any]
 
+WITHOUT_EFFECT = (
+    "release_gil", "no_compile", "no_cpython_wrapper", "no_cfunc_wrapper", "experimental", "inline_threshold",
+)  # fmt: skip
+"""Options of numba-dpex that this compiler has no use for."""
+
 
 def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
     """Return the function and the signatures that a decorator's first argument stands for."""
@@ -154,6 +162,7 @@ def _decorator(make: type[DeviceFunction]) -> Callable[..., Any]:
 
     def decorate(function_or_signature: Any = None, **options: Any) -> Any:
         function, signatures = _split(function_or_signature)
+        options = {name: value for name, value in options.items() if name not in WITHOUT_EFFECT}
         if any(isinstance(signature, str) for signature in signatures):
             raise NotImplementedError("signatures as strings are not supported; pass types, such as types.void(int64)")
 

@@ -1,5 +1,7 @@
 """What kernels may call: importing this module makes it known to numba."""
 
-from . import atomics, barriers, index_spaces, private_arrays, slices, typeof
+from . import atomics, barriers, flags, index_spaces, mathematics, private_arrays, slices, tuples, typeof
 
-__all__ = ["atomics", "barriers", "index_spaces", "private_arrays", "slices", "typeof"]
+__all__ = [
+    "atomics", "barriers", "flags", "index_spaces", "mathematics", "private_arrays", "slices", "tuples", "typeof",
+]  # fmt: skip

@@ -165,7 +165,8 @@ def _submit(
     else:
         raise TypeError(f"index_space is a Range or NdRange, got {index_space!r}")
     launch = _Launch(arguments)
-    program = _program(kernel, (item, *launch.kinds), launch.queue)
+    items = (item,) if kernel.parameters > len(arguments) else ()
+    program = _program(kernel, (*items, *launch.kinds), launch.queue)
     events = [*events, *_submitted_before(launch.queue)]
     return launch.queue.submit_async(program, launch.flat, *sizes, events), launch.queue
 
@@ -181,7 +182,8 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
     Args:
         kernel_fn: The kernel.
         index_space: The number of work-items in each dimension; with an `NdRange`, also those of a work-group.
-        *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers.
+        *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers. A
+            kernel whose parameters are all given here gets no item.
 
     Raises:
         NumbaError: The kernel does not compile for these arguments.
@@ -197,6 +199,9 @@ def call_kernel_async(
     kernel_fn: Kernel, index_space: Range | NdRange, dependent_events: Sequence[dpctl.SyclEvent], *kernel_args: Any
 ) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
     """Submit a kernel to the queue of its array arguments, to run after the events; the arguments stay alive for it.
+
+    The kernel begins when the operations of dpnp that the program has begun before have ended, too. Operations that it
+    begins later do not wait for the kernel: wait for its event.
 
     Args:
         kernel_fn: The kernel.

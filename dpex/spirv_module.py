@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 
-from . import worker
+from . import mathematics, worker
 from .code import Code
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
 from .target import new_machine, target
@@ -49,6 +49,7 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
     linked = llvm.parse_assembly(texts[-1])
     for text in texts[:-1]:
         linked.link_in(llvm.parse_assembly(text))
+    mathematics.link(linked)
     for each in [*linked.functions, *linked.global_variables]:
         if not each.is_declaration and each.name != name:
             each.linkage = "internal"

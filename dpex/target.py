@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Callable
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -14,10 +14,10 @@ from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaTypeError
-from numba.core.imputils import Registry
+from numba.core.imputils import Registry, builtin_registry
 from numba.core.options import TargetOptions, include_default_options
 from numba.core.target_extension import GPU, target_registry
-from numba.core.typing import cmathdecl, enumdecl, mathdecl
+from numba.core.typing import cmathdecl, enumdecl, mathdecl, npydecl
 from numba.core.typing.templates import Registry as TypingRegistry
 
 from . import numba_fixes
@@ -31,6 +31,9 @@ TRIPLE = "spirv64-unknown-unknown"
 
 registry = Registry(TARGET)
 """Implementations for the device."""
+
+overrides = Registry(f"{TARGET} instead of numba")
+"""Implementations for the device in place of numba's for the same types."""
 
 typing_registry = TypingRegistry()
 """Types of what only the device has."""
@@ -122,15 +125,27 @@ class _Codegen(Codegen):  # type: ignore[misc]
 
 
 class TypingContext(typing.BaseContext):  # type: ignore[misc]
-    """Types of what kernels may use."""
+    """Types of what kernels may use.
+
+    Attributes:
+        constants: Functions that return the type of a global which only the device has, and ``None`` for other values.
+    """
+
+    def init(self) -> None:
+        """Prepare the list of functions."""
+        self.constants: list[Callable[[Any], Any]] = []
 
     def load_additional_registries(self) -> None:
         """Add enumerations, mathematics and the device's own functions."""
-        for each in (enumdecl.registry, mathdecl.registry, cmathdecl.registry, typing_registry):
+        for each in (typing_registry, enumdecl.registry, mathdecl.registry, cmathdecl.registry, npydecl.registry):
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
         """Return the type of a global; a function that is compiled for the host, by ``njit``, is one for the device."""
+        for type_of in self.constants:
+            kind = type_of(value)
+            if kind is not None:
+                return kind
         if isinstance(value, Dispatcher) and value.targetdescr is not target:
             value = self.device_function(value)
         return super().resolve_value_type(value)
@@ -143,7 +158,6 @@ class TypingContext(typing.BaseContext):  # type: ignore[misc]
 class TargetContext(BaseContext):  # type: ignore[misc]
     """Lowers typed code to LLVM for the device."""
 
-    implement_powi_as_math_call = True
     allow_dynamic_globals = True
     strict_alignment = True
 
@@ -159,16 +173,21 @@ class TargetContext(BaseContext):  # type: ignore[misc]
         """Add numba's implementations that hold for any target, then the device's own."""
         from numba.cpython import (  # noqa: F401  # they add to numba's registry of built-in functions
             builtins,
+            cmathimpl,
             enumimpl,
             iterators,
+            mathimpl,
             numbers,
             rangeobj,
             slicing,
             tupleobj,
         )
-        from numba.np import arrayobj  # noqa: F401
+        from numba.np import arrayobj, npyimpl  # noqa: F401
 
-        self.install_registry(registry)
+        # numba adds intrinsics to the first registry; of equal signatures, the last holds.
+        numbas = mathimpl.registry, cmathimpl.registry, npyimpl.registry, builtin_registry
+        for each in (registry, *numbas, overrides):
+            self.install_registry(each)
 
     def build_list(self, *_arguments: Any) -> Any:
         """Refuse: a list, set or dictionary needs memory that kernels do not have.

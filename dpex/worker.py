@@ -96,12 +96,47 @@ def _serve(function: Callable[..., Any], requests: int, results: int, output: in
     status = 1
     try:
         _detach(requests, results, output)
-        while select.select([requests], [], [], IDLE)[0]:
-            request = _read(requests)
-            if request is None:
-                break
-            os.ftruncate(1, 0)
-            os.lseek(1, 0, os.SEEK_SET)
+        while _served(function, requests, results):
+            pass
+        status = 0
+    except BaseException as error:
+        os.write(2, str(error).encode())
+    finally:
+        os._exit(status)
+
+
+def _served(function: Callable[..., Any], requests: int, results: int) -> bool:
+    """Answer a request in a process made for it; return whether there was one.
+
+    LLVM's back end keeps numbers of a module for the next one in the process, which is then invalid. The process is
+    made before the request comes.
+    """
+    take, give = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(give)
+        _answer(function, take, results)
+    os.close(take)
+    request = _read(requests) if select.select([requests], [], [], IDLE)[0] else None
+    if request is not None:
+        os.ftruncate(1, 0)
+        os.lseek(1, 0, os.SEEK_SET)
+        _write(give, request)
+    os.close(give)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    if status:
+        os._exit(status)
+    return request is not None
+
+
+def _answer(function: Callable[..., Any], requests: int, results: int) -> NoReturn:
+    """Answer a request, if one comes; end this process."""
+    status = 1
+    try:
+        request = _read(requests)
+        if request is not None:
             _write(results, pickle.dumps(function(*pickle.loads(request))))
         status = 0
     except BaseException as error:

@@ -35,7 +35,12 @@ class AtomicRef:
             memory_order: The order of all operations; a literal in kernels.
             memory_scope: The work-items among which they are atomic and ordered; a literal in kernels.
             address_space: Where the array is: found out by default.
+
+        Raises:
+            TypeError: ``ref`` is no array.
         """
+        if not hasattr(ref, "__getitem__"):
+            raise TypeError(f"AtomicRef refers to an element of an array, got {type(ref).__name__}")
         self._memory_order, self._memory_scope = memory_order, memory_scope
         self._address_space = AddressSpace.GLOBAL if address_space is None else address_space
         self._ref, self._index = ref, index
@@ -90,14 +95,14 @@ class AtomicRef:
         """Store a value."""
         return self._update(val)
 
-    def compare_exchange(self, expected: Any, desired: Any, expected_idx: int = 0, desired_idx: int = 0) -> bool:
-        """Store ``desired[desired_idx]`` if the value is ``expected[expected_idx]``; else store the value there.
+    def compare_exchange(self, expected_ref: Any, desired: Any, expected_idx: int = 0) -> bool:
+        """Store ``desired`` if the value is ``expected_ref[expected_idx]``; else store the value there.
 
         Returns:
             Whether the value was the expected one.
         """
-        if self.ref == expected[expected_idx]:
-            self._ref[self._index] = desired[desired_idx]
+        if self.ref == expected_ref[expected_idx]:
+            self._ref[self._index] = desired
             return True
-        expected[expected_idx] = self.ref
+        expected_ref[expected_idx] = self.ref
         return False

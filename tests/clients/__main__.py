@@ -2,10 +2,13 @@
 
 Arguments are files, relative to the site-packages; without any, all files run.
 
-Both come with the wheels. Each file runs in a process of its own, two at a time. If the process ends or stalls, its
-current test has failed and a new process runs the rest. Tests that are expected to fail are listed in
-``expected_failures.txt`` with their reasons. Any other failure is an error, and so is a listed test that does not fail,
-unless its reason begins with ``May pass:``.
+Both come with the wheels. Where numba-dpex is not installed, its wheel is downloaded for its tests, and they run on
+`ishmem.dpex` (see ``alias.py``).
+
+Each file runs in a process of its own, two at a time. If the process ends or stalls, its current test has failed and a
+new process runs the rest. Tests that are expected to fail are listed in ``expected_failures.txt``, those of
+`ishmem.dpex` in ``expected_failures_dpex.txt``, with their reasons. Any other failure is an error, and so is a listed
+test that does not fail, unless its reason begins with ``May pass:``.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import sys
 import sysconfig
 import threading
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -25,19 +29,22 @@ from pathlib import Path
 
 import reporter
 
+from ishmem.dpex import HAS_NUMBA_DPEX
 from ishmem.environment import stack
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "clients"
 SITE = Path(sysconfig.get_path("purelib"))
+WHEEL = BUILD / "numba-dpex"
+"""Where numba-dpex's tests stand if it is not installed."""
 FOLDERS = (
     "numba_dpex/tests/kernel_api",
     "numba_dpex/tests/kernel_tests",
-    "numba_dpex/tests/dpjit_tests",
+    *(["numba_dpex/tests/dpjit_tests"] if HAS_NUMBA_DPEX else []),
     "dpctl/tests",
 )
-EXPECTED = HERE / "expected_failures.txt"
+EXPECTED = HERE / ("expected_failures.txt" if HAS_NUMBA_DPEX else "expected_failures_dpex.txt")
 
 AT_ONCE = int(os.environ.get("CLIENTS_AT_ONCE", "2"))
 """Files that run at a time."""
@@ -55,6 +62,8 @@ Outcomes = dict[str, tuple[str, str]]
 
 def main(arguments: list[str]) -> int:
     """Run the files, or all of them; print progress, errors and counts; return the exit status."""
+    if not HAS_NUMBA_DPEX:
+        fetch_tests()
     files = arguments or [file for folder in FOLDERS for file in test_files(folder)]
     expected = expected_failures(EXPECTED.read_text())
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -68,8 +77,23 @@ def main(arguments: list[str]) -> int:
 
 
 def test_files(folder: str) -> list[str]:
-    """Return the files of tests in a folder of the wheels, relative to ``SITE``."""
-    return sorted(str(path.relative_to(SITE)) for path in (SITE / folder).rglob("test_*.py"))
+    """Return the files of tests in a folder of the wheels, relative to `root`."""
+    return sorted(str(path.relative_to(root(folder))) for path in (root(folder) / folder).rglob("test_*.py"))
+
+
+def root(file: str) -> Path:
+    """Return the folder that a file or folder of tests is relative to."""
+    return WHEEL if file.startswith("numba_dpex/") and not HAS_NUMBA_DPEX else SITE
+
+
+def fetch_tests() -> None:
+    """Unpack the tests of numba-dpex's wheel into ``WHEEL``."""
+    if (WHEEL / "numba_dpex").exists():
+        return
+    wanted = ["numba-dpex==0.23.0", "--no-deps", "--python-version", "3.11", "--only-binary", ":all:"]
+    subprocess.run([sys.executable, "-m", "pip", "download", "-q", *wanted, "-d", str(BUILD / "wheels")], check=True)
+    with zipfile.ZipFile(next((BUILD / "wheels").glob("numba_dpex-*.whl"))) as wheel:
+        wheel.extractall(WHEEL, [name for name in wheel.namelist() if name.startswith("numba_dpex/tests/")])
 
 
 def expected_failures(text: str) -> dict[str, str]:
@@ -125,7 +149,17 @@ def run(file: str) -> Outcomes:
 def run_once(file: str, report: Path) -> str:
     """Run the tests of a file that have no outcome yet in one process; return how it ended."""
     report.touch()
-    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={SITE}", str(SITE / file)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-c",
+        os.devnull,
+        f"--rootdir={root(file)}",
+        str(root(file) / file),
+    ]
+    command += [] if HAS_NUMBA_DPEX else ["-p", "alias"]
     command += ["-p", "reporter", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
     with report.with_suffix(".log").open("ab") as log:
         process = subprocess.Popen(
@@ -154,6 +188,7 @@ def environment(report: Path) -> dict[str, str]:
         "ISHMEM_KERNEL_CACHE_SIZE": "4G",
         "ISHMEM_TIMEOUT": KERNEL_LIMIT,
         "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu",
+        "NUMBA_DPEX_TESTS": str(WHEEL),
         "PYTHONPATH": str(HERE),
         reporter.FILE: str(report),
     }

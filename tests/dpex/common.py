@@ -1,0 +1,34 @@
+"""What the tests of the compiler share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Callable
+
+import dpnp
+import numpy as np
+import pytest
+
+from ishmem import dpex
+
+own_compiler = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex compiles kernels here")
+"""For tests of what numba-dpex lacks."""
+
+
+def run(kernel: Callable[..., Any], count: int, *arguments: Any, **options: Any) -> list[np.ndarray]:
+    """Launch a function as a kernel of ``count`` work-items on copies of arrays; return what is in the arrays then."""
+    given = [dpnp.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]
+    dpex.call_kernel(dpex.kernel(**options)(kernel), dpex.Range(count), *given)
+    return [dpnp.asnumpy(each) for each in given if isinstance(each, dpnp.ndarray)]
+
+
+def apply(expressions: Sequence[str], names: dict[str, Any], result: Any, *arrays: np.ndarray) -> np.ndarray:
+    """Return the values of expressions of ``a``, ``b``, ... for each element of the arrays, computed by one kernel."""
+    parameters = "abcdef"[: len(arrays)]
+    lines = [f"def kernel(item, out, {', '.join(f'all_{name}' for name in parameters)}):", "    i = item.get_id(0)"]
+    lines += [f"    {name} = all_{name}[i]" for name in parameters]
+    lines += [f"    out[{number}, i] = {expression}" for number, expression in enumerate(expressions)]
+    scope = dict(names)
+    exec("\n".join(lines), scope)
+    out = np.zeros((len(expressions), len(arrays[0])), result)
+    return run(scope["kernel"], len(arrays[0]), out, *arrays)[0]

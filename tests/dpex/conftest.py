@@ -1,0 +1,33 @@
+"""Every kernel that a test compiles must be valid SPIR-V."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ishmem import dpex
+
+VALIDATOR = shutil.which("spirv-val")
+
+
+@pytest.fixture(autouse=True)
+def valid_spirv(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """Keep the code of the kernels that a test compiles, and validate it at the end."""
+    codes: list[Any] = []
+    if not dpex.HAS_NUMBA_DPEX:
+        from ishmem.dpex import compilation
+
+        def keep(*arguments: Any, **options: Any) -> Any:
+            codes.append(translate(*arguments, **options))
+            return codes[-1]
+
+        translate = compilation.translate
+        monkeypatch.setattr(compilation, "translate", keep)
+    yield codes
+    for code in codes if VALIDATOR else ():
+        done = subprocess.run([VALIDATOR, "-"], input=code.spirv, capture_output=True)
+        assert done.returncode == 0, f"{code.name}: {done.stdout.decode()}{done.stderr.decode()}"
