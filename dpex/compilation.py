@@ -73,7 +73,7 @@ def _result(kernel: Any, given: tuple[Any, ...]) -> Any:
     raise MissingSpecializationError(kernel.__name__, ", ".join(map(str, given)))
 
 
-def _check_count(kernel: Kernel, count: int) -> None:
+def _check_count(kernel: Any, count: int) -> None:
     parameters = list(signature(kernel.py_func).parameters.values())[1:]
     needed = [each for each in parameters if each.default is each.empty and each.kind != each.VAR_POSITIONAL]
     fits = count <= len(parameters) or any(each.kind == each.VAR_POSITIONAL for each in parameters)
