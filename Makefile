@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-clients test-mpi gpu-compile sanitize prove \
+.PHONY: help demo test test-today test-clients test-mpi gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: numba-dpex with the versions that it is pinned to, or dpex
@@ -29,6 +29,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make test-today   the tests of the compiler of kernels and of the chapters on today's SYCL stack (STACK=dpex)"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
@@ -50,10 +51,19 @@ demo: $(VENV)/.installed
 	@$(VENV)/bin/ishmrun -n 4 examples/denoise.py
 
 test: $(VENV)/.installed
-	@rm -rf build/kernels
+	@rm -rf build/kernels/$(STACK)
 	# Each PE would compile all modules where Python must not write bytecode (PYTHONDONTWRITEBYTECODE).
 	$(VENV)/bin/python -m compileall -q ishmem kernels dpex ipc benchmarks examples tests
-	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
+	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels/$(STACK)}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
+
+# The tests of the public routines.
+CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
+  kernels_collectives kernels_reductions on_queue on_queue_collectives
+
+# What holds on today's stack so far: the compiler's own tests and those of the chapters.
+TODAY := tests/dpex $(CHAPTERS:%=tests/test_%.py) tests/test_orders.py tests/test_examples.py tests/test_memory.py
+test-today:
+	@$(MAKE) --no-print-directory STACK=dpex test ARGS="$(TODAY) $(ARGS)"
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)
@@ -63,8 +73,6 @@ gpu-compile: $(VENV)/.installed
 	$(VENV)/bin/python tests/gpu_compile
 
 # On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
-CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
-  kernels_collectives kernels_reductions on_queue on_queue_collectives
 NODES := $(if $(MPI),,2+2 1+3)
 ON_NODES := $(if $(MPI),build/mpi/$(MPI)/.made,$(VENV)/.installed)
 test-mpi: $(ON_NODES)

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, overload
 from ishmem.dpex.extension import Origin
 
 from . import orders
-from .front_end import SPIR_FUNC, TARGET, mangle
+from .front_end import SPIR_FUNC, TARGET, built_in, mangle
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
@@ -424,17 +424,6 @@ def memory_fence(order: orders.Order) -> Any:
     return device_intrinsic(lambda context: (types.void(), code))
 
 
-def _builtin(builder: Any, name: str) -> list[Any]:
-    """Load the three components of a SPIR-V built-in variable."""
-    symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(I64, 3)
-    variable = builder.module.globals.get(symbol)
-    if variable is None:
-        variable = ir.GlobalVariable(builder.module, vector, symbol, addrspace=GLOBAL)
-        variable.linkage, variable.global_constant, variable.align = "external", True, 32
-    value = builder.load(variable)
-    return [builder.extract_element(value, I32(axis)) for axis in range(3)]
-
-
 def _narrow(builder: Any, component: Any) -> Any:
     """Tell the compiler that a work-item id or group size fits in 32 bits, so that it uses 32-bit multiplication.
 
@@ -444,17 +433,17 @@ def _narrow(builder: Any, component: Any) -> Any:
 
 
 def _rank(builder: Any, ndim: int) -> Any:
-    ids = _builtin(builder, "LocalInvocationId")
+    ids = built_in(builder, "LocalInvocationId")
     if ndim == 1:
         return _narrow(builder, ids[0])
-    sizes, rank = _builtin(builder, "WorkgroupSize"), ids[ndim - 1]
+    sizes, rank = built_in(builder, "WorkgroupSize"), ids[ndim - 1]
     for axis in reversed(range(ndim - 1)):
         rank = builder.add(ids[axis], builder.mul(sizes[axis], rank))
     return rank
 
 
 def _size(builder: Any, ndim: int) -> Any:
-    size, *others = _builtin(builder, "WorkgroupSize")[:ndim]
+    size, *others = built_in(builder, "WorkgroupSize")[:ndim]
     if ndim == 1:
         return _narrow(builder, size)
     for other in others:
@@ -464,7 +453,7 @@ def _size(builder: Any, ndim: int) -> Any:
 
 def work_item_number(builder: Any) -> Any:
     """Emit a number that no other work-item of the launch has."""
-    x, y, z = _builtin(builder, "GlobalInvocationId")
+    x, y, z = built_in(builder, "GlobalInvocationId")
     return builder.add(x, builder.add(builder.shl(y, I64(21)), builder.shl(z, I64(42))))
 
 
@@ -478,18 +467,18 @@ def work_item(_context):
 def rank_in(_context, group):
     """Return the linear id of this work-item in ``group``; 0 if ``group`` is None."""
     ndim = getattr(group, "ndim", 0)
-    return types.int64(group), lambda _context, builder, _signature, _arguments: (
-        _rank(builder, ndim) if ndim else I64(0)
-    )
+    return types.int64(
+        group
+    ), lambda _context, builder, _signature, _arguments: _rank(builder, ndim) if ndim else I64(0)
 
 
 @device_intrinsic
 def size_of(_context, group):
     """Return the number of work-items in ``group``; 1 if ``group`` is None."""
     ndim = getattr(group, "ndim", 0)
-    return types.int64(group), lambda _context, builder, _signature, _arguments: (
-        _size(builder, ndim) if ndim else I64(1)
-    )
+    return types.int64(
+        group
+    ), lambda _context, builder, _signature, _arguments: _size(builder, ndim) if ndim else I64(1)
 
 
 @device_intrinsic

@@ -7,6 +7,7 @@ There is a module for each compiler, and the import of this package selects one.
 * ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
 * ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``ItemType``, ``NdItemType``: numba's types of arguments.
+* ``built_in``: emits the components of a built-in variable, such as the global id.
 * ``install``: makes an `Extension` part of every compilation; ``use_cache``: keeps compiled code in a folder.
 * ``compiled``: the SPIR-V of a kernel for arguments of these types.
 """
@@ -26,6 +27,7 @@ if COMPILER == "numba_dpex":
         NdItemType,
         NdRange,
         Range,
+        built_in,
         call_kernel,
         call_kernel_async,
         compiled,
@@ -47,6 +49,7 @@ else:
         NdItemType,
         NdRange,
         Range,
+        built_in,
         call_kernel,
         call_kernel_async,
         compiled,
@@ -60,6 +63,6 @@ else:
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
-    "use_cache",
+    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
+    "mangle", "use_cache",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from ishmem.dpex import (
 )
 from ishmem.dpex.cache import use as use_cache
 from ishmem.dpex.extension import install
-from ishmem.dpex.spirv_calls import SPIR_FUNC
+from ishmem.dpex.spirv_calls import I32, SPIR_FUNC, built_in as component
 from ishmem.dpex.target import TARGET
 from ishmem.dpex.types import (
     GroupType,
@@ -32,9 +32,19 @@ from ishmem.dpex.types import (
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
-    "use_cache",
+    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
+    "mangle", "use_cache",
 ]  # fmt: skip
+
+
+_FUNCTIONS = {
+    "LocalInvocationId": "get_local_id", "WorkgroupSize": "get_local_size", "GlobalInvocationId": "get_global_id"
+}  # fmt: skip
+
+
+def built_in(builder: Any, name: str) -> list[Any]:
+    """Emit the three components of a SPIR-V built-in variable."""
+    return [component(builder, _FUNCTIONS[name], I32(axis)) for axis in range(3)]
 
 
 def mangle(name: str, kinds: Sequence[Any]) -> str:

@@ -1,7 +1,7 @@
 """Compile cached kernels with Intel's GPU compiler: ``make gpu-compile``, or ``python tests/gpu_compile``.
 
-``make test`` saves the kernels of tests and examples in ``build/kernels``; if there are none, this program runs the
-examples to create theirs. It compiles and disassembles each kernel for each device. Results are stored in
+``make test`` saves the kernels of tests and examples in a folder of ``build/kernels``; if there are none, this program
+runs the examples to create theirs. It compiles and disassembles each kernel for each device. Results are stored in
 ``build/gpu-compile`` under the hash of the kernel, so a second run compiles only new kernels. A kernel that does not
 compile is a failure, unless `KNOWN` has the reason.
 """
@@ -61,7 +61,7 @@ def main() -> int:
         line = "=" * 100
         print(f"{line}\nSKIPPED: no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU.\n{line}")
         return 0
-    if not any(KEPT.glob("*.kernel")):
+    if not any(KEPT.rglob("*.kernel")):
         print("No kernels of the tests (make test keeps them): only those of the examples are compiled.", flush=True)
         keep_kernels_of_examples()
     kernels, status, tables = kept_kernels(), 0, []
@@ -96,7 +96,7 @@ def keep_kernels_of_examples() -> None:
 def kept_kernels() -> list[Kernel]:
     """Return the cached kernels with the constants of a GPU, without duplicates, sorted by name."""
     found: dict[str, Kernel] = {}
-    for path in KEPT.glob("*.kernel"):
+    for path in KEPT.rglob("*.kernel"):
         name, _, code = path.read_bytes()[HEADER:].partition(b"\0")
         code = gpu_compiler.renamed(gpu_compiler.as_on_a_gpu(code))
         digest = hashlib.sha256(code).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types
 from numba_dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
 from numba_dpex.core.types import USMNdArray as ArrayType
@@ -30,9 +31,12 @@ from .cache import use_cache
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api", "mangle",
-    "use_cache",
+    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
+    "mangle", "use_cache",
 ]  # fmt: skip
+
+
+GLOBAL = 1  # the address space of device memory
 
 
 def install(extension: Extension) -> None:
@@ -52,3 +56,14 @@ def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
     """Return the SPIR-V of a kernel for arguments of these types."""
     result = kernel.get_compile_result(types.void(*arguments))
     return bytes(result.kernel_device_ir_module.kernel_bitcode)
+
+
+def built_in(builder: Any, name: str) -> list[Any]:
+    """Load the three components of a SPIR-V built-in variable."""
+    symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(ir.IntType(64), 3)
+    variable = builder.module.globals.get(symbol)
+    if variable is None:
+        variable = ir.GlobalVariable(builder.module, vector, symbol, addrspace=GLOBAL)
+        variable.linkage, variable.global_constant, variable.align = "external", True, 32
+    value = builder.load(variable)
+    return [builder.extract_element(value, ir.IntType(32)(axis)) for axis in range(3)]
