@@ -1,7 +1,8 @@
 """What kernels may call: importing this module makes it known to numba."""
 
-from . import atomics, barriers, flags, index_spaces, mathematics, private_arrays, slices, tuples, typeof
+from . import atomics, barriers, flags, index_spaces, mathematics, private_arrays, slices, sub_groups, tuples, typeof
 
 __all__ = [
-    "atomics", "barriers", "flags", "index_spaces", "mathematics", "private_arrays", "slices", "tuples", "typeof",
+    "atomics", "barriers", "flags", "index_spaces", "mathematics", "private_arrays", "slices", "sub_groups", "tuples",
+    "typeof",
 ]  # fmt: skip

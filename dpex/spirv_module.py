@@ -22,6 +22,10 @@ EXTENSIONS = ("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_mi
 llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS))
 
 
+# The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
+llvm.set_option("", "--replexitval=never")
+
+
 class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
 

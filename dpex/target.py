@@ -123,6 +123,16 @@ class _Codegen(Codegen):  # type: ignore[misc]
     def _add_module(self, module: Any) -> None:
         pass
 
+    def insert_unresolved_ref(self, _builder: Any, _type: Any, name: str) -> Any:
+        """Refuse a call of a function in itself.
+
+        Raises:
+            NumbaTypeError: Always.
+        """
+        raise NumbaTypeError(
+            "functions of kernels cannot call themselves: devices have no stack; write a loop"
+        )
+
 
 class TypingContext(typing.BaseContext):  # type: ignore[misc]
     """Types of what kernels may use.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from .ranges import Range
 
@@ -55,7 +56,7 @@ class Group:
 class SubGroup:
     """The work-items of a group that the device executes together; kernels only."""
 
-    def _of_device(self) -> int:
+    def _of_device(self) -> Any:
         raise NotImplementedError("sub-groups exist in kernels on a device only, not in plain Python")
 
     def get_local_id(self) -> int:
@@ -72,6 +73,43 @@ class SubGroup:
 
     def get_group_range(self) -> int:
         """Return the number of sub-groups in the group."""
+        return self._of_device()
+
+    def broadcast(self, value: Any, local_id: int) -> Any:
+        """Return the value of one work-item, the same for all.
+
+        Args:
+            value: A number of 32 or 64 bits.
+            local_id: The number of the work-item that gives its value, the same in all.
+        """
+        return self._of_device()
+
+    def shuffle(self, value: Any, local_id: int) -> Any:
+        """Return the value of a work-item, which each work-item chooses."""
+        return self._of_device()
+
+    def shuffle_up(self, value: Any, delta: int) -> Any:
+        """Return the value of the work-item whose number is smaller by ``delta``."""
+        return self._of_device()
+
+    def shuffle_down(self, value: Any, delta: int) -> Any:
+        """Return the value of the work-item whose number is larger by ``delta``."""
+        return self._of_device()
+
+    def shuffle_xor(self, value: Any, mask: int) -> Any:
+        """Return the value of the work-item whose number differs in the bits of ``mask``."""
+        return self._of_device()
+
+    def reduce_add(self, value: Any) -> Any:
+        """Return the sum of the values of all work-items."""
+        return self._of_device()
+
+    def reduce_min(self, value: Any) -> Any:
+        """Return the smallest of the values."""
+        return self._of_device()
+
+    def reduce_max(self, value: Any) -> Any:
+        """Return the largest of the values."""
         return self._of_device()
 
 
