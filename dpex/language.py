@@ -1,8 +1,20 @@
 """What kernels may call: importing this module makes it known to numba."""
 
-from . import atomics, barriers, flags, index_spaces, mathematics, private_arrays, slices, sub_groups, tuples, typeof
+from . import (
+    atomics,
+    barriers,
+    flags,
+    halves,
+    index_spaces,
+    mathematics,
+    private_arrays,
+    slices,
+    sub_groups,
+    tuples,
+    typeof,
+)
 
 __all__ = [
-    "atomics", "barriers", "flags", "index_spaces", "mathematics", "private_arrays", "slices", "sub_groups", "tuples",
-    "typeof",
+    "atomics", "barriers", "flags", "halves", "index_spaces", "mathematics", "private_arrays", "slices", "sub_groups",
+    "tuples", "typeof",
 ]  # fmt: skip

@@ -129,9 +129,7 @@ class _Codegen(Codegen):  # type: ignore[misc]
         Raises:
             NumbaTypeError: Always.
         """
-        raise NumbaTypeError(
-            "functions of kernels cannot call themselves: devices have no stack; write a loop"
-        )
+        raise NumbaTypeError("functions of kernels cannot call themselves: devices have no stack; write a loop")
 
 
 class TypingContext(typing.BaseContext):  # type: ignore[misc]

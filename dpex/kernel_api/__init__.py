@@ -13,12 +13,12 @@ from .barriers import group_barrier
 from .enums import AddressSpace, MemoryOrder, MemoryScope
 from .index_spaces import Group, Item, NdItem, SubGroup
 from .launcher import call_kernel
-from .memory import LocalAccessor, PrivateArray
+from .memory import LocalAccessor, PrivateArray, bfloat16
 from .ranges import NdRange, Range
 
 __all__ = [
     "AddressSpace", "AtomicRef", "Group", "Item", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem", "NdRange",
-    "PrivateArray", "Range", "SubGroup", "atomic_fence", "call_kernel", "group_barrier",
+    "PrivateArray", "Range", "SubGroup", "atomic_fence", "bfloat16", "call_kernel", "group_barrier",
 ]  # fmt: skip
 
 if HAS_NUMBA_DPEX:

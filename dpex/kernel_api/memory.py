@@ -57,3 +57,13 @@ class PrivateArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._data[index] = value
+
+
+class bfloat16:  # named as numpy's and ml_dtypes' scalar types are
+    """The type of bfloat16 in kernels: ``a.view(bfloat16)`` of an array of 16-bit integers, and ``bfloat16(x)`` rounds.
+
+    Arithmetic is that of float32; a store rounds.
+    """
+
+    def __init__(self, _value: Any):
+        raise NotImplementedError("bfloat16 exists in kernels on a device only, not in plain Python")
