@@ -10,8 +10,10 @@ namespace ishmem {
 
 static PyObject *wait = nullptr;
 static uint64_t submissions = 0;
+static thread_local bool on_queue = false;
 
 bool wait_for_submitted() {
+    if (on_queue) return true;
     const uint64_t before = submissions;
     PyObject *done = wait ? PyObject_CallNoArgs(wait) : nb::none().release().ptr();
     if (!done) return false;
@@ -30,6 +32,8 @@ void bind_submitted(nb::module_ &m) {
         wait = call.is_none() ? nullptr : call.inc_ref().ptr();
         work_submitted = false;
     }, nb::arg("wait").none());
+    // What this thread does follows the events of its own call: what has been submitted after that may wait for it.
+    m.def("follow_events", [] { on_queue = true; });
     m.def("settle_submitted", [] { if (!settle_submitted()) throw nb::python_error(); });
 }
 

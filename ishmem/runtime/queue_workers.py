@@ -224,6 +224,7 @@ class QueueWorker:
             self._thread.start()
 
     def _work(self) -> None:
+        _core.follow_events()
         while (item := self._steps.get()) is not None:
             before, action, host_event = item
             try:
