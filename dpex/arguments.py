@@ -53,7 +53,8 @@ def _array(context: Any, builder: Any, kind: Any, given: Any) -> Any:
     item = I64(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     shape = [next(given) for _ in range(kind.ndim)]
     if kind.layout == "C":
-        strides, step = [], item
+        strides: list[Any] = []
+        step = item
         for extent in reversed(shape):
             strides.insert(0, step)
             step = builder.mul(step, extent)

@@ -63,7 +63,7 @@ def _line_naming(code: Any, text: str) -> int | None:
     for step in dis.get_instructions(code) if found else ():
         line = step.starts_line if step.starts_line and step.starts_line is not True else line
         line = getattr(step, "line_number", None) or line
-        if step.argval == found[1]:
+        if found and step.argval == found[1]:
             return line
     return None
 
@@ -78,7 +78,7 @@ def in_libraries(file: str) -> bool:
 
 def explain(
     name: str, file: str, line: int, text: str, is_library: Callable[[str], bool] = in_libraries,
-    error: type[Error] = KernelCompileError,  # type: ignore[assignment]
+    error: type[Error] = KernelCompileError,  # type: ignore[assignment, unused-ignore]
 ) -> Error:  # fmt: skip
     """Return the error for a kernel, defined at a line of a file, that numba rejects with a text.
 

@@ -110,7 +110,7 @@ def _of_host_function(_context: Any, function: Dispatcher) -> DeviceDispatcher:
     return _of_host[function]
 
 
-TypingContext.device_function = _of_host_function
+TypingContext.device_function = _of_host_function  # type: ignore[method-assign, assignment]
 
 
 def _jit(function: Any = None, **options: Any) -> Any:

@@ -131,7 +131,8 @@ class Kernel(DeviceFunction):
     def _compiled(self, kinds: tuple[Any, ...]) -> Code:
         from .compilation import compiled
 
-        return compiled(self, kinds)
+        code: Code = compiled(self, kinds)
+        return code
 
 
 _lock = threading.RLock()

@@ -37,7 +37,7 @@ _FLOATS = types.float32, types.float64
 
 def _symbols() -> dict[str, str]:
     """Return the symbol in OpenCL of each function, for float32 and float64."""
-    found = {}
+    found: dict[str, str] = {}
     for suffix, kind in zip(("f", ""), _FLOATS):
         names = {name: (name, [kind]) for name in _UNARY} | {name: (name, [kind] * 2) for name in _BINARY}
         found |= {f"llvm.{name}.f{kind.bitwidth}": mangle(*names[name]) for name in _EXPANDED}

@@ -69,7 +69,8 @@ def _template(name: str, pysig: inspect.Signature, rule: Rule, *receiver: Any) -
         def generic(self, args: Any, kws: Any) -> Any:
             folded = _folded(pysig, args, kws)
             result, emit = rule(*receiver, *(_constant_or_type(each) for each in folded))
-            codes[(*receiver, *folded)] = emit
+            kinds = (*receiver, *folded)
+            codes[kinds] = emit
             return signature(result, *folded, recvr=receiver[0] if receiver else None).replace(pysig=pysig)
 
     @registry.lower(Template.key, types.VarArg(types.Any))  # type: ignore[untyped-decorator, unused-ignore]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 from numba.extending import typeof_impl
 from numba.np import numpy_support
 
 from .types import DpnpNdArray, USMNdArray
+
+Kind = TypeVar("Kind", bound=USMNdArray)
 
 
 @functools.cache
@@ -26,7 +28,7 @@ def register() -> None:
         return _type(array, USMNdArray)
 
 
-def _type(array: Any, family: type[USMNdArray]) -> Any:
+def _type(array: Any, family: type[Kind]) -> Kind:
     layout = "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
     dtype = numpy_support.from_dtype(array.dtype)
     return family(array.ndim, dtype, layout, readonly=not array.flags.writable)

@@ -170,7 +170,7 @@ def device_models() -> Any:
     manager.register(types.CPointer, _PointerModel)
     for kind in (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType):
         manager.register(kind, _ArrayModel)
-    for kind in (ItemType, NdItemType, GroupType, SubGroupType):
-        manager.register(kind, _EmptyModel)
+    for space in (ItemType, NdItemType, GroupType, SubGroupType):
+        manager.register(space, _EmptyModel)
     manager.register(AtomicRefType, _AtomicRefModel)
     return manager

@@ -61,19 +61,19 @@ class SubGroup:
 
     def get_local_id(self) -> int:
         """Return the number of the work-item in its sub-group."""
-        return self._of_device()
+        return int(self._of_device())
 
     def get_local_range(self) -> int:
         """Return the number of work-items of the sub-group."""
-        return self._of_device()
+        return int(self._of_device())
 
     def get_group_id(self) -> int:
         """Return the number of the sub-group in its group."""
-        return self._of_device()
+        return int(self._of_device())
 
     def get_group_range(self) -> int:
         """Return the number of sub-groups in the group."""
-        return self._of_device()
+        return int(self._of_device())
 
     def broadcast(self, value: Any, local_id: int) -> Any:
         """Return the value of one work-item, the same for all.

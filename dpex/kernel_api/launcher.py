@@ -31,8 +31,10 @@ def call_kernel(kernel_fn: Callable[..., None], index_range: Range | NdRange, *k
         raise ValueError(
             f"the kernel takes an item and {len(signature(kernel_fn).parameters) - 1} arguments, got {len(kernel_args)}"
         )
-    run = _over_groups if isinstance(index_range, NdRange) else _over_items
-    run(kernel_fn, index_range, kernel_args)  # type: ignore[operator]
+    if isinstance(index_range, NdRange):
+        _over_groups(kernel_fn, index_range, kernel_args)
+    else:
+        _over_items(kernel_fn, index_range, kernel_args)
 
 
 def _over_items(kernel_fn: Callable[..., None], extents: Range, arguments: tuple[Any, ...]) -> None:
