@@ -1,8 +1,9 @@
 """A process that runs LLVM, whose SPIR-V back end ends the process where it finds an error.
 
-It is a fork of this process, so it has what this one has imported. The first translation starts it; it serves the later
-ones, too, since a fork costs more than a translation. It ends when it has nothing to do for some seconds, or when this
-process ends.
+It is a fork of this process, so it has what this one has imported, but none of its open files. It forks again for each
+call: LLVM keeps numbers of a module for the next one in the process. It has done so before the call comes, so a call
+does not wait for a fork, and this process pays once for the pages that it shares with a fork. The worker ends when it
+has nothing to do for some seconds, or when this process ends.
 """
 
 from __future__ import annotations

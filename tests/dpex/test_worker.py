@@ -22,7 +22,7 @@ def act(what: str, value: Any = None) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "raise":
         raise ValueError(f"no such thing as {value}")
-    return value, os.getpid()
+    return value, os.getppid()  # calls run in children of the worker
 
 
 @pytest.fixture(autouse=True)
