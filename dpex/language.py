@@ -1,13 +1,16 @@
 """What kernels may call: importing this module makes it known to numba."""
 
 from . import (
+    assignments,
     atomics,
     barriers,
     flags,
     halves,
     index_spaces,
     mathematics,
+    printing,
     private_arrays,
+    reshapes,
     slices,
     sub_groups,
     tuples,
@@ -15,6 +18,6 @@ from . import (
 )
 
 __all__ = [
-    "atomics", "barriers", "flags", "halves", "index_spaces", "mathematics", "private_arrays", "slices", "sub_groups",
-    "tuples", "typeof",
+    "assignments", "atomics", "barriers", "flags", "halves", "index_spaces", "mathematics", "printing",
+    "private_arrays", "reshapes", "slices", "sub_groups", "tuples", "typeof",
 ]  # fmt: skip

@@ -61,7 +61,7 @@ def link(module: llvm.ModuleRef) -> None:
     for function in module.functions:
         if function.is_declaration and function.name in SYMBOLS:
             function.name = SYMBOLS[function.name]
-        elif function.is_declaration and not function.name.startswith(("_Z", "llvm.", "printf", "get_")):
+        elif function.is_declaration and not function.name.startswith(("_Z", "llvm.", "get_")):
             raise LookupError(f"numba's code calls {function.name}, which the device does not have")
 
 

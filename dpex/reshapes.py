@@ -1,0 +1,58 @@
+"""``reshape`` and ``ravel`` of arrays in kernels; the array must be contiguous in C order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.core.errors import NumbaTypeError
+from numba.np.arrayobj import make_array, populate_array
+
+from .spirv_calls import I64
+from .target import overrides
+from .types import USMNdArray
+
+
+@overrides.lower("array.reshape", USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
+def _reshape(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    shape = cgutils.unpack_tuple(builder, arguments[1], len(signature.args[1]))
+    return _reshaped(context, builder, signature, arguments[0], shape)
+
+
+@overrides.lower("array.reshape", USMNdArray, types.VarArg(types.Any))  # type: ignore[untyped-decorator, unused-ignore]
+def _reshape_by_numbers(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    shape = [context.cast(builder, *each, types.intp) for each in zip(arguments[1:], signature.args[1:])]
+    return _reshaped(context, builder, signature, arguments[0], shape)
+
+
+@overrides.lower("array.ravel", USMNdArray)  # type: ignore[untyped-decorator, unused-ignore]
+def _ravel(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return _reshaped(context, builder, signature, arguments[0], [I64(-1)])
+
+
+def _reshaped(context: Any, builder: Any, signature: Any, value: Any, shape: list[Any]) -> Any:
+    """Emit a view of another shape; a shape that does not fit ends the work-item."""
+    kind = signature.args[0]
+    if kind.layout != "C":
+        raise NumbaTypeError(f"reshape and ravel take an array that is contiguous in C order, got {kind}")
+    array = make_array(kind)(context, builder, value)
+    known = I64(1)
+    for extent in shape:
+        known = builder.mul(known, builder.select(_is_open(builder, extent), I64(1), extent))
+    # Without elements, each open extent is 0.
+    left = builder.sdiv(array.nitems, builder.select(builder.icmp_signed("==", known, I64(0)), I64(1), known))
+    shape = [builder.select(_is_open(builder, extent), left, extent) for extent in shape]
+    strides, step = [], array.itemsize
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step = builder.mul(step, extent)
+    fits = builder.icmp_signed("==", step, builder.mul(array.nitems, array.itemsize))
+    with builder.if_then(builder.not_(fits), likely=False):
+        context.call_conv.return_user_exc(builder, ValueError, ("the new shape has another number of elements",))
+    view = make_array(signature.return_type)(context, builder)
+    populate_array(view, data=array.data, shape=shape, strides=strides, itemsize=array.itemsize, meminfo=None)
+    return view._getvalue()
+
+
+def _is_open(builder: Any, extent: Any) -> Any:
+    return builder.icmp_signed("<", extent, I64(0))

@@ -1,0 +1,450 @@
+"""What Python offers for arrays, tuples, numbers and functions gives the same results in kernels as in plain Python."""
+
+from __future__ import annotations
+
+import collections
+import enum
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import dpnp
+import numpy as np
+import pytest
+from common import own_compiler, run
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
+
+pytestmark = own_compiler
+
+KERNELS: list[Any] = []
+
+
+def t(*arrays: np.ndarray, items: int = 4) -> Callable[[Any], Any]:
+    """Enter a kernel, the arrays that it gets, and the number of its work-items."""
+
+    def enter(kernel: Any) -> Any:
+        KERNELS.append(pytest.param(kernel, arrays, items, id=kernel.__name__))
+        return kernel
+
+    return enter
+
+
+def A(count: int, dtype: Any = np.int64) -> np.ndarray:
+    return np.arange(count, dtype=dtype)
+
+
+def M(dtype: Any = np.int64) -> np.ndarray:
+    return np.arange(24, dtype=dtype).reshape(4, 6)
+
+
+P = collections.namedtuple("P", "x y")
+
+
+class Color(enum.IntEnum):
+    RED = 1
+    BLUE = 4
+
+
+class Plain(enum.Enum):
+    A = 1
+    B = 2
+
+
+CONST = np.array([3, 1, 2, 5])
+SCALE = 2.5
+Point = P(2, 3)
+
+
+@t(A(4), M())
+def row_slice(item, o, m):
+    i = item.get_id(0)
+    r = m[i]
+    o[i] = r[1:4][1] + r[-1] + r[::2][1] + r[::-1][0]
+
+
+@t(A(4), M())
+def two_index(item, o, m):
+    i = item.get_id(0)
+    o[i] = m[i][2] + m[i, 1:3][0] + m[i, -1] + m[:, 2][i] + m[1:, 1:][i - 1, 0]
+
+
+@t(A(4), M())
+def transposed(item, o, m):
+    i = item.get_id(0)
+    o[i] = m.T[2, i] + m.T.shape[0] + m.shape[1] + m.size + m.ndim + len(m) + m.itemsize
+
+
+@t(A(4), M())
+def reshaped(item, o, m):
+    i = item.get_id(0)
+    o[i] = m.reshape((2, 12))[1, i] + m.reshape(24)[i]
+
+
+@t(A(4), M())
+def raveled(item, o, m):
+    i = item.get_id(0)
+    o[i] = m.ravel()[i + 6]
+
+
+@t(A(4), M())
+def iterate(item, o, m):
+    i = item.get_id(0)
+    s = 0
+    for v in m[i]:
+        s += v
+    for k, v in enumerate(m[i]):
+        s += k * v
+    for a, b in zip(m[i], m[0]):
+        s += a * b
+    o[i] = s
+
+
+@t(A(4), M())
+def iterate_rows(item, o, m):
+    i = item.get_id(0)
+    s = 0
+    for r in m:
+        s += r[i]
+    o[i] = s
+
+
+@t(A(8), M())
+def assign_slice_scalar(item, o, m):
+    i = item.get_id(0)
+    if i == 0:
+        o[2:5] = 7
+        o[::3] = 1
+        m[1] = 5
+        m[:, 2] = 9
+        m[2:, 3:] = -1
+
+
+@t(A(8), A(8))
+def assign_slice_array(item, o, m):
+    i = item.get_id(0)
+    if i == 0:
+        o[2:5] = m[1:4]
+
+
+@t(M(), M(), A(6))
+def assign_row_array(item, o, m, v):
+    i = item.get_id(0)
+    o[i] = v
+    o[i, :] = m[3 - i]
+
+
+@t(A(4), A(4, np.float32))
+def view_dtype(item, o, f):
+    i = item.get_id(0)
+    o[i] = f.view(np.int32)[i]
+
+
+@t(A(4), M())
+def tuples(item, o, m):
+    i = item.get_id(0)
+    a = (i, 2 * i, 3)
+    x, y, z = a
+    s = 0
+    for q in a:
+        s += q
+    o[i] = x + y + z + s + len(a) + a[-1] + (1, 2)[0] + sum3(a) + max(a) + min(a)
+
+
+def sum3(a):
+    return a[0] + a[1] + a[2]
+
+
+@t(A(4))
+def named(item, o):
+    i = item.get_id(0)
+    p = P(i, 2)
+    o[i] = p.x + p.y + Point.x + p[1]
+
+
+@t(A(4))
+def enums(item, o):
+    i = item.get_id(0)
+    o[i] = Color.RED + Color.BLUE * i + (1 if Plain.A == Plain.B else 2) + (Color.BLUE == 4)
+
+
+@t(A(4), A(4, np.float64))
+def consts(item, o, f):
+    i = item.get_id(0)
+    o[i] = CONST[i] + len(CONST)
+    f[i] = SCALE * i
+
+
+def dev(a, b=3, c=4):
+    return a + b * c
+
+
+def dev2(t, k=1):
+    return t[0] * k, t[1]
+
+
+@t(A(4))
+def device(item, o):
+    i = item.get_id(0)
+    x, y = dev2((i, 2), k=5)
+    o[i] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
+
+
+@t(A(8, np.int64), np.array([7, -7, 7, -7, 5, -5, 0, 1]), np.array([2, 2, -2, -2, 3, 3, 4, -4]), items=8)
+def intdiv(item, o, a, b):
+    i = item.get_id(0)
+    q, r = divmod(a[i], b[i])
+    o[i] = a[i] // b[i] * 100 + a[i] % b[i] + q * 1000 + r
+
+
+@t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), np.array([2, 2, -2, -2, 3, 3, 4, -4.0]), items=8)
+def fltdiv(item, o, a, b):
+    i = item.get_id(0)
+    q, r = divmod(a[i], b[i])
+    o[i] = a[i] // b[i] * 100 + a[i] % b[i] + q * 1000 + r
+
+
+@t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), items=8)
+def casts(item, o, a):
+    i = item.get_id(0)
+    o[i] = (
+        int(a[i])
+        + float(i)
+        + abs(a[i])
+        + round(a[i])
+        + bool(a[i])
+        + round(a[i], 1)
+        + pow(a[i], 2)
+        + a[i] ** 3
+        + 2**i
+        + np.int8(a[i])
+        + np.float32(a[i])
+    )
+
+
+@t(A(4))
+def ranges(item, o):
+    i = item.get_id(0)
+    s = 0
+    for k in range(10, 0, -3):
+        s += k
+    for k in range(i):
+        s += 100 * k
+    for k in range(2, 9, 2):
+        if k == 6:
+            break
+    else:
+        s += 5
+    while s < 1000:
+        s *= 3
+        if s % 2 == 0:
+            continue
+        s += 1
+    else:
+        s += 7
+    o[i] = s
+
+
+@t(np.zeros(4, np.bool_), A(4))
+def bools(item, o, a):
+    i = item.get_id(0)
+    o[i] = (a[i] > 1 and a[i] != 3) or a[i] == 0
+    o[i] ^= True
+
+
+@t(A(4))
+def private(item, o):
+    i = item.get_id(0)
+    p = kapi.PrivateArray((2, 3), np.int64, fill_zeros=True)
+    p[1, 2] = i
+    p[0, :] = 4
+    s = 0
+    for k in range(2):
+        for m in range(3):
+            s += p[k, m]
+    o[i] = s
+
+
+for dt in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.uint64):
+
+    def widths(item, o, a):
+        i = item.get_id(0)
+        o[i] = a[i] * 3 + (a[i] << 2) - (a[i] >> 1) | (a[i] & 1) ^ (~a[i])
+
+    widths.__name__ = f"width_{np.dtype(dt)}"
+    t(A(4, dt), np.array([1, 2, 100, 250]).astype(dt))(widths)
+
+
+@t(A(4), A(4))
+def swap_aug(item, o, a):
+    i = item.get_id(0)
+    o[i] += 5
+    o[i] *= 2
+    o[i] //= 3
+    o[i] -= 1
+    x, y = i, 2
+    x, y = y, x
+    o[i] += x * 10 + y
+
+
+@t(A(4), A(4))
+def lambdas(item, o, a):
+    i = item.get_id(0)
+    o[i] = (lambda q: q * 2)(a[i])
+
+
+@t(A(4), A(4))
+def inner(item, o, a):
+    i = item.get_id(0)
+
+    def g(q):
+        return q + a[i]
+
+    o[i] = g(3)
+
+
+@t(A(4), A(4))
+def ifexp(item, o, a):
+    i = item.get_id(0)
+    o[i] = 1 if a[i] > 2 else (2 if a[i] else 3)
+    o[i] += a[i] if 0 < a[i] <= 2 else 100
+    if a[i] in (1, 2):
+        o[i] += 1000
+
+
+@t(A(4, np.complex128), A(4))
+def cplx(item, o, a):
+    i = item.get_id(0)
+    z = complex(a[i], 1) * (2 + 1j)
+    o[i] = z.conjugate() + z.real + abs(z) + z**2
+
+
+@t(M(), M())
+def fullslice(item, o, m):
+    i = item.get_id(0)
+    o[i, :] = m[i, :]
+    o[i, ...] = m[i, ...]
+    o[i, 2] = m[..., 3][i]
+
+
+@t(A(4, np.float64), A(4, np.float64))
+def stringeq(item, o, a):
+    i = item.get_id(0)
+    mode = "fast"
+    if mode == "fast":
+        o[i] = 1
+    else:
+        o[i] = 2
+
+
+@t(A(4), M(np.float32))
+def types_(item, o, m):
+    i = item.get_id(0)
+    x = m.dtype.type(3.7)
+    o[i] = type(o[i])(x)
+
+
+@pytest.fixture
+def device_functions(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that makes the functions of this file functions of the device."""
+
+    def change() -> None:
+        for name in ("dev", "dev2", "sum3"):
+            monkeypatch.setitem(globals(), name, dpex.device_func(globals()[name]))
+
+    return change
+
+
+@pytest.mark.parametrize(("kernel", "arrays", "items"), KERNELS)
+def test_kernel(kernel: Any, arrays: Any, items: int, device_functions: Any) -> None:
+    wanted = [array.copy() for array in arrays]
+    kapi.call_kernel(kernel, kapi.Range(items), *wanted)
+    device_functions()
+    for got, its in zip(run(kernel, items, *arrays), wanted):
+        np.testing.assert_allclose(got, its)
+
+
+def test_raise_ends_the_work_item() -> None:
+    def kernel(item, out):
+        i = item.get_id(0)
+        if i == 2:
+            raise ValueError("no")
+        out[i] = 50
+
+    assert run(kernel, 4, A(4))[0].tolist() == [50, 50, 2, 50]
+
+
+def test_an_index_out_of_bounds_ends_the_work_item_on_request() -> None:
+    def kernel(item, out, given):
+        i = item.get_id(0)
+        out[i] = given[2 * i]
+
+    assert run(kernel, 4, np.full(4, -1), A(4) + 7, boundscheck=True)[0].tolist() == [7, 9, -1, -1]
+
+
+def rec(n):
+    return 1 if n < 2 else n * rec(n - 1)
+
+
+def test_recursion_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel(item, out):
+        out[0] = rec(3)
+
+    monkeypatch.setitem(globals(), "rec", dpex.device_func(rec))
+    with pytest.raises(Exception, match="functions of kernels cannot call themselves"):
+        run(kernel, 1, A(4))
+
+
+def test_print(capfd: pytest.CaptureFixture[str]) -> None:
+    def kernel(item, given):
+        print("100% of", given[0], given[0] / 4, (given[1], 2.5), given[0] > 0, complex(1, -2))
+        print(np.float32(0.1))
+        print("end")
+
+    run(kernel, 1, A(4) + 3)
+    assert capfd.readouterr().out.split("\n")[-4:] == ["100% of 3 0.75 (4, 2.5) 1 (1-2j)", "0.1", "end", ""]
+
+
+def test_an_array_is_not_printed() -> None:
+    def kernel(item, given):
+        print(given)
+
+    with pytest.raises(Exception, match="print in kernels takes numbers, constant strings and tuples of them"):
+        run(kernel, 1, A(4))
+
+
+@pytest.mark.parametrize(("dtype", "names"), [(np.float32, False), (np.float64, True), (np.int64, False)])
+def test_float64_is_used_only_where_the_kernel_does(dtype: Any, names: bool, valid_spirv: Any) -> None:
+    def kernel(item, out):
+        i = item.get_id(0)
+        out[i] = out[i] * out[i] + out[i]
+
+    run(kernel, 4, A(4, dtype))
+    words = np.frombuffer(valid_spirv[-1].spirv, np.uint32)
+    capabilities = [words[at + 1] for at in _capabilities(words)]
+    assert (10 in capabilities) == names  # Float64
+
+
+def _capabilities(words: Any) -> Iterator[int]:
+    at = 5
+    while words[at] & 0xFFFF == 17:
+        yield at
+        at += words[at] >> 16
+
+
+def test_signatures_given_ahead() -> None:
+    from numba import int64
+
+    from ishmem.dpex.types import DpnpNdArray, ItemType
+
+    array = DpnpNdArray(1, int64)
+
+    @dpex.kernel([(ItemType(1), array)])
+    def kernel(item, out):
+        out[item.get_id(0)] += 1
+
+    out = dpnp.zeros(4, dtype=np.int64)
+    dpex.call_kernel(kernel, dpex.Range(4), out)
+    assert dpnp.asnumpy(out).tolist() == [1, 1, 1, 1]
+    with pytest.raises(Exception, match="compiled for given signatures only"):
+        dpex.call_kernel(kernel, dpex.Range(4), dpnp.zeros(4, dtype=np.float32))
