@@ -11,8 +11,8 @@ namespace simulator {
 
 enum : uint32_t { opEntryPoint = 15, opExecutionMode = 16, subgroupSize = 35, vecTypeHint = 30, int4 = 4 << 16 | 2 };
 
-// The runtime vectorises a kernel over its work-items. If a kernel computes an address from integers, the vectorised
-// code does not advance the address from one vector of work-items to the next, so all of them access the elements of
+// The runtime vectorises a kernel over its work-items. If a kernel computes an address from integers, the code of older
+// runtimes does not advance the address from one vector of work-items to the next, so all of them access the elements of
 // the first vector. The runtime does not vectorise a kernel with the vector type hint int4. Kernels with a required
 // sub-group size keep the vectoriser, because the runtime implements sub-groups with it.
 static std::string withoutVectoriser(const std::string &spirv) {
@@ -29,13 +29,17 @@ static std::string withoutVectoriser(const std::string &spirv) {
   return hinted.insert(end, reinterpret_cast<const char *>(hints.data()), hints.size() * 4);
 }
 
+static uint64_t largestVectorised() {
+  return settings().vectorise.value_or(vectoriserIsRight() ? UINT64_MAX : 0);
+}
+
 // Returns the inputs, rewritten for the compiler.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
   if (inputs.size() == 1)
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   for (auto &input : inputs) {
-    const bool vectorise = input.spirv.size() <= settings().vectorise;
+    const bool vectorise = input.spirv.size() <= largestVectorised();
     input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
   }

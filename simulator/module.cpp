@@ -60,6 +60,8 @@ ZE_API ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_
   auto *created = new Module;
   ze_result_t result = readInputs(*desc, created->inputs);
   if (result == ZE_RESULT_SUCCESS) result = build(*created);
+  if (result == ZE_RESULT_ERROR_INVALID_NATIVE_BINARY)
+    created->log = "a native binary that this driver has not made, such as machine code of a GPU, cannot be loaded";
   if (log) *log = new BuildLog{created->log};
   if (result == ZE_RESULT_SUCCESS) {
     *module = created;

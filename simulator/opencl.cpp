@@ -164,6 +164,15 @@ const ThreadQueues &threadQueues(const OpenCl &cl) {
   return owner.queues;
 }
 
+// 2026.22 (the wheel 2026.2) is the oldest version that has been tested; 2024.18 gives wrong results.
+bool vectoriserIsRight() {
+  const OpenCl *cl = openCl();
+  char version[256] = "";
+  int year = 0, release = 0;
+  if (cl) cl->clGetDeviceInfo(cl->device, CL_DRIVER_VERSION, sizeof version - 1, version, nullptr);
+  return sscanf(version, "%d.%d", &year, &release) == 2 && (year > 2026 || (year == 2026 && release >= 22));
+}
+
 size_t localMemorySize() {
   uint64_t size = 32 << 10;
   if (const OpenCl *cl = openCl()) cl->clGetDeviceInfo(cl->device, CL_DEVICE_LOCAL_MEM_SIZE, 8, &size, nullptr);

@@ -80,4 +80,7 @@ static const size_t maxFillPattern = 128;
 
 size_t localMemorySize();
 
+// Whether the runtime's vectoriser is one that gives the same results as without it, by the runtime's version.
+bool vectoriserIsRight();
+
 }  // namespace simulator

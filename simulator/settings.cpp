@@ -166,7 +166,7 @@ static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
-  s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
+  if (text("ISHMEM_SIM_VECTORISE", "auto") != "auto") s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
   s.ipc = ipcMode();
   s.peers = peers();
   s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);

@@ -233,6 +233,11 @@ def test_constants_and_native_binary(ze, memory):
     for damaged in binary.raw[:-3], b"x" + binary.raw[1:], binary.raw[:30]:
         with pytest.raises(LevelZeroError):
             build(ze, format=1, inputSize=len(damaged), pInputModule=damaged)
+    handle, log = ctypes.c_void_p(), ctypes.c_void_p()
+    desc = pyze.ModuleDesc(format=1, inputSize=8, pInputModule=b"\x7fELF\0\0\0\0")
+    with pytest.raises(LevelZeroError):
+        pyze.zeModuleCreate(ze.context, ze.device, desc, ctypes.byref(handle), ctypes.byref(log))
+    assert "machine code of a GPU" in pyze.build_log(log.value)
 
 
 def test_program_of_several_modules(ze, memory):

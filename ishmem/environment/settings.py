@@ -35,7 +35,11 @@ SIMULATOR = {
         "inject faults from the N-th call on",
     ),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "added duration of each launch and each copy"),
-    "SIM_VECTORISE": ("0", "bytes, K", "largest module whose kernels are vectorised, some of them wrongly"),
+    "SIM_VECTORISE": (
+        "auto",
+        "auto, or bytes, K",
+        "largest module whose kernels are vectorised; auto: all, from the OpenCL runtime 2026.2 on",
+    ),
     "SIM_COMPILE_LIMIT": ("600", "seconds", "how long the compilation of a module may take"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }

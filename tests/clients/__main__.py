@@ -1,9 +1,9 @@
-"""Run the tests of numba-dpex and dpctl on the simulated GPU: ``make test-clients``, or ``python tests/clients``.
+"""Run the tests of numba-dpex, dpctl and dpnp on the simulated GPU: ``make test-clients``, or ``python tests/clients``.
 
 Arguments are files, relative to the site-packages; without any, all files run.
 
-Both come with the wheels. Where numba-dpex is not installed, its wheel is downloaded for its tests, and they run on
-`ishmem.dpex` (see ``alias.py``).
+They come with the wheels. Where numba-dpex is not installed, its wheel is downloaded for its tests, and they run on
+`ishmem.dpex` (see ``alias.py``); some of dpnp's tests run there, too.
 
 Each file runs in a process of its own, two at a time. If the process ends or stalls, its current test has failed and a
 new process runs the rest. Tests that are expected to fail are listed in ``expected_failures.txt``, those of
@@ -38,12 +38,17 @@ BUILD = ROOT / "build" / "clients"
 SITE = Path(sysconfig.get_path("purelib"))
 WHEEL = BUILD / "numba-dpex"
 """Where numba-dpex's tests stand if it is not installed."""
-FOLDERS = (
-    "numba_dpex/tests/kernel_api",
-    "numba_dpex/tests/kernel_tests",
-    *(["numba_dpex/tests/dpjit_tests"] if HAS_NUMBA_DPEX else []),
-    "dpctl/tests",
-)
+FOLDERS: dict[str, tuple[str, ...]] = {
+    "numba_dpex/tests/kernel_api": (),
+    "numba_dpex/tests/kernel_tests": (),
+    "dpctl/tests": (),
+}
+"""Folders of tests, and the files of each that run; none: all."""
+if HAS_NUMBA_DPEX:
+    FOLDERS["numba_dpex/tests/dpjit_tests"] = ()
+else:  # of dpnp's tests some of what ishmem and its examples call
+    FOLDERS["dpnp/tests"] = ("test_copy.py", "test_fill.py", "test_sort.py", "test_sum.py")
+    FOLDERS["dpnp/tests/tensor"] = ("test_tensor_sum.py", "test_usm_ndarray_ctor.py", "test_usm_ndarray_sorting.py")
 EXPECTED = HERE / ("expected_failures.txt" if HAS_NUMBA_DPEX else "expected_failures_dpex.txt")
 
 AT_ONCE = int(os.environ.get("CLIENTS_AT_ONCE", "2"))
@@ -77,8 +82,10 @@ def main(arguments: list[str]) -> int:
 
 
 def test_files(folder: str) -> list[str]:
-    """Return the files of tests in a folder of the wheels, relative to `root`."""
-    return sorted(str(path.relative_to(root(folder))) for path in (root(folder) / folder).rglob("test_*.py"))
+    """Return the files of tests of one of ``FOLDERS``, relative to `root`."""
+    inside = root(folder) / folder
+    paths = [inside / name for name in FOLDERS[folder]] or inside.rglob("test_*.py")
+    return sorted(str(path.relative_to(root(folder))) for path in paths)
 
 
 def root(file: str) -> Path:
@@ -229,6 +236,11 @@ def unexpected(found: dict[str, Outcomes], expected: dict[str, str]) -> Iterator
             yield f"NO SUCH TEST: {test} is in {EXPECTED.name}"
 
 
+def folder_of(file: str) -> str | None:
+    """Return the one of ``FOLDERS`` that a file belongs to: the innermost."""
+    return max((folder for folder in FOLDERS if file.startswith(folder + "/")), key=len, default=None)
+
+
 def summary(found: dict[str, Outcomes], expected: dict[str, str]) -> str:
     """Return the counts of each folder."""
     return "\n".join(f"{folder}: {counts(outcomes, expected)}" for folder, outcomes in by_folder(found))
@@ -237,7 +249,7 @@ def summary(found: dict[str, Outcomes], expected: dict[str, str]) -> str:
 def by_folder(found: dict[str, Outcomes]) -> Iterable[tuple[str, Outcomes]]:
     """Yield the outcomes of the files in each of ``FOLDERS``."""
     for folder in FOLDERS:
-        inside = [outcomes for file, outcomes in found.items() if file.startswith(folder + "/")]
+        inside = [outcomes for file, outcomes in found.items() if folder_of(file) == folder]
         if inside:
             yield folder, {test: outcome for outcomes in inside for test, outcome in outcomes.items()}
 
