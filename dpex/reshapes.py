@@ -42,7 +42,8 @@ def _reshaped(context: Any, builder: Any, signature: Any, value: Any, shape: lis
     # Without elements, each open extent is 0.
     left = builder.sdiv(array.nitems, builder.select(builder.icmp_signed("==", known, I64(0)), I64(1), known))
     shape = [builder.select(_is_open(builder, extent), left, extent) for extent in shape]
-    strides, step = [], array.itemsize
+    strides: list[Any] = []
+    step = array.itemsize
     for extent in reversed(shape):
         strides.insert(0, step)
         step = builder.mul(step, extent)
