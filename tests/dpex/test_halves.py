@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from common import apply, own_compiler, run
+from launching import apply, own_compiler, run
 
 from ishmem.dpex import kernel_api as kapi
 

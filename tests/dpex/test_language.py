@@ -10,7 +10,7 @@ from typing import Any, Callable
 import dpnp
 import numpy as np
 import pytest
-from common import own_compiler, run
+from launching import own_compiler, run
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi

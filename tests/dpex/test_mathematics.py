@@ -9,7 +9,7 @@ from typing import Any
 import dpnp
 import numpy as np
 import pytest
-from common import apply, own_compiler
+from launching import apply, own_compiler
 
 pytestmark = own_compiler
 

@@ -7,7 +7,7 @@ from typing import Any
 import dpnp
 import numpy as np
 import pytest
-from common import own_compiler
+from launching import own_compiler
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
