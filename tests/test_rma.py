@@ -577,6 +577,7 @@ def check_ptr_in_kernel() -> None:
     dpex.call_kernel(through_views, kapi.Range(count), a, ishmem.ptr(b, right), total, right)
     ishmem.barrier_all()
     same(a, me + np.arange(count))
+    ishmem.barrier_all()  # the left neighbour changes this array next
     dpex.call_kernel(through_views, kapi.Range(count), a, ishmem.ptr(b[::-1], left), total, right)
     ishmem.barrier_all()
     same(a, me + 2 * np.arange(count))
