@@ -8,7 +8,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from .kernel_api import MemoryOrder, MemoryScope, atomic_fence, group_barrier
-from .routines import add_function
+from .routines import WrongConstantError, add_function
 from .spirv_calls import (
     CROSS_DEVICE,
     CROSS_WORKGROUP_MEMORY,
@@ -58,7 +58,7 @@ def order_of(value: int) -> int:
     """Return the memory semantics of an order, without storage classes.
 
     Raises:
-        TypingError: There is no such order.
+        WrongConstantError: There is no such order.
     """
     return _looked_up("memory_order", value, _ORDERS, MemoryOrder)
 
@@ -67,7 +67,7 @@ def scope_of(value: int) -> int:
     """Return the SPIR-V number of a scope.
 
     Raises:
-        TypingError: There is no such scope.
+        WrongConstantError: There is no such scope.
     """
     return _looked_up("memory_scope", value, _SCOPES, MemoryScope)
 
@@ -75,7 +75,7 @@ def scope_of(value: int) -> int:
 def _looked_up(name: str, value: int, table: dict[Any, int], members: Any) -> int:
     if value not in table:
         allowed = ", ".join(f"{member.name} ({int(member)})" for member in table)
-        raise TypingError(f"{name}: got {value}, allowed members of {members.__name__}: {allowed}")
+        raise WrongConstantError(f"{name}: got {value}, allowed members of {members.__name__}: {allowed}")
     return table[value]
 
 

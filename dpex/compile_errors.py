@@ -25,7 +25,9 @@ log = logging.getLogger("dpex")
 
 _PLACE = re.compile(r'(?:at (?P<at>/\S+) \((?P<n>\d+)(?::\d+)?\)|File "(?P<file>[^"]+)", line (?P<line>\d+))')
 _CAUSE = re.compile(r"raised a specific error:\s+\w+: ((?:(?!raised a specific error).)*?)\n\s*raised from", re.DOTALL)
-_HEADING = re.compile(r"^(Failed in .* pipeline|During: |There are \d+ candidate|\s*- Of which|\s*$)")
+_HEADING = re.compile(
+    r"^(Failed in .* pipeline|During: |There are \d+ candidate|- Resolution failure for |\s*- Of which|\s*$)"
+)
 _SOURCE = re.compile(r'^\s*File "', re.MULTILINE)
 _NO_MEMBER = re.compile(r"Unknown attribute '(?P<name>\w+)' of type (?P<kind>\w*Item|\w*Group)(Type)?[(<]")
 _NOT_IN_MODULE = (
@@ -118,7 +120,7 @@ def _cause(text: str) -> str:
             names = dir(sys.modules.get(found["module"]))
             return f"{found['module']} has no {found['name']}" + _similar(found["name"], names)
     words = [line.strip() for line in _SOURCE.split(text)[0].splitlines() if not _HEADING.match(line)]
-    return "\n".join(words[:_LINES]).strip() or text.strip()
+    return "\n".join(list(dict.fromkeys(words))[:_LINES]).strip() or text.strip()
 
 
 def _no_member(kind: str, name: str) -> str:

@@ -8,7 +8,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 
 from . import kernel_api
-from .routines import add_attribute, add_method
+from .routines import WrongConstantError, add_attribute, add_method
 from .spirv_calls import I32, I64, built_in
 from .types import GroupType, ItemType, NdItemType
 
@@ -71,7 +71,7 @@ def _of_dimension(method: str, variable: str) -> Callable[..., Any]:
             raise TypingError(f"{method} takes the number of a dimension, got {dim}")
         value = getattr(dim, "literal_value", None)
         if value is not None and not 0 <= value < space.ndim:
-            raise TypingError(f"{method}({value}): this index space has the dimensions 0 to {space.ndim - 1}")
+            raise WrongConstantError(f"{method}({value}): this index space has the dimensions 0 to {space.ndim - 1}")
 
         def emit(context: Any, builder: Any, arguments: Any) -> Any:
             if value is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
@@ -33,7 +34,7 @@ def _dtype_of(kind: Any) -> Any:
     if isinstance(kind, types.DTypeSpec):
         return kind.dtype
     if isinstance(kind, types.StringLiteral):
-        return numpy_support.from_dtype(numpy_support.as_dtype(numpy_support.np.dtype(kind.literal_value)))
+        return numpy_support.from_dtype(np.dtype(kind.literal_value))
     raise TypingError(f"PrivateArray: dtype is a type such as numpy.float32, got {kind}")
 
 

@@ -11,6 +11,7 @@ import inspect
 from typing import Any, Callable
 
 from numba.core import types
+from numba.core.errors import TypingError
 from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, fold_arguments
 
@@ -21,6 +22,13 @@ Emit = Callable[[Any, Any, Any], Any]
 
 Rule = Callable[..., tuple[Any, Emit]]
 """Takes the argument types; returns the type of the call and its code."""
+
+
+class WrongConstantError(TypingError):  # type: ignore[misc]
+    """A constant argument has a value that is not allowed; a rule raises it.
+
+    numba tries a call again with the types of constants in place of their values. This error ends the call.
+    """
 
 
 def add_function(function: Callable[..., Any], rule: Rule) -> None:
@@ -65,10 +73,17 @@ def _template(name: str, pysig: inspect.Signature, rule: Rule, *receiver: Any) -
     class Template(AbstractTemplate):  # type: ignore[misc]
         key = name, receiver, rule
         prefer_literal = True
+        _refused: WrongConstantError | None = None
 
         def generic(self, args: Any, kws: Any) -> Any:
+            if self._refused:  # in the attempt before, of the same call
+                raise self._refused
             folded = _folded(pysig, args, kws)
-            result, emit = rule(*receiver, *(_constant_or_type(each) for each in folded))
+            try:
+                result, emit = rule(*receiver, *(_constant_or_type(each) for each in folded))
+            except WrongConstantError as error:
+                self._refused = error
+                raise
             kinds = (*receiver, *folded)
             codes[kinds] = emit
             return signature(result, *folded, recvr=receiver[0] if receiver else None).replace(pysig=pysig)

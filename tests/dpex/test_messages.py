@@ -55,6 +55,26 @@ def makes_a_list(item: kapi.Item, a):
     a[0] = [1, 2][item.get_id(0)]
 
 
+def dimension_that_is_missing(item: kapi.Item, a):
+    a[0] = item.get_id(2)
+
+
+def order_that_is_missing(item: kapi.Item, a):
+    kapi.AtomicRef(a, 0, memory_order=17).store(1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "cause"),
+    [
+        (dimension_that_is_missing, "get_id(2): this index space has the dimensions 0 to 0"),
+        (order_that_is_missing, "memory_order: got 17, allowed members of MemoryOrder: RELAXED (0)"),
+    ],
+)
+def test_a_constant_that_is_not_allowed(function: Callable[..., None], cause: str) -> None:
+    """numba would try the call again without the constant's value, and take it."""
+    assert says(function)[3].startswith(cause)
+
+
 @pytest.mark.parametrize(
     ("function", "source", "cause"),
     [
