@@ -18,23 +18,11 @@ LIMIT = 1 << 28
 """Bytes that a cache holds by default."""
 
 _store: Store | None = None
-_functions: Store | None = None
-
 
 def use(folder: Path | None, limit: int = LIMIT) -> None:
-    """Keep at most ``limit`` bytes of compiled code in a folder; ``None``, as before the first call, means no cache.
-
-    A quarter of the bytes is for device functions of the extension.
-    """
-    global _store, _functions
-    for_functions = limit // 4
-    _store = None if folder is None else Store(folder, limit - for_functions)
-    _functions = None if folder is None else Store(folder, for_functions, ".function")
-
-
-def functions() -> Store | None:
-    """Return the store of device functions."""
-    return _functions
+    """Keep at most ``limit`` bytes of kernels in a folder; ``None``, as before the first call, means no cache."""
+    global _store
+    _store = None if folder is None else Store(folder, limit)
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:

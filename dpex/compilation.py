@@ -9,7 +9,7 @@ from numba.core import sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 
-from . import compile_errors
+from . import compile_errors, typeof
 from .code import Code
 from .errors import (
     InvalidKernelSpecializationError,
@@ -31,6 +31,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
         MissingSpecializationError: It was compiled for given signatures only, and not for these types.
         KernelBuildError: LLVM fails.
     """
+    typeof.register()
     result = _result(kernel, tuple(map(numba_type, kinds)))
     if not _is_void(result.signature.return_type):
         raise KernelHasReturnValueError(kernel.__name__, result.signature.return_type)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -116,8 +115,6 @@ class _Launch:
         layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
         key = (is_dpnp, dtype, usm.ndim, layout, flags.writable)
         if key not in _known_arrays:
-            if f"{__package__}.typeof" in sys.modules:
-                sys.modules[f"{__package__}.typeof"].register()
             _known_arrays[key] = ArrayKind(is_dpnp, dtype.name, usm.ndim, layout, flags.writable)
         memory, offset = usm.usm_data, usm._element_offset * dtype.itemsize
         self.flat.append(as_usm_memory(_From(memory, offset)) if 0 < offset < memory.nbytes else memory)

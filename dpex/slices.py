@@ -1,8 +1,4 @@
-"""The slice ``array[start:stop]`` in kernels, at the cost of one comparison where it lies in the array.
-
-numba clips the start and the end of a slice separately, which hides from the compiler that ``x[i:i+1]`` has one
-element.
-"""
+"""The slice ``array[start:stop]`` in kernels."""
 
 from __future__ import annotations
 
@@ -12,9 +8,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.imputils import impl_ret_borrowed
-from numba.cpython.slicing import fix_slice, get_slice_length
 from numba.np.arrayobj import make_array, make_view
 
+from .clipping import clipped
 from .target import registry
 from .types import USMNdArray
 
@@ -27,27 +23,8 @@ def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kind, index = signature.args
     array = make_array(kind)(context, builder, arguments[0])
     shape, strides = (cgutils.unpack_tuple(builder, value, kind.ndim) for value in (array.shape, array.strides))
-    start, length = _clipped(builder, context.make_helper(builder, index, value=arguments[1]), shape[0])
+    start, length = clipped(builder, context.make_helper(builder, index, value=arguments[1]), shape[0])
     indices = [start] + [_I64(0)] * (kind.ndim - 1)
     data = cgutils.get_item_pointer(context, builder, kind, array, indices, wraparound=False, boundscheck=False)
     view = make_view(context, builder, kind, array, signature.return_type, data, [length, *shape[1:]], strides)
     return impl_ret_borrowed(context, builder, signature.return_type, view._getvalue())
-
-
-def _clipped(builder: Any, part: Any, size: Any) -> tuple[Any, Any]:
-    """Emit the first index and the number of the elements of a slice of step 1, of an array of ``size`` elements."""
-    start, length = part.start, builder.sub(part.stop, part.start)
-    # In a loop with a slice of constant length, everything but the comparison is computed once.
-    past = builder.add(builder.sub(size, length), _I64(1))
-    past = builder.select(builder.icmp_signed("<", past, _I64(0)), _I64(0), past)
-    inside = builder.and_(builder.icmp_signed(">=", length, _I64(0)), builder.icmp_unsigned("<", start, past))
-    before = builder.block
-    with builder.if_then(builder.not_(inside), likely=False):
-        fix_slice(builder, part, size)
-        left, first = get_slice_length(builder, part), part.start
-        after = builder.block
-    merged = builder.phi(_I64), builder.phi(_I64)
-    for phi, given, clipped in zip(merged, (start, length), (first, left)):
-        phi.add_incoming(given, before)
-        phi.add_incoming(clipped, after)
-    return merged

@@ -14,9 +14,14 @@ from .types import DpnpNdArray, USMNdArray
 Kind = TypeVar("Kind", bound=USMNdArray)
 
 
-@functools.cache
 def register() -> None:
-    """Let numba know arrays; importing this module does not import dpnp, which takes long."""
+    """Let numba know arrays, if the program has imported dpnp: its import takes long."""
+    if "dpnp" in sys.modules:
+        _register()
+
+
+@functools.cache
+def _register() -> None:
     import dpnp
 
     @typeof_impl.register(dpnp.ndarray)  # type: ignore[untyped-decorator, unused-ignore]
@@ -34,5 +39,4 @@ def _type(array: Any, family: type[Kind]) -> Kind:
     return family(array.ndim, dtype, layout, readonly=not array.flags.writable)
 
 
-if "dpnp" in sys.modules:
-    register()
+register()

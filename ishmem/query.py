@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem.common import constants
 from ishmem.common.errors import SymmetryError
+from ishmem.environment import arrays
 from ishmem.memory import extent, is_symmetric
 from ishmem.runtime import check, job
 
@@ -115,8 +116,6 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     number, reach = check.pe(pe), extent(a)
     described = check.view(a, "a", routine="ptr")
     if not hasattr(a, "shape"):
-        from ishmem.environment import arrays
-
         wrap = f"{arrays.tensor.__name__}.usm_ndarray(buffer=)"
         raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {wrap}")
     this = job.current()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
-from ishmem.environment import stack
+from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network, submitted
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
@@ -416,8 +416,6 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
 
 def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.SyclQueue:
     import dpctl
-
-    from ishmem.environment import arrays
 
     if device is None:
         gpus = dpctl.get_devices(backend="level_zero", device_type="gpu")

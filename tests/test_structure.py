@@ -191,6 +191,23 @@ def test_circles_are_found() -> None:
     assert list(circles(graph)) == [{"b", "c"}, {"d"}]
 
 
+def test_both_compilers_have_the_names_of_the_interface() -> None:
+    """``kernels/front_end/__init__.py`` takes what the adapter of the compiler exports, and describes it."""
+    front_end = ROOT / "kernels" / "front_end"
+    ours, theirs = (names_of(front_end / name) for name in ("dpex.py", "numba_dpex/__init__.py"))
+    assert ours == theirs
+    described = ast.get_docstring(ast.parse((front_end / "__init__.py").read_text())) or ""
+    assert [name for name in ours if f"``{name}``" not in described] == []
+
+
+def names_of(path: Path) -> list[str]:
+    """Return ``__all__`` of a file."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    raise AssertionError(f"{path} has no __all__")
+
+
 def test_one_folder_knows_numba_dpex() -> None:
     """It can be deleted together with what selects it in the interface."""
     front_end = ROOT / "kernels" / "front_end"

@@ -17,52 +17,8 @@ from __future__ import annotations
 from ishmem.dpex import COMPILER
 
 if COMPILER == "numba_dpex":
-    from .numba_dpex import (
-        SPIR_FUNC,
-        TARGET,
-        ArrayType,
-        GroupType,
-        ItemType,
-        LocalArrayType,
-        NdItemType,
-        NdRange,
-        Range,
-        built_in,
-        call_kernel,
-        call_kernel_async,
-        compiled,
-        device_func,
-        install,
-        kernel,
-        kernel_api,
-        mangle,
-        use_cache,
-    )
+    from .numba_dpex import *  # noqa: F403
+    from .numba_dpex import __all__ as __all__
 else:
-    from .dpex import (
-        SPIR_FUNC,
-        TARGET,
-        ArrayType,
-        GroupType,
-        ItemType,
-        LocalArrayType,
-        NdItemType,
-        NdRange,
-        Range,
-        built_in,
-        call_kernel,
-        call_kernel_async,
-        compiled,
-        device_func,
-        install,
-        kernel,
-        kernel_api,
-        mangle,
-        use_cache,
-    )
-
-__all__ = [
-    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
-    "mangle", "use_cache",
-]  # fmt: skip
+    from .dpex import *  # noqa: F403
+    from .dpex import __all__ as __all__
