@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from launching import own_compiler
 
-from ishmem.dpex import HAS_NUMBA_DPEX
-
-pytestmark = pytest.mark.skipif(HAS_NUMBA_DPEX, reason="programs are compiled by numba-dpex here")
+pytestmark = own_compiler
 
 PROGRAM = str(Path(__file__).with_name("cached_kernels.py"))
 COMPILED = ["kernel stores is compiled", "kernel closes is compiled"]

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from launching import own_compiler
 
 from ishmem import dpex
-from ishmem.dpex import HAS_NUMBA_DPEX, kernel_api as kapi, worker
+from ishmem.dpex import kernel_api as kapi, worker
 from ishmem.dpex.kinds import ArrayKind, ItemKind
 
-pytestmark = pytest.mark.skipif(HAS_NUMBA_DPEX, reason="programs are compiled by numba-dpex here")
+pytestmark = own_compiler
 
 ARRAY = ArrayKind(is_dpnp=True, dtype="float64", ndim=1, layout="C", writable=True)
 
