@@ -12,7 +12,7 @@ from .extension import installed
 from .keys import kernel_key
 from .store import Store
 
-log = logging.getLogger("dpex")
+log = logging.getLogger(__package__)
 
 LIMIT = 1 << 28
 """Bytes that a cache holds by default."""
@@ -33,7 +33,6 @@ def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]
     made: list[Code] = []
 
     def value() -> bytes | None:
-        log.debug("kernel %s is compiled", kernel.__name__)
         made.append(make(kinds))
         return _packed(made[0])
 

@@ -21,7 +21,7 @@ from numba.core.errors import NumbaError, TypingError
 from . import kernel_api
 from .extension import installed
 
-log = logging.getLogger("dpex")
+log = logging.getLogger(__package__)
 
 _PLACE = re.compile(r'(?:at (?P<at>/\S+) \((?P<n>\d+)(?::\d+)?\)|File "(?P<file>[^"]+)", line (?P<line>\d+))')
 _CAUSE = re.compile(r"raised a specific error:\s+\w+: ((?:(?!raised a specific error).)*?)\n\s*raised from", re.DOTALL)

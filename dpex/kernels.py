@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import threading
 from typing import Any, Callable
 
 from . import cache, keys
 from .code import Code
+
+log = logging.getLogger(__package__)
 
 
 class DeviceFunction:
@@ -131,6 +134,7 @@ class Kernel(DeviceFunction):
     def _compiled(self, kinds: tuple[Any, ...]) -> Code:
         from .compilation import compiled
 
+        log.debug("kernel %s is compiled", self.__name__)
         code: Code = compiled(self, kinds)
         return code
 

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
 from numba.core.errors import NumbaError
-from numba_dpex.kernel_api_impl.spirv import spirv_generator
 from pes import Pool, run_command, run_program
 
 import ishmem
@@ -148,34 +147,6 @@ def check_mistakes() -> None:
         assert words in lines[-1], said
         assert lines[0] == "the kernel kernel does not compile:", said
         assert len(lines) <= 4, said
-
-
-TRANSLATOR = """LLVM ERROR: Cannot translate source of bitcast instruction.
-PLEASE submit a bug report to https://example.com/ and include the crash backtrace.
-Stack dump:
-0.	Program arguments: llvm-spirv -o a b
-"""
-
-
-def check_translator() -> None:
-    """A kernel that the translator to SPIR-V crashes on is named, with the translator's error and not its stack."""
-    run_cmd = spirv_generator.run_cmd
-    spirv_generator.run_cmd = lambda _command, error_message: run_cmd(
-        ["sh", "-c", f"echo '{TRANSLATOR}'; exit 1"], error_message
-    )
-    try:
-        said = says("a[1] = b[0]", *(ishmem.zeros(4, dtype="i2") for _ in range(2)))
-    finally:
-        spirv_generator.run_cmd = run_cmd
-    lines = said.splitlines()
-    assert lines[0] == "the kernel kernel does not compile:", said
-    assert lines[-1].strip() == TRANSLATOR.splitlines()[0], said
-    assert len(lines) <= 4, said
-
-
-@pytest.mark.pes(1)
-def test_a_crash_of_the_translator(pes: Pool) -> None:
-    pes.run(check_translator)
 
 
 @pytest.mark.pes(1)

@@ -45,7 +45,7 @@ def main(folder: str, *assignments: str) -> None:
     for name, _, value in (each.partition("=") for each in assignments):
         globals()[name] = value if name == "DTYPE" else int(value)
     cache.use(Path(folder), LIMIT)
-    log = logging.getLogger("dpex")
+    log = logging.getLogger(dpex.__name__)
     log.addHandler(logging.StreamHandler(sys.stdout))
     log.setLevel(logging.DEBUG)
     a, b = dpnp.zeros(4, dtype=DTYPE), dpnp.zeros(4, dtype=DTYPE)

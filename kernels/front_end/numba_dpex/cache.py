@@ -59,17 +59,18 @@ _compile = SPIRVKernelDispatcher.get_compile_result
 @functools.wraps(_compile)
 def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
     arguments, store = tuple(sig.args), _store
-    if store is None or arguments in kernel.overloads or not kernel._can_compile:
+    is_kernel = kernel.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL
+    if not is_kernel or arguments in kernel.overloads or not kernel._can_compile:
         return _compile(kernel, sig)
-    if kernel.targetoptions.get("_compilation_mode") != CompilationMode.KERNEL:
-        return _compile(kernel, sig)
+    if store is None:
+        return _compiled(kernel, sig)
     known = _loaded.setdefault(kernel, {})
     if arguments not in known:
         try:
             name = key(kernel, arguments)
         except NoKeyError as reason:
             log.debug("kernel %s is not cached: %s", kernel.__name__, reason)
-            return _compile(kernel, sig)
+            return _compiled(kernel, sig)
         value = store.get_or_make(name, lambda: _made(kernel, sig), installed().compiles_first())
         if value is None:
             return _compile(kernel, sig)  # which has the result of `_made`
@@ -78,10 +79,14 @@ def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
     return known[arguments]
 
 
+def _compiled(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
+    log.debug("kernel %s is compiled", kernel.__name__)
+    return _compile(kernel, sig)
+
+
 def _made(kernel: SPIRVKernelDispatcher, sig: Any) -> bytes | None:
     """Compile a kernel; return its name and SPIR-V as they are kept."""
-    log.debug("kernel %s is compiled", kernel.__name__)
-    module = _compile(kernel, sig).kernel_device_ir_module
+    module = _compiled(kernel, sig).kernel_device_ir_module
     code = installed().neutral(module.kernel_bitcode)
     if code is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", kernel.__name__)

@@ -17,7 +17,7 @@ from ishmem.kernels import spirv
 from ishmem.kernels.front_end import ItemType, NdItemType, compiled
 from ishmem.kernels.front_end.numba_dpex import builtin_loads, cache
 
-COMPILER = Path(__file__).parent.parent / "build" / "gpu-compiler"
+COMPILER = Path(__file__).parents[2] / "build" / "gpu-compiler"
 BOUND = 100
 ULONG, V3, TO_V3, TO_ULONG, VARIABLE, ZERO, TWO, FOUND, OTHER, UINT, TO_UINT = range(1, 12)
 HEAD = [

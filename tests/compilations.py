@@ -1,0 +1,67 @@
+"""What tests of the kernel cache ask either compiler: the key of a kernel, and which kernels are compiled."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from common import dpex, dpnp, kapi
+
+
+def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
+    """Return the key of a kernel for arrays of these dtypes."""
+    arrays = [dpnp.empty((2,) * ndim, dtype=dtype) for dtype in dtypes or ("i8",)]
+    return _key(kernel, arrays, nd)
+
+
+if dpex.HAS_NUMBA_DPEX:
+    from numba import typeof
+
+    from ishmem.kernels.front_end import ItemType, NdItemType
+    from ishmem.kernels.front_end.numba_dpex import cache, cache_key
+
+    keys = cache_key
+    """The module that makes keys."""
+
+    use_cache = cache.use_cache
+
+    def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
+        return cache_key.key(kernel, (NdItemType(1) if nd else ItemType(1), *map(typeof, arrays)))
+
+else:
+    from ishmem.dpex import cache, keys, launch
+    from ishmem.dpex.kinds import ItemKind
+
+    use_cache = cache.use
+
+    def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
+        return keys.kernel_key(kernel, (ItemKind(1, nd), *launch._Launch(arrays).kinds))
+
+
+class Compilations(logging.Handler):
+    """Counts the kernels that are compiled.
+
+    Attributes:
+        kernels: Their names.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.kernels: list[str] = []
+        self._log = logging.getLogger("ishmem")
+        self._level = self._log.level
+
+    def __enter__(self) -> Compilations:
+        self._log.addHandler(self)
+        self._log.setLevel(logging.DEBUG)
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self._log.removeHandler(self)
+        self._log.setLevel(self._level)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note the name in a message about a compiled kernel."""
+        words = record.getMessage().split()
+        if words[0] == "kernel" and words[2:] == ["is", "compiled"]:
+            self.kernels.append(words[1])
