@@ -7,7 +7,6 @@ same strides.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from numba.core import cgutils, types
@@ -15,12 +14,9 @@ from numba.core.errors import NumbaTypeError
 from numba.np.arrayobj import basic_indexing, load_item, make_array, normalize_indices, store_item
 
 from .spirv_calls import I1, I64
-from .target import overrides
-from .types import USMNdArray
 
 
-@overrides.lower(operator.setitem, USMNdArray, types.Any, USMNdArray)  # type: ignore[untyped-decorator, unused-ignore]
-def _assign(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+def assign(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
     """Emit the loops of the copy."""
     kind, index, source_kind = signature.args
     target, source = (make_array(its)(context, builder, arguments[at]) for at, its in ((0, kind), (2, source_kind)))
@@ -46,8 +42,7 @@ def _part(context: Any, builder: Any, kind: Any, array: Any, index: Any, value: 
     if isinstance(index, types.BaseTuple):
         kinds, values = tuple(index), cgutils.unpack_tuple(builder, value, len(index))
     kinds, values = normalize_indices(context, builder, kinds, values)
-    bounds = context.enable_boundscheck
-    return basic_indexing(context, builder, kind, array, kinds, values, boundscheck=bounds)  # type: ignore[no-any-return]
+    return basic_indexing(context, builder, kind, array, kinds, values)  # type: ignore[no-any-return]
 
 
 def _broadcast(context: Any, builder: Any, source: Any, ndim: int, extents: Any) -> list[Any]:

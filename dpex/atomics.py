@@ -7,10 +7,11 @@ from typing import Any, Callable
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 
+from . import indexing
 from .barriers import ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, literal, order_of, scope_of
 from .kernel_api import AddressSpace, AtomicRef
 from .routines import add_function, add_method
-from .spirv_calls import CROSS_WORKGROUP_MEMORY, I32, VOID, WORKGROUP_MEMORY, call
+from .spirv_calls import CROSS_WORKGROUP_MEMORY, I1, I32, VOID, WORKGROUP_MEMORY, call
 from .types import GENERIC, GLOBAL, LOCAL, AtomicRefType, USMNdArray
 
 _STORAGE = {
@@ -147,25 +148,39 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
     _same_dtype(ref, desired, "compare_exchange")
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
-        integer, word, pointer = _moved(context, builder, ref, arguments[0])
-        place = _element(context, builder, expected, arguments[1], expected_idx, arguments[3])
-        wanted = builder.bitcast(builder.load(place), word)
-        new = builder.bitcast(context.cast(builder, arguments[2], desired, ref.dtype), word)
-        order = order_of(ref.memory_order)
-        failed = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order, order)  # a failed exchange stores nothing
-        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), semantics_of(ref, failed), new, wanted]
-        kinds = _signature(ref, integer, 2, 2)
-        old = call(builder, "__spirv_AtomicCompareExchange", word, kinds, words, convergent=True)
-        swapped = builder.icmp_unsigned("==", old, wanted)
-        with builder.if_then(builder.not_(swapped)):
-            builder.store(builder.bitcast(old, place.type.pointee), place)
-        return swapped
+        place, fits = _element(context, builder, expected, arguments[1], expected_idx, arguments[3])
+        new = context.cast(builder, arguments[2], desired, ref.dtype)
+
+        def exchange() -> Any:
+            return _exchanged_if_equal(context, builder, ref, arguments[0], new, place)
+
+        checked = context.checks_bounds
+        return indexing.value_if(context, builder, fits, types.boolean, exchange) if checked else exchange()
 
     return types.boolean, emit
 
 
-def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: Any, at: Any) -> Any:
-    """Return the pointer to an element; ``index`` is the type of ``at``, or its value if it is known."""
+def _exchanged_if_equal(context: Any, builder: Any, ref: AtomicRefType, value: Any, new: Any, place: Any) -> Any:
+    """Emit the exchange of an element that equals the one at ``place``, and else the load of it to there."""
+    integer, word, pointer = _moved(context, builder, ref, value)
+    wanted = builder.bitcast(builder.load(place), word)
+    order = order_of(ref.memory_order)
+    failed = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order, order)  # a failed exchange stores nothing
+    words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), semantics_of(ref, failed)]
+    words += [builder.bitcast(new, word), wanted]
+    kinds = _signature(ref, integer, 2, 2)
+    old = call(builder, "__spirv_AtomicCompareExchange", word, kinds, words, convergent=True)
+    swapped = builder.icmp_unsigned("==", old, wanted)
+    with builder.if_then(builder.not_(swapped)):
+        builder.store(builder.bitcast(old, place.type.pointee), place)
+    return swapped
+
+
+def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: Any, at: Any) -> tuple[Any, Any]:
+    """Return the pointer to an element, and whether it lies in the array, for which other code does not look.
+
+    ``index`` is the type of ``at``, or its value if it is known.
+    """
     kinds, parts = (index,), (at,)
     if isinstance(index, types.BaseTuple):
         kinds, parts = tuple(index), cgutils.unpack_tuple(builder, at)
@@ -173,10 +188,28 @@ def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: An
         context.get_constant(types.intp, its) if isinstance(its, int) else context.cast(builder, part, its, types.intp)
         for part, its in zip(parts, kinds)
     ]
+    fits: Any = I1(1)
+    if context.checks_bounds:
+        fits = indexing.all_inside(context, builder, kind, array, [types.intp] * len(indices), indices)
     whole = context.make_array(kind)(context, builder, array)
-    return cgutils.get_item_pointer(
-        context, builder, kind, whole, indices, wraparound=True, boundscheck=context.enable_boundscheck
-    )
+    return cgutils.get_item_pointer(context, builder, kind, whole, indices, wraparound=True), fits
+
+
+def _unless_outside(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rule of a method that does nothing, and gives 0, for a reference to an element out of bounds."""
+
+    def checked(ref: Any, *given: Any) -> Any:
+        result, emit = rule(ref, *given)
+
+        def guarded(context: Any, builder: Any, arguments: Any) -> Any:
+            if not context.checks_bounds:
+                return emit(context, builder, arguments)
+            fits = cgutils.create_struct_proxy(ref)(context, builder, arguments[0]).fits
+            return indexing.value_if(context, builder, fits, result, lambda: emit(context, builder, arguments))
+
+        return result, guarded
+
+    return checked
 
 
 def _atomic_ref(ref: Any, index: Any, memory_order: Any, memory_scope: Any, address_space: Any) -> Any:
@@ -198,7 +231,7 @@ def _atomic_ref(ref: Any, index: Any, memory_order: Any, memory_scope: Any, addr
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
         proxy = cgutils.create_struct_proxy(kind)(context, builder)
-        proxy.ref = _element(context, builder, ref, arguments[0], index, arguments[1])
+        proxy.ref, proxy.fits = _element(context, builder, ref, arguments[0], index, arguments[1])
         return proxy._getvalue()
 
     return kind, emit
@@ -216,9 +249,9 @@ def _check_ref(ref: Any, index: Any) -> None:
 
 
 for _method in _UPDATES:
-    add_method(AtomicRefType, getattr(AtomicRef, _method), _update(_method))
-add_method(AtomicRefType, AtomicRef.load, _load)
-add_method(AtomicRefType, AtomicRef.store, _store)
-add_method(AtomicRefType, AtomicRef.exchange, _exchange)
-add_method(AtomicRefType, AtomicRef.compare_exchange, _compare_exchange)
+    add_method(AtomicRefType, getattr(AtomicRef, _method), _unless_outside(_update(_method)))
+add_method(AtomicRefType, AtomicRef.load, _unless_outside(_load))
+add_method(AtomicRefType, AtomicRef.store, _unless_outside(_store))
+add_method(AtomicRefType, AtomicRef.exchange, _unless_outside(_exchange))
+add_method(AtomicRefType, AtomicRef.compare_exchange, _unless_outside(_compare_exchange))
 add_function(AtomicRef, _atomic_ref)

@@ -15,7 +15,6 @@ from numba.core.errors import ForceLiteralArg, NumbaError
 from numba.core.target_extension import dispatcher_registry, jit_registry, target_override, target_registry
 from numba.core.typed_passes import (
     IRLegalization,
-    NativeLowering,
     NoPythonBackend,
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
@@ -23,6 +22,7 @@ from numba.core.typed_passes import (
 
 from . import language  # noqa: F401  # what kernels may call
 from .attributes import ConstantAttributes
+from .lowering import DeviceLowering
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -47,7 +47,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
             passes.add_pass(DeviceTypeInference if each is NopythonTypeInference else each, description)
         passes.add_pass(NoPythonSupportedFeatureValidation, "features that kernels support")
         passes.add_pass(IRLegalization, "forms that the lowering takes")
-        passes.add_pass(NativeLowering, "lower to LLVM")
+        passes.add_pass(DeviceLowering, "lower to LLVM")
         passes.add_pass(NoPythonBackend, "collect the result")
         passes.finalize()
         return [passes]

@@ -20,6 +20,40 @@ class Origin(NamedTuple):
     named: dict[str, Any]
 
 
+class Place(NamedTuple):
+    """A line of the program.
+
+    Attributes:
+        function: The name of the kernel or device function.
+        file: The file.
+        line: The line there.
+    """
+
+    function: str
+    file: str
+    line: int
+
+
+class Failure(NamedTuple):
+    """An error in a kernel.
+
+    Attributes:
+        place: Where it happens.
+        error: The class of the exception.
+        text: Its message, without what only the run knows.
+        index: For an index out of bounds, its value in LLVM, an int64.
+        axis: For an index, its dimension.
+        shape: For an index, the extents of the array in LLVM, each an int64.
+    """
+
+    place: Place
+    error: type[BaseException]
+    text: str
+    index: Any = None
+    axis: int = 0
+    shape: tuple[Any, ...] = ()
+
+
 class Extension:
     """A library's part in the compilation of kernels; each method does nothing until it is overridden.
 
@@ -69,6 +103,19 @@ class Extension:
     def looks_at_empty_arrays(self) -> bool:
         """Return whether the address of an array without elements matters to the library's device functions."""
         return True
+
+    def watches(self, file: str) -> bool:
+        """Return whether failures of device functions in a file are reported; then their array accesses are checked."""
+        return False
+
+    def report(self, context: Any, builder: Any, failure: Failure) -> None:
+        """Emit the report of a failure in a function that is watched.
+
+        Args:
+            context: numba's target context.
+            builder: llvmlite's builder, in a block that runs if the failure happens.
+            failure: What happens.
+        """
 
     def compiles_first(self) -> bool:
         """Return whether this process compiles before the others of its user that need the same kernel."""

@@ -190,7 +190,8 @@ device_func = _decorator(DeviceFunction)
 Args:
     function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
         for no others.
-    **options: ``inline``, ``fastmath``, ``boundscheck``, ``error_model``, ``debug``, as numba's ``jit`` takes them.
+    **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing.
 """
 
 kernel = _decorator(Kernel)
@@ -199,5 +200,6 @@ kernel = _decorator(Kernel)
 Args:
     function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
         for no others.
-    **options: ``inline``, ``fastmath``, ``boundscheck``, ``error_model``, ``debug``, as numba's ``jit`` takes them.
+    **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing.
 """

@@ -42,7 +42,8 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), _surroundings(), extension.sources]
     if walk.has_debug:
         parts.append(walk.lines)
-    return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension else parts)
+    is_watched = extension.watches(kernel.py_func.__code__.co_filename)
+    return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension or is_watched else parts)
 
 
 def _kind(kind: Any) -> Any:

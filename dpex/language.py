@@ -1,12 +1,12 @@
 """What kernels may call: importing this module makes it known to numba."""
 
 from . import (
-    assignments,
     atomics,
     barriers,
     flags,
     halves,
     index_spaces,
+    indexing,
     mathematics,
     printing,
     private_arrays,
@@ -18,6 +18,6 @@ from . import (
 )
 
 __all__ = [
-    "assignments", "atomics", "barriers", "flags", "halves", "index_spaces", "mathematics", "printing",
+    "atomics", "barriers", "flags", "halves", "index_spaces", "indexing", "mathematics", "printing",
     "private_arrays", "reshapes", "slices", "sub_groups", "tuples", "typeof",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import NumbaTypeError
 from numba.np.arrayobj import make_array, populate_array
@@ -31,10 +32,9 @@ def _ravel(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _reshaped(context: Any, builder: Any, signature: Any, value: Any, shape: list[Any]) -> Any:
-    """Emit a view of another shape; a shape that does not fit ends the work-item."""
+    """Emit a view of another shape; a shape that does not fit is an exception."""
     kind = signature.args[0]
-    if kind.layout != "C":
-        raise NumbaTypeError(f"reshape and ravel take an array that is contiguous in C order, got {kind}")
+    _check(kind, shape)
     array = make_array(kind)(context, builder, value)
     known = I64(1)
     for extent in shape:
@@ -53,6 +53,13 @@ def _reshaped(context: Any, builder: Any, signature: Any, value: Any, shape: lis
     view = make_array(signature.return_type)(context, builder)
     populate_array(view, data=array.data, shape=shape, strides=strides, itemsize=array.itemsize, meminfo=None)
     return view._getvalue()
+
+
+def _check(kind: Any, shape: list[Any]) -> None:
+    if kind.layout != "C":
+        raise NumbaTypeError(f"reshape and ravel take an array that is contiguous in C order, got {kind}")
+    if sum(isinstance(extent, ir.Constant) and extent.constant < 0 for extent in shape) > 1:
+        raise NumbaTypeError("reshape: one extent may be -1, which stands for what is left; got more of them")
 
 
 def _is_open(builder: Any, extent: Any) -> Any:

@@ -9,7 +9,6 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import typing
 from numba.core.base import BaseContext
-from numba.core.callconv import MinimalCallConv
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
@@ -21,6 +20,7 @@ from numba.core.typing import cmathdecl, enumdecl, mathdecl, npydecl
 from numba.core.typing.templates import Registry as TypingRegistry
 
 from . import numba_fixes
+from .failures import CallConvention
 from .spirv_calls import SPIR_FUNC
 from .types import device_models
 
@@ -164,10 +164,15 @@ class TypingContext(typing.BaseContext):  # type: ignore[misc]
 
 
 class TargetContext(BaseContext):  # type: ignore[misc]
-    """Lowers typed code to LLVM for the device."""
+    """Lowers typed code to LLVM for the device.
+
+    Attributes:
+        checks_bounds: Whether indices of arrays are checked, as the option ``boundscheck`` asks; see `dpex.indexing`.
+    """
 
     allow_dynamic_globals = True
     strict_alignment = True
+    checks_bounds = False
 
     def __init__(self, typing_context: Any, target: str = TARGET):
         super().__init__(typing_context, target)
@@ -197,6 +202,15 @@ class TargetContext(BaseContext):  # type: ignore[misc]
         for each in (registry, *numbas, overrides):
             self.install_registry(each)
 
+    @property
+    def enable_boundscheck(self) -> bool:
+        """Return False: numba's implementations check nothing, since the indices that they get are checked."""
+        return False
+
+    @enable_boundscheck.setter
+    def enable_boundscheck(self, value: bool) -> None:
+        self.checks_bounds = value
+
     def build_list(self, *_arguments: Any) -> Any:
         """Refuse: a list, set or dictionary needs memory that kernels do not have.
 
@@ -218,8 +232,8 @@ class TargetContext(BaseContext):  # type: ignore[misc]
 
     @cached_property
     def call_conv(self) -> Any:
-        """Return the call convention: a status, and a pointer to the result as first parameter."""
-        return MinimalCallConv(self)
+        """Return the call convention."""
+        return CallConvention(self)
 
     def create_module(self, name: str) -> Any:
         """Return an empty module."""

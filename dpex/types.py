@@ -161,7 +161,7 @@ class _EmptyModel(models.StructModel):  # type: ignore[misc]
 class _AtomicRefModel(models.StructModel):  # type: ignore[misc]
     def __init__(self, dmm: Any, fe_type: Any):
         pointer = types.CPointer(fe_type.dtype, addrspace=fe_type.address_space)
-        super().__init__(dmm, fe_type, [("ref", pointer)])
+        super().__init__(dmm, fe_type, [("ref", pointer), ("fits", types.boolean)])
 
 
 def device_models() -> Any:

@@ -5,7 +5,6 @@ The work-item that has recorded a violation writes kernel, file and line into th
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from numba.core import ir, types
@@ -15,7 +14,7 @@ from numba.core.rewrites import Rewrite, register_rewrite
 from ishmem.common.callsite import CallSite
 from ishmem.common.violations import Violation
 
-from . import binding, spec_constants
+from . import binding, failures, spec_constants
 from .intrinsics import GLOBAL, I64, device_intrinsic, registered, work_item_number
 from .numba_ir import constant_of
 
@@ -81,7 +80,7 @@ class CallSites(Rewrite):  # type: ignore[misc]
         return callable(called) and called in registered
 
     def _note(self, scope: Any, loc: Any) -> list[Any]:
-        words = Violation.words_of(f"{self._name}, {Path(loc.filename).name}:{loc.line}")
+        words = failures.words_of(self._name, loc.filename, loc.line)
         made = []
 
         def assign(value: Any, what: str) -> Any:

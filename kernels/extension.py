@@ -12,13 +12,14 @@ from numba.core.errors import TypingError
 
 import ishmem
 from ishmem import _core
+from ishmem.common.callsite import CallSite
 from ishmem.common.errors import LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
-from ishmem.dpex.extension import Extension, Origin
+from ishmem.dpex.extension import Extension, Failure, Origin
 from ishmem.ipc import native, pyze
 from ishmem.teams import Team
 
-from . import binding, compile_errors, intrinsics, spec_constants, spirv
+from . import binding, compile_errors, failures, intrinsics, spec_constants, spirv
 
 
 class Ishmem(Extension):
@@ -70,6 +71,15 @@ class Ishmem(Extension):
         """Return whether ``ISHMEM_CHECK`` or the proxy does so."""
         bound = binding.bound()
         return bound is not None and (bound[0].check or bound[0].proxied)
+
+    def watches(self, file: str) -> bool:
+        """Return whether a file is not ishmem's, in a job with ``ISHMEM_CHECK``."""
+        bound = binding.bound()
+        return bound is not None and bound[0].check and not CallSite(file, 0, "").is_own
+
+    def report(self, context: Any, builder: Any, failure: Failure) -> None:
+        """Emit the record of a failure in this PE's heap."""
+        failures.emit_record(context, builder, failure)
 
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""

@@ -308,8 +308,8 @@ def _bits(context: Any, dtype: Any) -> Any:
     return types.int32 if context.get_abi_sizeof(context.get_data_type(dtype)) == 4 else types.int64
 
 
-def _call_spirv(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
-    """Call a SPIR-V atomic on integers: ``middle`` has its semantics masks, ``values`` the pointer and the operands."""
+def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
+    """Emit a SPIR-V atomic on integers: ``middle`` has its semantics masks, ``values`` the pointer and the operands."""
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
@@ -337,7 +337,7 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
                 builder.bitcast(context.cast(builder, value, kind, dtype), word)
                 for value, kind in zip(arguments[2:], signature.args[2:])
             ]
-            old = _call_spirv(context, builder, name, integer, list(masks), [pointer, *values])
+            old = spirv_atomic(context, builder, name, integer, list(masks), [pointer, *values])
             return builder.bitcast(old, natural)
 
         return dtype(types.int64, like, *given), code
@@ -365,14 +365,14 @@ def atomic_add_float(mask: int) -> Any:
             word, natural = context.get_value_type(integer), context.get_value_type(dtype)
             pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
             operand = context.cast(builder, arguments[2], signature.args[2], dtype)
-            first = _call_spirv(context, builder, "AtomicLoad", integer, [mask], [pointer])
+            first = spirv_atomic(context, builder, "AtomicLoad", integer, [mask], [pointer])
             before, swap = builder.block, builder.append_basic_block("add")
             builder.branch(swap)
             builder.position_at_end(swap)
             old = builder.phi(word)
             total = builder.bitcast(builder.fadd(builder.bitcast(old, natural), operand), word)
             values = [pointer, total, old]
-            seen = _call_spirv(context, builder, "AtomicCompareExchange", integer, [mask, mask], values)
+            seen = spirv_atomic(context, builder, "AtomicCompareExchange", integer, [mask, mask], values)
             old.add_incoming(first, before)
             old.add_incoming(seen, swap)
             done = builder.append_basic_block("added")
@@ -390,7 +390,7 @@ def _word(name: str, mask: int) -> Any:
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL))
-        result = _call_spirv(context, builder, name, types.int64, [mask], [pointer, *arguments[1:]])
+        result = spirv_atomic(context, builder, name, types.int64, [mask], [pointer, *arguments[1:]])
         return context.get_dummy_value() if name == "AtomicStore" else result
 
     if name != "AtomicLoad":

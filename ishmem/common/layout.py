@@ -241,7 +241,7 @@ class Layout:
 
     def active_set(self, pe: int, number: int) -> int:
         """Line of another PE for call number ``number`` of active sets that both are in; two lines alternate."""
-        return self.violation + 2 * LINE + LINE * (2 * pe + number % 2)
+        return self.violation + 4 * LINE + LINE * (2 * pe + number % 2)
 
     @property
     def gave_up(self) -> int:

@@ -10,13 +10,16 @@ import struct
 from typing import NamedTuple
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
-WRONG_LENGTH, NEGATIVE, UNEQUAL = range(9, 12)
+WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
 
 CALL_WORDS = 6
 """Words of the record that name the call, 8 characters each."""
+
+DETAIL_WORDS = 12
+"""Words of the record that hold the shape of an array, or the text of an exception, 8 characters each."""
 
 NO_LIST = -1
 """Stands for the length of a list that was left out."""
@@ -43,6 +46,8 @@ class Violation(NamedTuple):
     ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
     and ``size`` that of the team, or ``nelems`` is its entry ``first``. Where ``alltoallv`` sends a number of elements
     that the receiver does not expect, ``address`` is the sender.
+    For an index out of bounds of an array access, ``first`` is the index, ``pe`` its dimension, ``size`` the number of
+    dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """
@@ -63,17 +68,43 @@ class Violation(NamedTuple):
     call3: int = 0
     call4: int = 0
     call5: int = 0
+    detail0: int = 0
+    detail1: int = 0
+    detail2: int = 0
+    detail3: int = 0
+    detail4: int = 0
+    detail5: int = 0
+    detail6: int = 0
+    detail7: int = 0
+    detail8: int = 0
+    detail9: int = 0
+    detail10: int = 0
+    detail11: int = 0
 
     @property
     def call(self) -> str:
         """Kernel, file and line of the call; empty if they are not known."""
-        return struct.pack(f"<{CALL_WORDS}q", *self[-CALL_WORDS:]).rstrip(b"\0").decode(errors="replace")
+        return _text(self[-DETAIL_WORDS - CALL_WORDS : -DETAIL_WORDS])
+
+    @property
+    def details(self) -> tuple[int, ...]:
+        """The extents of an array."""
+        return self[-DETAIL_WORDS:][: self.size]
+
+    @property
+    def exception(self) -> str:
+        """Class and text of an exception."""
+        return _text(self[-DETAIL_WORDS:])
 
     @staticmethod
     def words_of(call: str) -> tuple[int, ...]:
         """Return the words that stand for a text of which the last characters matter most."""
-        text = call.encode("ascii", "replace")[-8 * CALL_WORDS :].ljust(8 * CALL_WORDS, b"\0")
-        return struct.unpack(f"<{CALL_WORDS}q", text)
+        return _words(call.encode("ascii", "replace")[-8 * CALL_WORDS :], CALL_WORDS)
+
+    @staticmethod
+    def detail_words(text: str) -> tuple[int, ...]:
+        """Return the words that stand for a text of which the first characters matter most."""
+        return _words(text.encode("ascii", "replace")[: 8 * DETAIL_WORDS], DETAIL_WORDS)
 
     @classmethod
     def at(cls, field: str) -> int:
@@ -84,3 +115,11 @@ class Violation(NamedTuple):
     def nbytes(cls) -> int:
         """Return the size of the record."""
         return 8 * len(cls._fields)
+
+
+def _words(text: bytes, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"<{count}q", text.ljust(8 * count, b"\0"))
+
+
+def _text(words: tuple[int, ...]) -> str:
+    return struct.pack(f"<{len(words)}q", *words).rstrip(b"\0").decode(errors="replace")

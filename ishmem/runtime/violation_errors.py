@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import struct
 from typing import TYPE_CHECKING, Callable
 
@@ -10,6 +11,7 @@ from ishmem.common.call_id import NO_DTYPE, REFUSED, unpack
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
+    INDEX,
     LISTS,
     MISMATCH,
     NEGATIVE,
@@ -17,6 +19,7 @@ from ishmem.common.violations import (
     NO_ROOT,
     NO_TEAM,
     NOT_SYMMETRIC,
+    RAISED,
     ROUTINES,
     STRIDE,
     UNEQUAL,
@@ -40,6 +43,7 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
         ValueError: A team that does not exist, or strides, counts or displacements that are not allowed.
+        Exception: An exception that a kernel raised; an `IshmemError` if it is not one of Python's own.
         IshmemError: ``ptr`` of a PE that kernels do not reach.
     """
     if not check and not heap.needs_proxy:
@@ -50,7 +54,16 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
         return
     _core.write(heap.pe, offset, bytes(Violation.nbytes()))
     problem = _words(heap, handles, found) + (f" ({found.call})" if found.call else "")
-    raise _ERRORS.get(found.problem, IndexError)(problem)
+    raise _error(found)(problem)
+
+
+def _error(found: Violation) -> type[Exception]:
+    """Return the class of the error of a record."""
+    if found.problem != RAISED:
+        return _ERRORS.get(found.problem, IndexError)
+    raised = getattr(builtins, found.exception.partition(":")[0], None)
+    fits = isinstance(raised, type) and issubclass(raised, Exception) and not issubclass(raised, UnicodeError)
+    return raised if fits and isinstance(raised, type) else IshmemError
 
 
 _OF_LISTS: dict[int, Callable[[Violation], str]] = {
@@ -61,6 +74,8 @@ _OF_LISTS: dict[int, Callable[[Violation], str]] = {
 
 
 def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
+    if found.problem in (INDEX, RAISED):
+        return f"a kernel on PE {heap.pe}: {_failure(found)}"
     routine = ROUTINES[found.routine] if found.problem != MISMATCH else "collective call"
     call = f"{routine} in a kernel on PE {heap.pe}"
     if found.problem == NO_TEAM:
@@ -84,6 +99,12 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         return f"{call}, for {array}: kernels do not reach PE {found.pe}; on the host ptr returns None for it"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
+
+
+def _failure(found: Violation) -> str:
+    if found.problem == RAISED:
+        return found.exception
+    return f"index {found.first} is out of bounds for axis {found.pe} of an array of shape {found.details}"
 
 
 def _call_text(call_id: int, count: int) -> str:

@@ -374,14 +374,6 @@ def test_raise_ends_the_work_item() -> None:
     assert run(kernel, 4, A(4))[0].tolist() == [50, 50, 2, 50]
 
 
-def test_an_index_out_of_bounds_ends_the_work_item_on_request() -> None:
-    def kernel(item, out, given):
-        i = item.get_id(0)
-        out[i] = given[2 * i]
-
-    assert run(kernel, 4, np.full(4, -1), A(4) + 7, boundscheck=True)[0].tolist() == [7, 9, -1, -1]
-
-
 def rec(n):
     return 1 if n < 2 else n * rec(n - 1)
 

@@ -64,6 +64,10 @@ def order_that_is_missing(item: kapi.Item, a):
     kapi.AtomicRef(a, 0, memory_order=17).store(1.0)
 
 
+def shape_with_two_open_extents(item: kapi.Item, a):
+    a[0] = a.reshape(-1, 2, -1)[0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("function", "cause"),
     [
@@ -86,6 +90,7 @@ def test_a_constant_that_is_not_allowed(function: Callable[..., None], cause: st
         (unknown_name, "a[0] = undefined", "name 'undefined' is not defined"),
         (item_as_group, "kapi.group_barrier(item)", "group_barrier takes item.get_group(), got"),
         (makes_a_list, "[1, 2]", "kernels have no lists"),
+        (shape_with_two_open_extents, "a.reshape(-1, 2, -1)", "reshape: one extent may be -1"),
     ],
 )
 def test_line_and_cause(function: Callable[..., None], source: str, cause: str) -> None:

@@ -1,0 +1,41 @@
+"""Lowers a function to LLVM, and notes at each statement which line of the program it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import config
+from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import BaseNativeLowering
+
+from . import failures
+from .extension import Place, installed
+
+
+class _Lower(Lower):  # type: ignore[misc]
+    """Lowers a function; where an extension watches it, with checks of all accesses to arrays."""
+
+    def pre_lower(self) -> None:
+        super().pre_lower()
+        self._is_watched = installed().watches(self.func_ir.func_id.filename)
+        wanted = self.context.checks_bounds if config.BOUNDSCHECK is None else config.BOUNDSCHECK
+        self.context.checks_bounds = bool(wanted or self._is_watched)
+
+    def lower_inst(self, inst: Any) -> None:
+        if self._is_watched:
+            name = self.func_ir.func_id.func_name
+            failures.set_place(self.builder, Place(name, inst.loc.filename, inst.loc.line))
+        super().lower_inst(inst)
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator, unused-ignore]
+class DeviceLowering(BaseNativeLowering):  # type: ignore[misc]
+    """Lowers a function for the device."""
+
+    _name = "dpex_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """Return the class that lowers."""
+        return _Lower
