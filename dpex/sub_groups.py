@@ -27,12 +27,14 @@ _REDUCTIONS = {f"reduce_{name}": f"sub_group_reduce_{name}" for name in ("add", 
 _EXCHANGED = (types.int32, types.uint32, types.int64, types.uint64, types.float32, types.float64)
 
 
-def _number(function: str) -> Callable[..., Any]:
-    def rule(_group: Any) -> Any:
-        def emit(_context: Any, builder: Any, _arguments: Any) -> Any:
-            return builder.zext(call(builder, function, I32, [], [], pure=True), I64)
+def emit_number(builder: Any, method: str) -> Any:
+    """Emit the result of a method of `SubGroup` that takes no arguments, an int64."""
+    return builder.zext(call(builder, _NUMBERS[method], I32, [], [], pure=True), I64)
 
-        return types.int64, emit
+
+def _number(method: str) -> Callable[..., Any]:
+    def rule(_group: Any) -> Any:
+        return types.int64, lambda _context, builder, _arguments: emit_number(builder, method)
 
     return rule
 
@@ -83,8 +85,8 @@ def _sub_group_of(item: Any) -> Any:
 
 def _register() -> None:
     add_method(NdItemType, NdItem.get_sub_group, _sub_group_of)
-    for name, function in _NUMBERS.items():
-        add_method(SubGroupType, getattr(SubGroup, name), _number(function))
+    for name in _NUMBERS:
+        add_method(SubGroupType, getattr(SubGroup, name), _number(name))
     for name, function in _BY_ITEM.items():
         add_method(SubGroupType, getattr(SubGroup, name), _from_item(name, function))
     for name, function in _REDUCTIONS.items():

@@ -20,10 +20,10 @@ from numba.extending import intrinsic, overload
 from ishmem.dpex.extension import Origin
 
 from . import orders
-from .front_end import SPIR_FUNC, TARGET, built_in, mangle
+from .front_end import SPIR_FUNC, TARGET, SubGroupType, built_in, mangle, sub_group_place
 
 GLOBAL = 1  # the address space of device memory
-CROSS_DEVICE, WORK_GROUP = 0, 2  # SPIR-V scopes
+CROSS_DEVICE, WORK_GROUP, SUB_GROUP = 0, 2, 3  # SPIR-V scopes
 REDUCE = 0  # SPIR-V group operation
 CROSS_WORKGROUP = 0x200  # SPIR-V memory semantics: applies to global memory
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -465,28 +465,35 @@ def work_item(_context):
 
 @device_intrinsic
 def rank_in(_context, group):
-    """Return the linear id of this work-item in ``group``; 0 if ``group`` is None."""
-    ndim = getattr(group, "ndim", 0)
-    return types.int64(
-        group
-    ), lambda _context, builder, _signature, _arguments: _rank(builder, ndim) if ndim else I64(0)
+    """Return the linear id of this work-item in ``group``, a work-group or a sub-group; 0 if ``group`` is None."""
+
+    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        if isinstance(group, SubGroupType):
+            return sub_group_place(builder)[0]
+        return _rank(builder, group.ndim) if hasattr(group, "ndim") else I64(0)
+
+    return types.int64(group), code
 
 
 @device_intrinsic
 def size_of(_context, group):
-    """Return the number of work-items in ``group``; 1 if ``group`` is None."""
-    ndim = getattr(group, "ndim", 0)
-    return types.int64(
-        group
-    ), lambda _context, builder, _signature, _arguments: _size(builder, ndim) if ndim else I64(1)
+    """Return the number of work-items in ``group``, a work-group or a sub-group; 1 if ``group`` is None."""
+
+    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        if isinstance(group, SubGroupType):
+            return sub_group_place(builder)[1]
+        return _size(builder, group.ndim) if hasattr(group, "ndim") else I64(1)
+
+    return types.int64(group), code
 
 
 @device_intrinsic
-def group_sum(_context, value):
+def group_sum(_context, group, value):
     """Return the sum of ``value`` over the work-items of the group, all of which must call.
 
     It can broadcast a value from one work-item: the others pass 0. Groups may have any number of dimensions.
     """
+    scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", types.int64]
@@ -496,10 +503,10 @@ def group_sum(_context, value):
         function.calling_convention = SPIR_FUNC
         function.attributes.add("convergent")
         function.attributes.add("nounwind")
-        number = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        return builder.call(function, [I32(WORK_GROUP), I32(REDUCE), number], cconv=SPIR_FUNC)
+        number = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        return builder.call(function, [I32(scope), I32(REDUCE), number], cconv=SPIR_FUNC)
 
-    return types.int64(value), code
+    return types.int64(group, value), code
 
 
 def literal_value(kind: Any) -> int:

@@ -150,7 +150,7 @@ def group_broadcast(group, held):
     check = binding.options().check
 
     def impl(group, held):
-        known = group_sum(held and rank_in(group) == 0) != 0 if check else True
+        known = group_sum(group, held and rank_in(group) == 0) != 0 if check else True
         kapi.group_barrier(group)
         return known
 

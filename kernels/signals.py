@@ -154,7 +154,7 @@ def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
         seen = types.uint64(0)
         if rank_in(group) == 0:
             seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index)
-        all_see = types.uint64(group_sum(seen))
+        all_see = types.uint64(group_sum(group, seen))
         kapi.group_barrier(group)
         return all_see
 

@@ -109,7 +109,7 @@ def _test_work_group(ivar, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)
         # Only one work-item tests: the others could load a different value.
         held = rank_in(group) == 0 and wait.test(ivar, cmp, cmp_value, index)
-        decided = group_sum(held) != 0
+        decided = group_sum(group, held) != 0
         kapi.group_barrier(group)
         return decided
 

@@ -231,7 +231,7 @@ def _by_group(operation: Any, is_all: bool) -> Any:
             found = 0
             if rank_in(group) == 0:
                 found = int(operation(ivars, indices, cmp, wanted, status))
-            decided = group_sum(found)
+            decided = group_sum(group, found)
             kapi.group_barrier(group)
             return convert(decided)
 

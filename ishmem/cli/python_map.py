@@ -61,7 +61,7 @@ _NVSHMEM4PY = (
     ),
     ("in kernels: device.numba.put(dst, src, pe)", "ishmem.put(dest, source, pe)"),
     ("in kernels: device.numba.put_block(dst, src, pe)", "ishmem.put_work_group(dest, source, pe, group)"),
-    ("in kernels: device.numba.put_warp(dst, src, pe)", "no form for a sub-group: put or put_work_group"),
+    ("in kernels: device.numba.put_warp(dst, src, pe)", "ishmem.put_work_group(dest, source, pe, sub_group)"),
     ("in kernels: device.numba.atomic_add(dst, value, pe)", "ishmem.atomic_add(dest, value, pe)"),
     (
         "in kernels: device.numba.signal_wait(signal_var, signal_op, signal_val)",

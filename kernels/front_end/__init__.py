@@ -6,8 +6,10 @@ There is a module for each compiler, and the import of this package selects one.
   programs use.
 * ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
-* ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``ItemType``, ``NdItemType``: numba's types of arguments.
-* ``built_in``: emits the components of a built-in variable, such as the global id.
+* ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``SubGroupType``, ``ItemType``, ``NdItemType``: numba's types of
+  arguments.
+* ``built_in``: emits the components of a built-in variable, such as the global id; ``sub_group_place``: emits the
+  number of a work-item in its sub-group, and the number of work-items there.
 * ``install``: makes an `Extension` part of every compilation; ``use_cache``: keeps compiled code in a folder.
 * ``compiled``: the SPIR-V of a kernel for arguments of these types.
 """

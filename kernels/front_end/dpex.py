@@ -21,19 +21,21 @@ from ishmem.dpex import (
 from ishmem.dpex.cache import use as use_cache
 from ishmem.dpex.extension import install
 from ishmem.dpex.spirv_calls import I32, SPIR_FUNC, built_in as component
+from ishmem.dpex.sub_groups import emit_number
 from ishmem.dpex.target import TARGET
 from ishmem.dpex.types import (
     GroupType,
     ItemType,
     LocalAccessorType as LocalArrayType,
     NdItemType,
+    SubGroupType,
     USMNdArray as ArrayType,
 )
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
-    "mangle", "use_cache",
+    "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
+    "kernel_api", "mangle", "sub_group_place", "use_cache",
 ]  # fmt: skip
 
 
@@ -45,6 +47,11 @@ _FUNCTIONS = {
 def built_in(builder: Any, name: str) -> list[Any]:
     """Emit the three components of a SPIR-V built-in variable."""
     return [component(builder, _FUNCTIONS[name], I32(axis)) for axis in range(3)]
+
+
+def sub_group_place(builder: Any) -> tuple[Any, Any]:
+    """Emit the number of a work-item in its sub-group, and the number of work-items there."""
+    return emit_number(builder, "get_local_id"), emit_number(builder, "get_local_range")
 
 
 def mangle(name: str, kinds: Sequence[Any]) -> str:

@@ -31,12 +31,28 @@ from .cache import use_cache
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel", "kernel_api",
-    "mangle", "use_cache",
+    "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
+    "kernel_api", "mangle", "sub_group_place", "use_cache",
 ]  # fmt: skip
 
 
 GLOBAL = 1  # the address space of device memory
+
+
+class _NoSubGroup:
+    """The type of sub-groups, which numba-dpex does not have: no argument is of this type."""
+
+
+SubGroupType: Any = _NoSubGroup
+
+
+def sub_group_place(builder: Any) -> tuple[Any, Any]:
+    """Refuse.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError("numba-dpex has no sub-groups")
 
 
 def install(extension: Extension) -> None:
