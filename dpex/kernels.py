@@ -191,7 +191,8 @@ Args:
     function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
         for no others.
     **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
-        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing.
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing. ``debug`` keeps the lines of
+        the program in the SPIR-V.
 """
 
 kernel = _decorator(Kernel)
@@ -201,5 +202,6 @@ Args:
     function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
         for no others.
     **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
-        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing.
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing. ``debug`` keeps the lines of
+        the program in the SPIR-V.
 """

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 
-from . import mathematics, worker
+from . import line_tables, mathematics, worker
 from .code import Code
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
 from .target import new_machine, target
@@ -63,8 +63,14 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(linked, builder)
-    text = str(linked) if keep_llvm else ""
-    return machine.emit_object(linked), text
+    has_lines = any("!DILocation(" in each for each in texts)
+    text = str(linked) if keep_llvm or has_lines else ""
+    return _with_lines(machine, text) if has_lines else machine.emit_object(linked), text
+
+
+def _with_lines(machine: Any, text: str) -> bytes:
+    marked, files = line_tables.marked(text)
+    return line_tables.with_lines(machine.emit_object(llvm.parse_assembly(marked)), files)
 
 
 def _entry(name: str, result: Any) -> Any:
