@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from ishmem.common import spirv
 from ishmem.common.layout import Layout
-from ishmem.kernels import binding, spec_constants, spirv
+from ishmem.runtime import binding
 
 DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
 NEWER_DEVICES = {**DEVICES, "bmg-g21": "Arc B580", "lnl-m": "Lunar Lake"}
@@ -133,7 +134,7 @@ def renamed(code: bytes) -> bytes:
 def as_on_a_gpu(code: bytes) -> bytes:
     """Return a kernel with its specialization constants set for PE 1 of 4 on a GPU, as loading a kernel sets them."""
     process = binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16)
-    return spirv.patched(code, spec_constants.defaults(process))
+    return spirv.patched(code, binding.numbered(process))
 
 
 def body(assembly: str) -> list[str]:

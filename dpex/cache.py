@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any, Callable
 
+from . import stores
 from .cache_key import NoKeyError
 from .code import Code
 from .extension import installed
 from .keys import kernel_key
-from .store import Store
 
 log = logging.getLogger(__package__)
-
-LIMIT = 1 << 28
-"""Bytes that a cache holds by default."""
-
-_store: Store | None = None
-
-def use(folder: Path | None, limit: int = LIMIT) -> None:
-    """Keep at most ``limit`` bytes of kernels in a folder; ``None``, as before the first call, means no cache."""
-    global _store
-    _store = None if folder is None else Store(folder, limit)
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:
     """Return the code of a kernel: stored before, or made by ``make`` from the argument kinds."""
-    key = None if _store is None or kernel.is_specialised else _key(kernel, kinds)
-    if _store is None or key is None:
+    store = stores.kernels
+    key = None if store is None or kernel.is_specialised else _key(kernel, kinds)
+    if store is None or key is None:
         return make(kinds)
     made: list[Code] = []
 
@@ -36,7 +26,7 @@ def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]
         made.append(make(kinds))
         return _packed(made[0])
 
-    stored = _store.get_or_make(key, value, installed().compiles_first())
+    stored = store.get_or_make(key, value, installed().compiles_first())
     if stored is None:
         return made[0]
     log.debug("kernel %s is loaded from the cache", kernel.__name__)

@@ -152,7 +152,7 @@ class Walk:
         for part in path.split("."):
             found = getattr(found, part, None)
         is_language = f"{module}.".startswith(f"{self.language.package}.")
-        is_extension = not is_language and (root == self.extension.package or self.extension.owns(value))
+        is_extension = not is_language and root == self.extension.package
         if found is not value or not (root in LIBRARIES or is_language or is_extension):
             raise NoKeyError(f"{name} is a {type(value).__name__}, which cannot be hashed")
         self.uses_extension |= is_extension

@@ -84,10 +84,6 @@ class Extension:
         """
         return ()
 
-    def owns(self, function: Any) -> bool:
-        """Return whether a function of the host has a form for kernels."""
-        return False
-
     def unwrapped(self, value: Any) -> Any:
         """Return the object that a wrapper of the library stands for, and other objects unchanged."""
         return value
@@ -133,7 +129,10 @@ class Extension:
         return None
 
     def load(self) -> None:
-        """Make the functions of the library known to numba; called before the first compilation of a process."""
+        """Make the functions of the library known to numba; called before each use of numba.
+
+        A kernel in the cache is launched without numba, so without a call.
+        """
 
     def build_log(self, queue: Any, code: bytes) -> str:
         """Return why the compiler of a queue's device rejects the SPIR-V of a kernel, or ``""``; SYCL does not say."""

@@ -13,6 +13,7 @@ from typing import Any, Callable
 
 from . import cache, keys
 from .code import Code
+from .extension import installed
 
 log = logging.getLogger(__package__)
 
@@ -48,6 +49,7 @@ class DeviceFunction:
         """The dispatcher of numba."""
         from .dispatcher import DeviceDispatcher
 
+        installed().load()
         return DeviceDispatcher(self.py_func, self.targetoptions)
 
     @property

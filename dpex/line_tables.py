@@ -31,7 +31,7 @@ Instruction = tuple[int, tuple[int, ...]]
 
 
 def marked(text: str) -> tuple[str, list[str]]:
-    """Return LLVM code with marks at the lines of the program, and the files that the numbers in the marks stand for."""
+    """Return LLVM code with marks at the lines of the program, and the files that the numbers of marks stand for."""
     places = _places(text)
     if not places:
         return text, []

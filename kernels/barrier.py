@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ishmem.common.layout import LINE, TeamRecord
+from ishmem.runtime import binding
 
-from . import binding
 from .intrinsics import atomic_load_word, compiled, device_function, load_word, memory_fence, store_word
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .orders import FLAG_SEEN

@@ -13,8 +13,9 @@ from numba.core.rewrites import Rewrite, register_rewrite
 
 from ishmem.common.callsite import CallSite
 from ishmem.common.violations import Violation
+from ishmem.runtime import binding
 
-from . import binding, failures, spec_constants
+from . import failures, spec_constants
 from .intrinsics import GLOBAL, I64, device_intrinsic, registered, work_item_number
 from .numba_ir import constant_of
 

@@ -11,8 +11,9 @@ from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import number
+from ishmem.runtime import binding
 
-from . import binding, type_checks
+from . import type_checks
 from .barrier import team_barrier
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps

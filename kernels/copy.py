@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import binding
+from ishmem.runtime import binding
+
 from .intrinsics import compiled, device_function, move
 from .peers import peer_delta
 from .proxy import reachable, start_by_proxy

@@ -12,7 +12,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from . import binding, spec_constants
+from ishmem.runtime import binding
+
+from . import spec_constants
 from .intrinsics import GLOBAL, I8, I64, device_intrinsic
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ishmem.runtime import binding
 from ishmem.runtime.routes import Route
 
-from . import binding
 from .intrinsics import (
     atomic_load_word,
     atomic_store_flag,

@@ -11,8 +11,9 @@ from typing import Any
 from numba.core import types
 
 from ishmem.common.layout import EAGER, LINE, RING_SLOTS
+from ishmem.runtime import binding
 
-from . import binding, type_checks
+from . import type_checks
 from .front_end import device_func
 from .intrinsics import (
     GLOBAL,

@@ -13,8 +13,8 @@ from typing import Any, Callable
 
 from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.runtime import binding
 
-from . import binding
 from .collective_forms import register
 from .copy import copy_bytes
 from .intrinsics import compiled, device_function, rank_in, size_of, zero_of

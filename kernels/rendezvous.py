@@ -20,8 +20,9 @@ from numba.core import types
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
+from ishmem.runtime import binding
 
-from . import binding, type_checks
+from . import type_checks
 from .barrier import all_seen, next_number, team_barrier
 from .copy import transfer_steps
 from .front_end import kernel_api as kapi

@@ -12,8 +12,9 @@ from numba.core import types
 
 from ishmem import rma
 from ishmem.common.violations import OUTSIDE, number
+from ishmem.runtime import binding
 
-from . import binding, type_checks, views
+from . import type_checks, views
 from .copy import copy_elements
 from .front_end import kernel_api as kapi
 from .intrinsics import (

@@ -7,8 +7,8 @@ see ``ishmem.common.violations``.
 from __future__ import annotations
 
 from ishmem.common.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
+from ishmem.runtime import binding
 
-from . import binding
 from .intrinsics import (
     address_of,
     atomic_exchange_word,

@@ -8,8 +8,8 @@ from llvmlite import ir
 from numba.core import types
 
 from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot
+from ishmem.runtime import binding
 
-from . import binding
 from .barrier import SEQUENCE
 from .intrinsics import device_function, device_intrinsic, load_word
 from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records

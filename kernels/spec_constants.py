@@ -12,16 +12,10 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from . import binding
-from .binding import ProcessConstants
+from ishmem.runtime import binding
+from ishmem.runtime.binding import FIRST, ProcessConstants
+
 from .front_end import SPIR_FUNC, TARGET, mangle
-
-FIRST = 0x15A0  # SPIR-V specialisation number of the first field of `ProcessConstants`
-
-
-def defaults(process: ProcessConstants) -> dict[int, int]:
-    """Return the constants of a process, keyed by SPIR-V specialisation number."""
-    return dict(enumerate(process, FIRST))
 
 
 def emit(builder: Any, field: str) -> Any:

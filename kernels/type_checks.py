@@ -7,8 +7,8 @@ from typing import Any
 from numba.core import types
 
 from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.runtime import binding
 
-from . import binding
 from .intrinsics import require
 
 

@@ -16,8 +16,9 @@ from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
+from ishmem.runtime import binding
 
-from . import binding, type_checks
+from . import type_checks
 from .copy import transfer_steps
 from .intrinsics import compiled, device, device_function, device_intrinsic, load_word, rank_in, size_of
 from .nodes import after

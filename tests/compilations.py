@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from common import dpex, dpnp, kapi
+from common import dpex, dpnp
+
+from ishmem.dpex import stores
 
 
 def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
@@ -18,24 +23,29 @@ if dpex.HAS_NUMBA_DPEX:
     from numba import typeof
 
     from ishmem.kernels.front_end import ItemType, NdItemType
-    from ishmem.kernels.front_end.numba_dpex import cache, cache_key
+    from ishmem.kernels.front_end.numba_dpex import cache_key
 
     keys = cache_key
     """The module that makes keys."""
-
-    use_cache = cache.use_cache
 
     def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
         return cache_key.key(kernel, (NdItemType(1) if nd else ItemType(1), *map(typeof, arrays)))
 
 else:
-    from ishmem.dpex import cache, keys, launch
+    from ishmem.dpex import keys, launch
     from ishmem.dpex.kinds import ItemKind
-
-    use_cache = cache.use
 
     def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
         return keys.kernel_key(kernel, (ItemKind(1, nd), *launch._Launch(arrays).kinds))
+
+
+@contextlib.contextmanager
+def cache_in(folder: Path | None) -> Iterator[None]:
+    """Keep compiled code in a folder for a while; ``None`` keeps none."""
+    before = stores.kernels, stores.functions
+    stores.use(folder, 1 << 20)
+    yield
+    stores.kernels, stores.functions = before
 
 
 class Compilations(logging.Handler):

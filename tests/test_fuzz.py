@@ -15,10 +15,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
 from pes import run_program
 
-from ishmem.common import algorithms
+from ishmem.common import algorithms, spirv
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.environment import profile, settings
-from ishmem.kernels import spirv
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "reliability" / "calls_pe.py"

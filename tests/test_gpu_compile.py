@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, find_newer, renamed
-from ishmem.kernels import spirv
+from ishmem.common import spirv
 
 PROGRAM = Path(__file__).parent / "gpu_compile" / "__main__.py"
 SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)

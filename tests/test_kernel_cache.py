@@ -18,18 +18,19 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from compilations import Compilations, cache, key, keys, use_cache
+from compilations import Compilations, cache_in, key, keys
 from pes import Pool, run_program
 
 import ishmem
+from ishmem.common import spirv
 from ishmem.dpex import store as stores
 from ishmem.dpex.cache_key import NoKeyError
 from ishmem.dpex.extension import installed
 from ishmem.dpex.store import Store
 from ishmem.environment.settings import Settings
-from ishmem.kernels import binding, spec_constants, spirv
+from ishmem.runtime import binding
 
-HEAP_ID, PE_ID = spec_constants.FIRST, spec_constants.FIRST + 1
+HEAP_ID, PE_ID = binding.FIRST, binding.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
 
 
@@ -88,15 +89,15 @@ def test_store_without_a_folder(tmp_path: Path) -> None:
 
 def test_store_removes_what_was_not_used_for_longest(tmp_path: Path) -> None:
     store = Store(tmp_path, 10_000)
-    keys = [f"{n:02x}" * 32 for n in range(8)]
-    for n, key in enumerate(keys):
-        store.put(key, bytes(1000))
-        os.utime(tmp_path / f"{key}.kernel", (n, n))
-    assert all(store.get(key) for key in keys[:2])  # used, so newer than the others
+    names = [f"{n:02x}" * 32 for n in range(8)]
+    for n, name in enumerate(names):
+        store.put(name, bytes(1000))
+        os.utime(tmp_path / f"{name}.kernel", (n, n))
+    assert all(map(store.get, names[:2]))  # used, so newer than the others
     store.put("ff" * 32, bytes(3000))
-    left = [key for key in keys if (tmp_path / f"{key}.kernel").exists()]
-    assert left[:2] == keys[:2]
-    assert keys[2] not in left
+    left = [name for name in names if (tmp_path / f"{name}.kernel").exists()]
+    assert left[:2] == names[:2]
+    assert names[2] not in left
     assert store.get("ff" * 32) is not None
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
 
@@ -328,9 +329,7 @@ def launched(kernel: Callable[..., Any]) -> int:
 def check_stale(folder: str) -> None:
     """Kernels that differ only in what they refer to have different keys, in memory and on disk."""
     global NUMBER
-    store = cache._store
-    try:
-        use_cache(Path(folder), 1 << 20)
+    with cache_in(Path(folder)):
         for expected in (4, 0):  # compiled, then loaded
             with Compilations() as found:
                 assert [launched(with_value(n)) for n in (1, 2)] == [1, 2]
@@ -343,9 +342,7 @@ def check_stale(folder: str) -> None:
         # numba keeps what it compiled of the helper, so a kernel that is compiled now must not be kept for NUMBER 2.
         launched(with_call(helper))
         assert launched(with_call(dpex.device_func(lambda a: a + NUMBER))) == 12
-    finally:
         NUMBER = 1
-        cache._store = store
 
 
 @pytest.mark.pes(1)
@@ -400,8 +397,12 @@ PROGRAM = textwrap.dedent("""
         ishmem.put(b, a, pe)
 
     @dpex.kernel
-    def three(item: kapi.Item, a, pe):
+    def three(item: kapi.Item, a, flags, pe):
         ishmem.atomic_add(a, ishmem.my_pe() + 1, pe)
+        ishmem.put_signal(a[1:], a[2:], flags, 1, ishmem.SIGNAL_ADD, pe)
+        if ishmem.my_pe() == pe:
+            ishmem.signal_wait_until(flags, ishmem.CMP_EQ, ishmem.n_pes())
+            ishmem.wait_until(a, ishmem.CMP_GT, 0)
 
     @dpex.kernel
     def four(item: kapi.Item, a):
@@ -426,7 +427,7 @@ PROGRAM = textwrap.dedent("""
     ishmem.barrier_all()
     assert b.asnumpy().tolist() == list(range(0, 200, 2))
     if "few" not in sys.argv:
-        dpex.call_kernel(three, kapi.Range(1), c, 0)
+        dpex.call_kernel(three, kapi.Range(1), c, ishmem.zeros(1, dtype="u8"), 0)
         dpex.call_kernel(four, kapi.Range(1), c)
         assert c.asnumpy()[0] == (n * (n + 1) // 2 if me == 0 else 0)
         dpex.call_kernel(five, kapi.NdRange((4,), (4,)), a, c, 0)
@@ -434,14 +435,22 @@ PROGRAM = textwrap.dedent("""
         dpex.call_kernel(six, kapi.Range(1), b, a)
         assert b.asnumpy().tolist()[: n + 1] == [*range(1, n + 1), n]
     ishmem.finalize()
+    print("imported:", *sorted({"numba", "llvmlite", "ishmem.kernels"} & set(sys.modules)))
 """)
 
 
-def compiled(n: int, folder: Path | str, *arguments: str, **settings: str) -> int:
-    """Run the program, with two of its kernels or all; return how many its PEs compiled."""
-    done = run_program(PROGRAM, n, *arguments, env={"ISHMEM_KERNEL_CACHE": str(folder), **settings}, timeout=120)
+def output(n: int, folder: Path | str, *arguments: str, forked: bool = True, **settings: str) -> str:
+    """Run the program, with two of its kernels or all; return what it prints."""
+    env = {"ISHMEM_KERNEL_CACHE": str(folder), **settings}
+    done = run_program(PROGRAM, n, *arguments, env=env, timeout=120, forked=forked)
     assert done.returncode == 0, done.stderr
-    return len(re.findall(r"kernel (?:one|two|three|four|five|six) is compiled", done.stdout))
+    return done.stdout
+
+
+def compiled(n: int, folder: Path | str, *arguments: str, **settings: str) -> int:
+    """Run the program; return how many kernels its PEs compiled."""
+    found = output(n, folder, *arguments, **settings)
+    return len(re.findall(r"kernel (?:one|two|three|four|five|six) is compiled", found))
 
 
 def test_only_the_first_run_compiles(tmp_path: Path) -> None:
@@ -453,6 +462,12 @@ def test_only_the_first_run_compiles(tmp_path: Path) -> None:
     for path in damaged:
         path.write_bytes(path.read_bytes()[:-4])
     assert compiled(2, folder) == len(damaged)
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex launches by numba")
+def test_kernels_in_the_cache_need_no_numba(tmp_path: Path) -> None:
+    assert "imported: ishmem.kernels llvmlite numba\n" in output(2, tmp_path, forked=False)
+    assert output(2, tmp_path, forked=False).count("imported:\n") == 2
 
 
 def test_cache_turned_off(tmp_path: Path) -> None:

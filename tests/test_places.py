@@ -77,10 +77,10 @@ def test_violation_names_the_array() -> None:
 
 def check_kernel() -> None:
     """Kernels compute with addresses in a heap that is high up."""
-    from ishmem.kernels import binding
     from ishmem.kernels.intrinsics import address_of, at_address
     from ishmem.kernels.runtime_checks import own_array_fits
     from ishmem.kernels.spec_constants import heap_base, heap_end, user_start
+    from ishmem.runtime import binding
 
     @dpex.kernel
     def compute(item: kapi.Item, out, address, distance):
@@ -121,7 +121,7 @@ def finder() -> Any:
 
 def check_tables() -> None:
     """In a job on several nodes kernels find the places of PEs that are consecutive, and of those that are not."""
-    from ishmem.kernels import binding
+    from ishmem.runtime import binding
 
     facts, process = binding.bound()
     heap, count = job.current().heap, 12

@@ -13,6 +13,7 @@ import pytest
 from pes import PesError, Pool, run_command, run_program
 
 import ishmem
+from ishmem import dpex
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 
@@ -150,13 +151,14 @@ def test_context_manager() -> None:
 
 
 def test_what_is_loaded() -> None:
-    """A program of host calls loads neither dpnp nor numba; kernels work from numba_dpex's import on."""
+    """A program of host calls loads no numba, and dpnp only for its arrays on today's stack."""
     body = """
         ishmem.init()
         ishmem.barrier_all()
         print(*sorted({"dpnp", "numba", "numba_dpex", "ishmem.kernels"} & set(sys.modules)), "and no more")
-        import numba_dpex
-        from ishmem.kernels import binding
+        from ishmem import dpex
+        dpex.kernel  # imports the compiler
+        from ishmem.runtime import binding
         assert binding.process().n_pes == ishmem.n_pes()
         ishmem.finalize()
         try:
@@ -165,7 +167,8 @@ def test_what_is_loaded() -> None:
             print(type(error).__name__)
     """
     result = run(body, 2, forked=False)
-    wanted = ["TypingError"] * 2 + ["and no more"] * 2
+    loaded = "and no more" if dpex.HAS_NUMBA_DPEX else "dpnp and no more"
+    wanted = ["TypingError"] * 2 + [loaded] * 2
     assert (result.returncode, said(result)) == (0, wanted), result
 
 
@@ -208,6 +211,7 @@ def test_failure(how: str) -> None:
 UID = """
 import sys
 import ishmem
+from ishmem import dpex
 uid, rank, nranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with ishmem.init(heap_size="1M", uid=uid, rank=rank, nranks=nranks):
     a = ishmem.zeros(1, dtype="int64")
@@ -279,6 +283,7 @@ if "RANK" not in os.environ:
     child = subprocess.Popen([sys.executable, "-c", open("/proc/self/cmdline").read().split("\\0")[2], *sys.argv[1:]])
     os.environ["RANK"] = "0"
 import ishmem
+from ishmem import dpex
 plain_init = ishmem.init
 def init(**given):
     plain_init(uid=os.environ["UID"], rank=int(os.environ["RANK"]), nranks=2, **given)

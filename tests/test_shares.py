@@ -51,7 +51,7 @@ def check_huge(out: np.ndarray[Any, Any], count: int, size: int, width: int) -> 
 
 
 def check_shares() -> None:
-    from ishmem.kernels import binding
+    from ishmem.runtime import binding
 
     facts, process = binding.bound()
     out = ishmem.zeros((max(SIZES), 3), dtype="i8")

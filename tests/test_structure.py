@@ -51,9 +51,6 @@ ALSO_ALLOWED = {
     ("ishmem.launch.places", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
-    # Device functions are registered when a program imports the compiler of kernels, not before.
-    ("ishmem.runtime.kernel_loading", "ishmem.kernels.binding"),
-    ("ishmem.runtime.kernel_loading", "ishmem.kernels.cache"),
 }
 """Imports of one module by another that `MAY_IMPORT` excludes."""
 

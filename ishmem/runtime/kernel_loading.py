@@ -1,17 +1,20 @@
-"""Loads ``ishmem.kernels`` once the compiler of kernels is, and not before: a program of host calls needs neither."""
+"""Makes ishmem a part of the compiler of kernels once that is imported: a program of host calls needs neither."""
 
 from __future__ import annotations
 
 import functools
-import importlib
 import importlib.util
 import sys
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Callable
 
 from ishmem.common import algorithms
-from ishmem.dpex import COMPILER
+from ishmem.dpex import COMPILER, HAS_NUMBA_DPEX
+from ishmem.dpex.extension import install, installed
+
+from . import binding
 
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Finder:
-    """An import hook that loads ``ishmem.kernels`` once the compiler of kernels has been imported."""
+    """An import hook that calls `_load` once the compiler of kernels has been imported."""
 
     _is_asked = False
 
@@ -47,7 +50,7 @@ _job: Callable[[], None] | None = None
 
 
 def watch() -> None:
-    """Load the device functions once the compiler of kernels is imported: errors of kernels before ``init`` say so."""
+    """Extend the compiler of kernels once it is imported: errors of kernels before ``init`` say so."""
     if COMPILER in sys.modules:
         _load()
     else:
@@ -78,27 +81,38 @@ def stop() -> None:
     global _job
     _job = None
     _waiting.clear()
-    if "ishmem.kernels" in sys.modules:
-        from ishmem.kernels import binding
-
-        binding.unbind()
+    binding.unbind()
 
 
 def _load() -> None:
-    importlib.import_module("ishmem.kernels")
+    from .kernel_extension import Ishmem
+
+    if not isinstance(installed(), Ishmem):
+        install(Ishmem())
+    if HAS_NUMBA_DPEX:  # it asks no extension before it compiles
+        installed().load()
     if _job:
         _job()
 
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
+    from ishmem.dpex.stores import use
     from ishmem.ipc import pyze
-    from ishmem.kernels import binding, cache
 
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels)
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
     binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near, width))
-    cache.use(settings.kernel_cache, settings.kernel_cache_size)
+    use(_folder(settings.kernel_cache), settings.kernel_cache_size)
     while _waiting:
         _waiting.pop(0)()
+
+
+def _folder(where: str) -> Path | None:
+    """Return the folder of compiled code: ``auto`` is the user's cache folder, ``off`` is none."""
+    if where == "auto":
+        import platformdirs  # here and in `_bind`, because `import ishmem` is fast
+
+        return platformdirs.user_cache_path("ishmem") / "kernels"
+    return None if where == "off" else Path(where)

@@ -10,7 +10,7 @@ There is a module for each compiler, and the import of this package selects one.
   arguments.
 * ``built_in``: emits the components of a built-in variable, such as the global id; ``sub_group_place``: emits the
   number of a work-item in its sub-group, and the number of work-items there.
-* ``install``: makes an `Extension` part of every compilation; ``use_cache``: keeps compiled code in a folder.
+* ``install``: prepares the compiler for the functions of ``kernels``.
 * ``compiled``: the SPIR-V of a kernel for arguments of these types.
 """
 

@@ -18,8 +18,6 @@ from ishmem.dpex import (
     language,  # noqa: F401  # what kernels may call
     mangling,
 )
-from ishmem.dpex.cache import use as use_cache
-from ishmem.dpex.extension import install
 from ishmem.dpex.spirv_calls import I32, SPIR_FUNC, built_in as component
 from ishmem.dpex.sub_groups import emit_number
 from ishmem.dpex.target import TARGET
@@ -35,7 +33,7 @@ from ishmem.dpex.types import (
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
     "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
-    "kernel_api", "mangle", "sub_group_place", "use_cache",
+    "kernel_api", "mangle", "sub_group_place",
 ]  # fmt: skip
 
 
@@ -57,6 +55,10 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
 def mangle(name: str, kinds: Sequence[Any]) -> str:
     """Return the symbol of a SPIR-V function; types that are strings are SPIR-V's enumerations."""
     return mangling.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
+
+
+def install() -> None:
+    """Do nothing: the compiler asks the extension itself."""
 
 
 def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:

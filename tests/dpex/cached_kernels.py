@@ -13,7 +13,8 @@ from typing import Any
 import dpnp
 
 from ishmem import dpex
-from ishmem.dpex import cache, kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex.stores import use
 
 NUMBER = 1
 ADDED = 0
@@ -44,7 +45,7 @@ def stores(item: kapi.Item, a):
 def main(folder: str, *assignments: str) -> None:
     for name, _, value in (each.partition("=") for each in assignments):
         globals()[name] = value if name == "DTYPE" else int(value)
-    cache.use(Path(folder), LIMIT)
+    use(Path(folder), LIMIT)
     log = logging.getLogger(dpex.__name__)
     log.addHandler(logging.StreamHandler(sys.stdout))
     log.setLevel(logging.DEBUG)

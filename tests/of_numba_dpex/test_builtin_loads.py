@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
+from compilations import cache_in
 from numba import typeof
 from pes import Pool
 
 import ishmem
 from ishmem.benchmarks import gpu_compiler
-from ishmem.kernels import spirv
+from ishmem.common import spirv
 from ishmem.kernels.front_end import ItemType, NdItemType, compiled
-from ishmem.kernels.front_end.numba_dpex import builtin_loads, cache
+from ishmem.kernels.front_end.numba_dpex import builtin_loads
 
 COMPILER = Path(__file__).parents[2] / "build" / "gpu-compiler"
 BOUND = 100
@@ -158,14 +159,10 @@ def check_ids() -> None:
 def codes(folder: Path | None) -> list[bytes]:
     """Return what the kernels become: compiled, or, with a folder, what the cache has kept of it."""
     check_ids()  # numba-dpex sets itself up at the first launch
-    store = cache._store
-    try:
-        cache.use_cache(folder, 1 << 20)
+    with cache_in(folder):
         array = typeof(dpnp.zeros((2, 2), dtype="int64"))
         kinds = [NdItemType(1) if kernel is asks_for_groups else ItemType(2) for kernel in KERNELS]
         return [compiled(kernel, (kind, array)) for kernel, kind in zip(KERNELS, kinds)]
-    finally:
-        cache._store = store
 
 
 def check_kernels(folder: Path | None) -> list[bytes]:

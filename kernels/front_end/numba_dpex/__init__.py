@@ -13,9 +13,6 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as
 from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
 
-from ishmem.dpex import extension as extensions
-from ishmem.dpex.extension import Extension
-
 from . import (
     build_errors,
     builtin_loads,
@@ -27,12 +24,11 @@ from . import (
     slices,  # noqa: F401  # it registers its functions
     translation,
 )
-from .cache import use_cache
 
 __all__ = [
     "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
     "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
-    "kernel_api", "mangle", "sub_group_place", "use_cache",
+    "kernel_api", "mangle", "sub_group_place",
 ]  # fmt: skip
 
 
@@ -55,9 +51,8 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
     raise NotImplementedError("numba-dpex has no sub-groups")
 
 
-def install(extension: Extension) -> None:
-    """Make an extension part of every compilation."""
-    extensions.install(extension)
+def install() -> None:
+    """Replace what numba-dpex does wrong or slowly, and make the extension part of every compilation."""
     build_errors.install()
     builtin_loads.install()
     cache.install()

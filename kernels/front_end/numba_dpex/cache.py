@@ -9,16 +9,15 @@ from __future__ import annotations
 import functools
 import logging
 import weakref
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
+from ishmem.dpex import stores
 from ishmem.dpex.cache_key import NoKeyError
 from ishmem.dpex.extension import installed
-from ishmem.dpex.store import Store
 
 from . import function_cache
 from .cache_key import key
@@ -32,19 +31,7 @@ class Loaded(NamedTuple):
     kernel_device_ir_module: SPIRVKernelModule
 
 
-_store: Store | None = None
 _loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDictionary()
-
-
-def use_cache(folder: Path | None, limit: int) -> None:
-    """Keep at most ``limit`` bytes of compiled code in a folder; ``None`` disables the cache.
-
-    A quarter of the bytes is for device functions.
-    """
-    global _store
-    for_functions = limit // 4
-    _store = None if folder is None else Store(folder, limit - for_functions)
-    function_cache.use(None if folder is None else Store(folder, for_functions, ".function"))
 
 
 def install() -> None:
@@ -58,7 +45,7 @@ _compile = SPIRVKernelDispatcher.get_compile_result
 
 @functools.wraps(_compile)
 def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
-    arguments, store = tuple(sig.args), _store
+    arguments, store = tuple(sig.args), stores.kernels
     is_kernel = kernel.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL
     if not is_kernel or arguments in kernel.overloads or not kernel._can_compile:
         return _compile(kernel, sig)

@@ -20,9 +20,9 @@ from numba.core.compiler import CompileResult, Flags, compile_result
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 
+from ishmem.dpex import stores
 from ishmem.dpex.cache_key import NoKeyError
 from ishmem.dpex.extension import installed
-from ishmem.dpex.store import Store
 
 from .cache_key import function_key
 
@@ -31,14 +31,7 @@ _IDENTIFIED = re.compile(r"_24\d{19}")
 
 log = logging.getLogger("ishmem")
 
-_store: Store | None = None
 _compile = _SPIRVKernelCompiler._compile_core
-
-
-def use(store: Store | None) -> None:
-    """Keep device functions in this store; ``None`` disables it."""
-    global _store
-    _store = store
 
 
 def install() -> None:
@@ -47,20 +40,21 @@ def install() -> None:
 
 
 def _compile_or_load(compiler: Any, arguments: tuple[Any, ...], return_type: Any) -> CompileResult:
-    origin = None if _store is None else installed().origin(compiler.py_func)
-    if _store is None or origin is None:
+    store = stores.functions
+    origin = None if store is None else installed().origin(compiler.py_func)
+    if store is None or origin is None:
         return _compile(compiler, arguments, return_type)
     try:
         key = function_key(origin, arguments, _flags(compiler))
     except NoKeyError as reason:
         log.debug("device function %s is not cached: %s", origin.name, reason)
         return _compile(compiler, arguments, return_type)
-    value = _store.get(key)
+    value = store.get(key)
     if value is not None:
         return _unpacked(compiler, arguments, key, value)
     log.debug("device function %s is compiled", origin.name)
     result = _compile_as(_number(key), compiler, arguments)
-    _store.put(key, _packed(result, key))
+    store.put(key, _packed(result, key))
     return result
 
 

@@ -1,59 +1,61 @@
-"""The part of ishmem in the compilation of kernels."""
+"""The part of ishmem in the compilation of kernels.
+
+A kernel that is in the cache is launched by what is here. numba, and ``ishmem.kernels`` with it, are imported when a
+kernel is compiled.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from types import FunctionType
+from types import ModuleType
 from typing import Any
-
-import dpctl
-from numba.core.errors import TypingError
 
 import ishmem
 from ishmem import _core
+from ishmem.common import spirv
 from ishmem.common.callsite import CallSite
 from ishmem.common.errors import LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.extension import Extension, Failure, Origin
-from ishmem.ipc import native, pyze
-from ishmem.teams import Team
 
-from . import binding, compile_errors, failures, intrinsics, spec_constants, spirv
+from . import binding
 
 
 class Ishmem(Extension):
     """Sets the constants of this process in kernels; see the base class."""
 
     package = "ishmem"
+    _loaded: ModuleType
 
     def __init__(self) -> None:
         self.sources = _sources()
 
+    def load(self) -> None:
+        """Register the device functions."""
+        self._loaded = importlib.import_module("ishmem.kernels")
+
     def transform(self, code: bytes) -> bytes:
         """Set the specialisation constants of this process."""
         here = binding.bound()
-        return code if here is None else spirv.patched(code, spec_constants.defaults(here[1]))
+        return code if here is None else spirv.patched(code, binding.numbered(here[1]))
 
     def neutral(self, code: bytes) -> bytes | None:
         """Set the specialisation constants to 0; code that has an address of this process cannot be stored."""
         here = binding.bound()
         if here is None:
             return code
-        code = spirv.patched(code, dict.fromkeys(spec_constants.defaults(here[1]), 0))
+        code = spirv.patched(code, dict.fromkeys(binding.numbered(here[1]), 0))
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def surroundings(self, lines: Sequence[Any]) -> Any:
         """Return the options of the job, and where the functions stand if kernels have checks, which name that."""
-        try:
-            options = binding.options()
-        except TypingError as error:
-            raise NoKeyError(str(error)) from None
-        return repr(options), tuple(lines) if options.check else ()
-
-    def owns(self, function: Any) -> bool:
-        """Return whether a host function has a device form."""
-        return isinstance(function, FunctionType) and function in intrinsics.registered
+        here = binding.bound()
+        if here is None:
+            raise NoKeyError(binding.OUTSIDE)
+        return repr(here[0]), tuple(lines) if here[0].check else ()
 
     def unwrapped(self, value: Any) -> Any:
         """Return the routine that a wrapper which traces it stands for."""
@@ -61,11 +63,11 @@ class Ishmem(Extension):
 
     def described(self, value: Any) -> tuple[Any, ...] | None:
         """Describe a team by its handle."""
-        return ("team", value.handle) if type(value) is Team else None
+        return ("team", value.handle) if type(value) is ishmem.Team else None
 
     def origin(self, function: Any) -> Origin | None:
         """Return the origin of an implementation of a device function."""
-        return intrinsics.origins.get(function)
+        return self._loaded.intrinsics.origins.get(function)  # type: ignore[no-any-return]
 
     def looks_at_empty_arrays(self) -> bool:
         """Return whether ``ISHMEM_CHECK`` or the proxy does so."""
@@ -79,7 +81,7 @@ class Ishmem(Extension):
 
     def report(self, context: Any, builder: Any, failure: Failure) -> None:
         """Emit the record of a failure in this PE's heap."""
-        failures.emit_record(context, builder, failure)
+        self._loaded.failures.emit_record(context, builder, failure)
 
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""
@@ -88,11 +90,13 @@ class Ishmem(Extension):
 
     def compile_error(self, name: str, file: str, line: int, text: str) -> Exception:
         """Return an error in few words."""
-        return compile_errors.explain(name, file, line, text)
+        return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
     def build_log(self, queue: Any, code: bytes) -> str:
         """Return the build log of the driver."""
-        if queue.backend != dpctl.backend_type.level_zero:
+        from ishmem.ipc import native, pyze
+
+        if queue.backend.name != "level_zero":
             return ""
         try:
             pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, "")
@@ -102,7 +106,9 @@ class Ishmem(Extension):
 
 
 def _sources() -> str:
-    """Hash the sources of device code; called at import, because files can be edited while the process runs."""
-    package, here = Path(ishmem.__file__).parent, Path(__file__).parent
-    found = [*package.glob("*.py"), *(package / "common").glob("*.py"), *here.rglob("*.py")]
+    """Hash the sources of device code and of what it uses."""
+    package, kernels = Path(ishmem.__file__).parent, importlib.util.find_spec("ishmem.kernels")
+    found = [Path(binding.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
+    for folder in (kernels and kernels.submodule_search_locations) or ():
+        found += Path(folder).rglob("*.py")
     return digest([(path.name, path.read_bytes()) for path in sorted(found)])

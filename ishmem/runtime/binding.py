@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from numba.core.errors import TypingError
-
 if TYPE_CHECKING:
     from ishmem.common.layout import Layout
 
@@ -44,9 +42,9 @@ class CompileOptions:
 class ProcessConstants(NamedTuple):
     """Constants that differ between processes; a cached kernel gets those of the process that loads it.
 
-    Device code reads them only through the functions in `kernels.spec_constants`. All fields but PE numbers, counts and
-    sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there. ``near_count`` is
-    the number of PEs of this node; the first ``run`` of them have the numbers from ``first_near`` on.
+    Device code reads them only through the functions in ``ishmem.kernels.spec_constants``. All fields but PE numbers,
+    counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
+    ``near_count`` is the number of PEs of this node; the first ``run`` of them have the numbers from ``first_near`` on.
     """
 
     heap: int
@@ -106,6 +104,17 @@ class ProcessConstants(NamedTuple):
         )
 
 
+OUTSIDE = "a kernel that uses ishmem was compiled outside ishmem.init() to ishmem.finalize()"
+
+FIRST = 0x15A0
+"""The specialisation number in SPIR-V of the first field of `ProcessConstants`; the others follow."""
+
+
+def numbered(process: ProcessConstants) -> dict[int, int]:
+    """Return the constants of a process, keyed by specialisation number."""
+    return dict(enumerate(process, FIRST))
+
+
 _bound: tuple[CompileOptions, ProcessConstants] | None = None
 
 
@@ -146,5 +155,7 @@ def bound() -> tuple[CompileOptions, ProcessConstants] | None:
 
 def _needed() -> tuple[CompileOptions, ProcessConstants]:
     if _bound is None:
-        raise TypingError("a kernel that uses ishmem was compiled outside ishmem.init() to ishmem.finalize()")
+        from numba.core.errors import TypingError  # here, because a kernel that is in the cache needs no numba
+
+        raise TypingError(OUTSIDE)
     return _bound
