@@ -30,6 +30,7 @@ _HEADING = re.compile(
 )
 _SOURCE = re.compile(r'^\s*File "', re.MULTILINE)
 _NO_MEMBER = re.compile(r"Unknown attribute '(?P<name>\w+)' of type (?P<kind>\w*Item|\w*Group)(Type)?[(<]")
+_NO_MEMBER_OF_ARRAY = re.compile(r"Unknown attribute '(?P<name>\w+)' of type (?:\w+NdArray|LocalAcc\w+|PrivateA\w+)\(")
 _NOT_IN_MODULE = (
     re.compile(r"Unknown attribute '(?P<name>\w+)' of type Module\(<module '(?P<module>[\w.]+)'"),
     re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"),
@@ -115,6 +116,8 @@ def _cause(text: str) -> str:
     member = _NO_MEMBER.search(text)
     if member:
         return _no_member(member["kind"], member["name"])
+    if found := _NO_MEMBER_OF_ARRAY.search(text):
+        return f"arrays in kernels have no {found['name']}"
     for pattern in _NOT_IN_MODULE:
         if found := pattern.search(text):
             names = dir(sys.modules.get(found["module"]))

@@ -10,14 +10,16 @@ from . import (
     mathematics,
     printing,
     private_arrays,
+    reductions,
     reshapes,
     slices,
     sub_groups,
     tuples,
     typeof,
+    views,
 )
 
 __all__ = [
     "atomics", "barriers", "flags", "halves", "index_spaces", "indexing", "mathematics", "printing",
-    "private_arrays", "reshapes", "slices", "sub_groups", "tuples", "typeof",
+    "private_arrays", "reductions", "reshapes", "slices", "sub_groups", "tuples", "typeof", "views",
 ]  # fmt: skip

@@ -15,12 +15,13 @@ import llvmlite.binding as llvm
 import numpy as np
 from numba.core import types
 from numba.core.errors import TypingError
+from numba.extending import overload
 from numba.np import ufunc_db
 
 from .mangling import mangle
 from .routines import add_function
 from .spirv_calls import call
-from .target import overrides, target
+from .target import TARGET, overrides, target
 
 _UNARY = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp", "exp2",
@@ -105,6 +106,11 @@ def _opencl(name: str) -> Callable[..., Any]:
 for _name in ("cbrt", "fmod", "remainder", "fma"):
     if hasattr(math, _name):
         add_function(getattr(math, _name), _opencl(_name))
+
+
+@overload(math.log, target=TARGET)
+def _logarithm(x, base):  # type: ignore[no-untyped-def]  # numba compares the parameters with those of the lambda
+    return lambda x, base: math.log(x) / math.log(base)
 
 
 def _type_of_dpnp(value: Any) -> Any:

@@ -153,6 +153,27 @@ class _ArrayModel(models.StructModel):  # type: ignore[misc]
         super().__init__(dmm, fe_type, members)
 
 
+class _FlatIteratorModel(models.StructModel):  # type: ignore[misc]
+    """The members of numba's ``a.flat`` of an array that is not contiguous, with pointers in its address space."""
+
+    def __init__(self, dmm: Any, fe_type: Any):
+        array = fe_type.array_type
+        pointer = types.CPointer(array.dtype, addrspace=getattr(array, "addrspace", 0))
+        members = [
+            ("array", array),
+            ("pointers", types.EphemeralArray(pointer, array.ndim)),
+            ("indices", types.EphemeralArray(types.intp, array.ndim)),
+            ("exhausted", types.EphemeralPointer(types.boolean)),
+        ]
+        super().__init__(dmm, fe_type, members)
+
+
+def _flat_iterator(dmm: Any, fe_type: Any) -> Any:
+    if fe_type.array_type.layout == "C":
+        return models.CContiguousFlatIter(dmm, fe_type, need_indices=False)
+    return _FlatIteratorModel(dmm, fe_type)
+
+
 class _EmptyModel(models.StructModel):  # type: ignore[misc]
     def __init__(self, dmm: Any, fe_type: Any):
         super().__init__(dmm, fe_type, [])
@@ -170,6 +191,7 @@ def device_models() -> Any:
     manager.register(types.CPointer, _PointerModel)
     for kind in (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType):
         manager.register(kind, _ArrayModel)
+    manager.register(types.NumpyFlatType, _flat_iterator)
     for space in (ItemType, NdItemType, GroupType, SubGroupType):
         manager.register(space, _EmptyModel)
     manager.register(AtomicRefType, _AtomicRefModel)
