@@ -113,6 +113,15 @@ class Extension:
             failure: What happens.
         """
 
+    def note(self, context: Any, builder: Any, place: Place) -> None:
+        """Emit a note of where a function was called that may have reported a failure in a library's code.
+
+        Args:
+            context: numba's target context.
+            builder: llvmlite's builder, in a block that runs if the called function has ended by an exception.
+            place: The line of the call, in a function that is watched.
+        """
+
     def compiles_first(self) -> bool:
         """Return whether this process compiles before the others of its user that need the same kernel."""
         return True

@@ -52,6 +52,13 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
             installed().report(self.context, builder, Failure(place, exc or RuntimeError, text))
         super().return_user_exc(builder, exc, exc_args, loc, func_name)
 
+    def return_status_propagate(self, builder: Any, status: Any) -> None:
+        """Emit the end of a function in which a called function has ended by an exception."""
+        place = place_of(builder)
+        if place:
+            installed().note(self.context, builder, place)
+        super().return_status_propagate(builder, status)
+
     def return_dynamic_user_exc(
         self, builder: Any, exc: Any, _exc_args: Any, _kinds: Any, loc: Any = None, func_name: Any = None
     ) -> None:

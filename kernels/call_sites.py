@@ -12,14 +12,11 @@ from numba.core.ir_utils import mk_unique_var
 from numba.core.rewrites import Rewrite, register_rewrite
 
 from ishmem.common.callsite import CallSite
-from ishmem.common.violations import Violation
 from ishmem.runtime import binding
 
-from . import failures, spec_constants
-from .intrinsics import GLOBAL, I64, device_intrinsic, registered, work_item_number
+from . import failures
+from .intrinsics import device_intrinsic, registered
 from .numba_ir import constant_of
-
-_CLAIMED, _ITEM, _CALL = (Violation.at(field) for field in ("claimed", "item", "call0"))
 
 
 @device_intrinsic
@@ -28,18 +25,9 @@ def note_call(_context, word0, word1, word2, word3, word4, word5):
     words = (word0, word1, word2, word3, word4, word5)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        record = builder.inttoptr(spec_constants.emit(builder, "violation"), I64.as_pointer(GLOBAL))
-
-        def at(place: int) -> Any:
-            return builder.gep(record, [I64(place // 8)])
-
-        claimed = builder.icmp_unsigned("!=", builder.load(at(_CLAIMED)), I64(0))
-        with builder.if_then(claimed, likely=False):
-            mine = builder.icmp_unsigned("==", builder.load(at(_ITEM)), builder.add(work_item_number(builder), I64(1)))
-            first = builder.icmp_unsigned("==", builder.load(at(_CALL)), I64(0))
-            with builder.if_then(builder.and_(mine, first)):
-                for number, (word, kind) in enumerate(zip(arguments, signature.args)):
-                    builder.store(context.cast(builder, word, kind, types.int64), at(_CALL + 8 * number))
+        failures.emit_note(
+            builder, [context.cast(builder, *each, types.int64) for each in zip(arguments, signature.args)]
+        )
         return context.get_dummy_value()
 
     return types.void(*words), code

@@ -5,11 +5,13 @@ They are recorded as wrong calls are (`kernels.runtime_checks`). Only `ishmem.dp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from numba.core import types
 
+from ishmem.common.callsite import CallSite
 from ishmem.common.violations import DETAIL_WORDS, INDEX, RAISED, Violation
 from ishmem.dpex.extension import Failure, Place
 
@@ -32,12 +34,36 @@ def emit_record(context: Any, builder: Any, failure: Failure) -> None:
             spirv_atomic(context, builder, "AtomicStore", types.int64, [orders.FLAG], done)
 
 
+def emit_note_of(builder: Any, place: Place) -> None:
+    """Emit `emit_note` for a line of the program; nothing for one of a library."""
+    if CallSite(place.file, place.line, place.function).is_users:
+        exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
+        with builder.if_then(exists):
+            emit_note(builder, [I64(word) for word in words_of(*place)])
+
+
+def emit_note(builder: Any, words: Sequence[Any]) -> None:
+    """Emit a store of the words of a call, if this work-item has recorded a failure and no call is noted yet."""
+    record = builder.inttoptr(spec_constants.emit(builder, "violation"), I64.as_pointer(GLOBAL))
+    claimed = builder.icmp_unsigned("!=", builder.load(_at(builder, record, "claimed")), I64(0))
+    with builder.if_then(claimed, likely=False):
+        item = builder.load(_at(builder, record, "item"))
+        mine = builder.icmp_unsigned("==", item, builder.add(work_item_number(builder), I64(1)))
+        first = builder.icmp_unsigned("==", builder.load(_at(builder, record, "call0")), I64(0))
+        with builder.if_then(builder.and_(mine, first)):
+            for number, word in enumerate(words):
+                builder.store(word, _at(builder, record, f"call{number}"))
+
+
 def words_of(function: str, file: str, line: int) -> tuple[int, ...]:
     """Return the words of the record that stand for a line of a kernel or device function."""
     return Violation.words_of(f"{function}, {Path(file).name}:{line}")
 
 
 def _call(place: Place) -> dict[str, Any]:
+    """Return the words of a line of the program; for one of a library, its callers note theirs."""
+    if not CallSite(place.file, place.line, place.function).is_users:
+        return {}
     return {f"call{number}": I64(word) for number, word in enumerate(words_of(*place))}
 
 

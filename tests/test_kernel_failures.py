@@ -72,7 +72,8 @@ def third(a, i, j, k):
     return a[i, ..., j, k]  # in a device function
 
 
-LOAD, STORE, PART, TUPLE, ATOMIC, IN_FUNCTION, FLAT, RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED = range(13)
+LOAD, STORE, PART, TUPLE, ATOMIC, IN_FUNCTION, FLAT = range(7)
+RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED, VIEW, EMPTY = range(7, 15)
 
 
 class TooLateError(Exception):
@@ -108,6 +109,10 @@ def wrong(item: kapi.Item, a, cube, local, case, n):
         local[:] = a[::n]  # step
     if case == NUMBERED:
         raise KeyError(n)  # numbered
+    if case == VIEW:
+        local[0] = a[::n].view(np.int16)[0]  # view
+    if case == EMPTY:
+        local[0] = a[:n].min()  # empty
     local[1] = 5
 
 
@@ -126,8 +131,11 @@ EXPECTED: dict[int, tuple[Any, ...]] = {
     OWN: (0, ishmem.IshmemError, "TooLateError", "own"),
     STEP: (0, ValueError, "ValueError: slice step cannot be zero", "step"),
     NUMBERED: (3, KeyError, "KeyError", "numbered"),
+    VIEW: (2, ValueError, "ValueError: To change to a dtype of a different size, the last axis must be contiguous",
+           "view"),
+    EMPTY: (0, ValueError, "ValueError: an array without elements has no smallest one", "empty"),
 }  # fmt: skip
-ENDS = (TUPLE, RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED)
+ENDS = (TUPLE, RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED, VIEW, EMPTY)
 """Cases of exceptions, which end the work-item."""
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 _PACKAGE = Path(__file__).parent.parent
 # In a checkout, these lie beside the package; in an installation, inside it.
 _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
-_OWN_FOLDERS = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 _NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
@@ -31,11 +30,6 @@ class CallSite(NamedTuple):
     def is_users(self) -> bool:
         """Whether the file belongs to the user's program, not to ishmem, a library or the interpreter."""
         return not self.file.startswith(_NOT_USERS)
-
-    @property
-    def is_own(self) -> bool:
-        """Whether the file belongs to ishmem."""
-        return self.file.startswith(_OWN_FOLDERS)
 
 
 def of_frame(frame: FrameType | None) -> Iterator[CallSite]:

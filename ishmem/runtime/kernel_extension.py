@@ -6,6 +6,7 @@ kernel is compiled.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from collections.abc import Sequence
@@ -16,10 +17,9 @@ from typing import Any
 import ishmem
 from ishmem import _core
 from ishmem.common import spirv
-from ishmem.common.callsite import CallSite
 from ishmem.common.errors import LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
-from ishmem.dpex.extension import Extension, Failure, Origin
+from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
 from . import binding
 
@@ -75,13 +75,17 @@ class Ishmem(Extension):
         return bound is not None and (bound[0].check or bound[0].proxied)
 
     def watches(self, file: str) -> bool:
-        """Return whether a file is not ishmem's, in a job with ``ISHMEM_CHECK``."""
+        """Return whether a file has none of ishmem's device functions, in a job with ``ISHMEM_CHECK``."""
         bound = binding.bound()
-        return bound is not None and bound[0].check and not CallSite(file, 0, "").is_own
+        return bound is not None and bound[0].check and not file.startswith(tuple(f"{each}/" for each in _kernels()))
 
     def report(self, context: Any, builder: Any, failure: Failure) -> None:
         """Emit the record of a failure in this PE's heap."""
         self._loaded.failures.emit_record(context, builder, failure)
+
+    def note(self, context: Any, builder: Any, place: Place) -> None:
+        """Emit the line of a call in the record, unless that has one."""
+        self._loaded.failures.emit_note_of(builder, place)
 
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""
@@ -105,10 +109,17 @@ class Ishmem(Extension):
         return ""
 
 
+@functools.cache
+def _kernels() -> tuple[str, ...]:
+    """Return the folders of ``ishmem.kernels``."""
+    found = importlib.util.find_spec("ishmem.kernels")
+    return tuple((found and found.submodule_search_locations) or ())
+
+
 def _sources() -> str:
     """Hash the sources of device code and of what it uses."""
-    package, kernels = Path(ishmem.__file__).parent, importlib.util.find_spec("ishmem.kernels")
+    package = Path(ishmem.__file__).parent
     found = [Path(binding.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
-    for folder in (kernels and kernels.submodule_search_locations) or ():
+    for folder in _kernels():
         found += Path(folder).rglob("*.py")
     return digest([(path.name, path.read_bytes()) for path in sorted(found)])
