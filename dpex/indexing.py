@@ -9,7 +9,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite.ir.instructions import InsertValue
 from numba.core import cgutils, types
+from numba.core.errors import NumbaTypeError
 from numba.np.arrayobj import (
     getitem_array_tuple,
     getitem_arraynd_intp,
@@ -41,6 +43,7 @@ def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     of_array = isinstance(signature.args[2], USMNdArray)
     code = assignments.assign if of_array else setitem_array
+    _refuse_constants(builder, signature.args, arguments)
     if not context.checks_bounds:
         return code(context, builder, signature, arguments)
     with builder.if_then(_inside(context, builder, signature.args, arguments)):
@@ -48,8 +51,41 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return context.get_dummy_value()
 
 
+def _refuse_constants(builder: Any, kinds: Any, values: Any) -> None:
+    """Refuse a constant index that is out of the bounds of a `PrivateArray`.
+
+    Raises:
+        NumbaTypeError: There is one.
+    """
+    extents = getattr(kinds[0], "extents", ())
+    if not extents:
+        return
+    for axis, part, number in _by_axis(len(extents), *_indices(builder, kinds[1], values[1])):
+        index = getattr(part, "literal_value", getattr(number, "constant", None))
+        if isinstance(part, types.Integer) and isinstance(index, int) and not -extents[axis] <= index < extents[axis]:
+            raise NumbaTypeError(f"index {index} is out of bounds for axis {axis} of an array of shape {extents}")
+
+
+def _indices(builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
+    """Return the types and values of an index: its parts, if it is a tuple."""
+    if isinstance(kind, types.BaseTuple):
+        return tuple(kind), [_member(builder, value, place) for place in range(len(kind))]
+    return (kind,), (value,)
+
+
+def _member(builder: Any, value: Any, place: int) -> Any:
+    """Return an element of a tuple; a constant as such, if the tuple has just been made of it."""
+    made = value
+    while isinstance(made, InsertValue):
+        made, inserted = made.operands[0], made
+        if list(inserted.indices) == [place]:
+            return inserted.operands[1]
+    return builder.extract_value(value, place)
+
+
 def _loaded(code: Any, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit an element or a view; without a check of the indices, by numba's code alone."""
+    _refuse_constants(builder, signature.args, arguments)
     if not context.checks_bounds:
         return code(context, builder, signature, arguments)
     is_inside = _inside(context, builder, signature.args, arguments)
@@ -82,10 +118,7 @@ def _empty_unless(context: Any, builder: Any, condition: Any, kind: Any, value: 
 
 def _inside(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
     """Emit whether the index of a ``getitem`` or ``setitem``, with these arguments, lies in the array."""
-    parts, numbers = (kinds[1],), (values[1],)
-    if isinstance(kinds[1], types.BaseTuple):
-        parts, numbers = tuple(kinds[1]), cgutils.unpack_tuple(builder, values[1], len(kinds[1]))
-    parts, numbers = normalize_indices(context, builder, parts, numbers)
+    parts, numbers = normalize_indices(context, builder, *_indices(builder, kinds[1], values[1]))
     return all_inside(context, builder, kinds[0], values[0], parts, numbers)
 
 

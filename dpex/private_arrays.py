@@ -14,6 +14,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from .kernel_api import PrivateArray
 from .routines import add_function
+from .target import overrides
 from .types import PrivateArrayType
 
 
@@ -43,7 +44,7 @@ def _private_array(shape: Any, dtype: Any, fill_zeros: Any) -> Any:
     if not isinstance(zeros, (bool, int)):
         raise TypingError(f"PrivateArray: fill_zeros is a literal, got {fill_zeros}")
     extents = _shape_of(shape)
-    kind = PrivateArrayType(len(extents), _dtype_of(dtype))
+    kind = PrivateArrayType(len(extents), _dtype_of(dtype), extents=extents)
 
     def emit(context: Any, builder: Any, _arguments: Any) -> Any:
         element = context.get_data_type(kind.dtype)
@@ -59,6 +60,12 @@ def _private_array(shape: Any, dtype: Any, fill_zeros: Any) -> Any:
         return array._getvalue()
 
     return kind, emit
+
+
+@overrides.lower_cast(PrivateArrayType, PrivateArrayType)  # type: ignore[untyped-decorator, unused-ignore]
+def _of_unknown_shape(_context: Any, _builder: Any, _given: Any, _wanted: Any, value: Any) -> Any:
+    """Return the array: only its type tells the shape."""
+    return value
 
 
 add_function(PrivateArray, _private_array)

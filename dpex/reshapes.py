@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from llvmlite import ir
@@ -60,6 +61,10 @@ def _check(kind: Any, shape: list[Any]) -> None:
         raise NumbaTypeError(f"reshape and ravel take an array that is contiguous in C order, got {kind}")
     if sum(isinstance(extent, ir.Constant) and extent.constant < 0 for extent in shape) > 1:
         raise NumbaTypeError("reshape: one extent may be -1, which stands for what is left; got more of them")
+    extents = getattr(kind, "extents", ())
+    wanted = [extent.constant for extent in shape if isinstance(extent, ir.Constant) and extent.constant >= 0]
+    if extents and len(wanted) == len(shape) and prod(wanted) != prod(extents):
+        raise NumbaTypeError(f"reshape: an array of shape {extents} has no shape {tuple(wanted)}")
 
 
 def _is_open(builder: Any, extent: Any) -> Any:

@@ -77,10 +77,29 @@ class LocalAccessorType(USMNdArray):
 
 
 class PrivateArrayType(USMNdArray):
-    """A `kernel_api.PrivateArray`: an array of one work-item."""
+    """A `kernel_api.PrivateArray`: an array of one work-item.
 
-    def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = PRIVATE, readonly: bool = False):
+    Attributes:
+        extents: Its shape; empty for a view of one, whose shape is not known when the kernel compiles.
+    """
+
+    def __init__(
+        self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = PRIVATE, readonly: bool = False,
+        extents: tuple[int, ...] = (),
+    ):  # fmt: skip
+        self.extents = extents
         super().__init__(ndim, dtype, layout, addrspace, readonly)
+
+    @property
+    def key(self) -> Any:
+        """Return what distinguishes this type from others."""
+        return (*super().key, self.extents)
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        """Return how safely this array converts to another type: also to one whose shape is not known."""
+        if isinstance(other, PrivateArrayType) and other.extents not in ((), self.extents):
+            return None
+        return super().can_convert_to(typingctx, other)
 
 
 class IndexSpaceType(types.Type):  # type: ignore[misc]

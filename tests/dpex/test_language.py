@@ -374,6 +374,17 @@ def test_raise_ends_the_work_item() -> None:
     assert run(kernel, 4, A(4))[0].tolist() == [50, 50, 2, 50]
 
 
+def test_private_arrays_of_two_shapes_in_one_variable() -> None:
+    def kernel(item, out):
+        i = item.get_id(0)
+        few, many = kapi.PrivateArray(2, np.int64, True), kapi.PrivateArray(5, np.int64, True)
+        chosen = few if i % 2 else many
+        chosen[1] = 7
+        out[i] = chosen.size + chosen[1] + few[0]
+
+    assert run(kernel, 4, A(4))[0].tolist() == [12, 9, 12, 9]
+
+
 def rec(n):
     return 1 if n < 2 else n * rec(n - 1)
 

@@ -64,6 +64,22 @@ def order_that_is_missing(item: kapi.Item, a):
     kapi.AtomicRef(a, 0, memory_order=17).store(1.0)
 
 
+def index_of_private_array(item: kapi.Item, a):
+    private = kapi.PrivateArray(8, np.float64, fill_zeros=True)
+    a[0] = private[8]
+
+
+def indices_of_private_array(item: kapi.Item, a):
+    private = kapi.PrivateArray((8, 2), np.float64, fill_zeros=True)
+    private[1, -3] = 1.0
+    a[0] = private[1, 1]
+
+
+def shape_of_private_array(item: kapi.Item, a):
+    private = kapi.PrivateArray(8, np.float64, fill_zeros=True)
+    a[0] = private.reshape(3, 5)[1, 1]
+
+
 def shape_with_two_open_extents(item: kapi.Item, a):
     a[0] = a.reshape(-1, 2, -1)[0, 0, 0]
 
@@ -90,6 +106,9 @@ def test_a_constant_that_is_not_allowed(function: Callable[..., None], cause: st
         (unknown_name, "a[0] = undefined", "name 'undefined' is not defined"),
         (item_as_group, "kapi.group_barrier(item)", "group_barrier takes item.get_group(), got"),
         (makes_a_list, "[1, 2]", "kernels have no lists"),
+        (index_of_private_array, "private[8]", "index 8 is out of bounds for axis 0 of an array of shape (8,)"),
+        (indices_of_private_array, "private[1, -3]", "index -3 is out of bounds for axis 1 of an array of shape (8, 2"),
+        (shape_of_private_array, "private.reshape(3, 5)", "reshape: an array of shape (8,) has no shape (3, 5)"),
         (shape_with_two_open_extents, "a.reshape(-1, 2, -1)", "reshape: one extent may be -1"),
     ],
 )
