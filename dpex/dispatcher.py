@@ -16,6 +16,7 @@ from numba.core.target_extension import dispatcher_registry, jit_registry, targe
 from numba.core.typed_passes import (
     IRLegalization,
     NoPythonBackend,
+    NopythonRewrites,
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
@@ -44,7 +45,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
         passes.add_pass(ConstantAttributes, "attributes with constant names")
         for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:
-            passes.add_pass(DeviceTypeInference if each is NopythonTypeInference else each, description)
+            if each is not NopythonRewrites:  # of operations on whole arrays and of strings, which kernels do not have
+                passes.add_pass(DeviceTypeInference if each is NopythonTypeInference else each, description)
         passes.add_pass(NoPythonSupportedFeatureValidation, "features that kernels support")
         passes.add_pass(IRLegalization, "forms that the lowering takes")
         passes.add_pass(DeviceLowering, "lower to LLVM")

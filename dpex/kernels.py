@@ -5,10 +5,13 @@ Nothing here needs numba. Its dispatcher of a function is made when the function
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import inspect
 import logging
 import threading
+from collections.abc import Iterator
 from typing import Any, Callable
 
 from . import cache, keys
@@ -134,14 +137,28 @@ class Kernel(DeviceFunction):
             return self.codes[kinds]
 
     def _compiled(self, kinds: tuple[Any, ...]) -> Code:
-        from .compilation import compiled
-
         log.debug("kernel %s is compiled", self.__name__)
-        code: Code = compiled(self, kinds)
+        with _without_collections():
+            from .compilation import compiled
+
+            code: Code = compiled(self, kinds)
         return code
 
 
 _lock = threading.RLock()
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
 
 Signatures = list[Any]
 
