@@ -5,7 +5,7 @@
 #     docker run --rm -v "$PWD:/work" -w /work ishmem pytest
 #
 # The first stage builds the wheel; the second installs it.
-FROM python:3.11-slim-bookworm AS build
+FROM python:3.13-slim-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends g++ \
     && rm -rf /var/lib/apt/lists/*
@@ -13,7 +13,7 @@ WORKDIR /source
 COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
-FROM python:3.11-slim-bookworm
+FROM python:3.13-slim-bookworm
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir "ishmem4py[examples] @ file://$(ls /wheels/ishmem4py-*.whl)" "pytest>=8" \
     && useradd --create-home pe

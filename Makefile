@@ -4,12 +4,12 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-today test-clients test-mpi gpu-compile sanitize prove \
+.PHONY: help demo test test-numba-dpex test-clients test-mpi gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
-# The compiler of kernels, and with it the SYCL stack: numba-dpex with the versions that it is pinned to, or dpex
-# (ishmem.dpex) with those of today. Each has its environment.
-DEFAULT_STACK := numba-dpex
+# The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
+# those that it is pinned to. Each has its environment.
+DEFAULT_STACK := dpex
 STACK := $(DEFAULT_STACK)
 PYTHONS_numba-dpex := 3.11 3.10 3.9
 PYTHONS_dpex := 3.14 3.13 3.12 3.11 3.10
@@ -29,7 +29,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
-	echo "make test-today   the tests of the compiler of kernels and of the chapters on today's SYCL stack (STACK=dpex)"
+	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
@@ -44,7 +44,7 @@ help:
 	echo "make dist    a wheel and a source archive in dist/, tested without a compiler; ARGS=--download installs anew"
 	echo "make docs    the documentation as a site, in build/docs (1 minute)"
 	echo "make clean   remove the environment and everything built"
-	echo "STACK=dpex takes today's SYCL stack and compiles kernels by ishmem.dpex; default STACK=$(DEFAULT_STACK)"
+	echo "STACK=numba-dpex compiles kernels by numba-dpex, with its SYCL stack; default STACK=$(DEFAULT_STACK)"
 	echo "PYTHON=/path/to/python chooses the Python (of $(PYTHONS))"
 
 demo: $(VENV)/.installed
@@ -60,10 +60,8 @@ test: $(VENV)/.installed
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
   kernels_collectives kernels_reductions on_queue on_queue_collectives
 
-# What runs on today's stack in CI: the compiler's own tests, and the chapters of data movement and order.
-TODAY := tests/dpex $(patsubst %,tests/test_%.py,rma amo signals strided wait wait_sets order orders)
-test-today:
-	@$(MAKE) --no-print-directory STACK=dpex test ARGS="$(TODAY) $(ARGS)"
+test-numba-dpex:
+	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) $(ARGS)"
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)
@@ -160,8 +158,8 @@ clean:
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The wheels of a stack share folders, so an upgrade in place can delete files: the environment is made anew when the
-# versions that are allowed have changed. $(VENV)/.python holds the lines with pins and upper bounds.
-VERSIONS := grep -E '==|,<' pyproject.toml
+# stack or the versions that are allowed have changed. $(VENV)/.python holds the lines with pins and upper bounds.
+VERSIONS := { echo $(STACK); grep -E '==|,<' pyproject.toml; }
 PYENV := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
 $(VENV)/.python: pyproject.toml
 	@if cmp -s $@ <($(VERSIONS)); then touch $@; exit; fi

@@ -127,7 +127,7 @@ def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
     """Return the prediction for a call."""
     counts = rehearse(nodes, routine, size)
     whole = counts.sum(axis=0)
-    messages = int((whole[:, _MESSAGES_OUT] + whole[:, _MESSAGES_IN]).max())
+    messages = int(np.max(whole[:, _MESSAGES_OUT] + whole[:, _MESSAGES_IN]))
     far, near = whole[:, _BYTES_OUT].mean(), whole[:, _NEAR].mean()
     return Point(routine, len(nodes), size, seconds_of(counts, nodes, links), far, near, messages)
 

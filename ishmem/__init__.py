@@ -1,6 +1,6 @@
 """ishmem: a SHMEM library for Intel GPUs in Python.
 
-PGAS programming with numba-dpex: every PE owns a GPU and a symmetric heap in its memory, and reads, writes and
+PGAS programming for Intel GPUs: every PE owns a GPU and a symmetric heap in its memory, and reads, writes and
 atomically updates the same arrays on every other PE, from the host and from inside kernels, by the same names.
 """
 

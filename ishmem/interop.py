@@ -78,7 +78,9 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
         return None
     shape = a.shape if hasattr(a, "shape") else (described.count,)
     strides = [step * described.itemsize for step in getattr(arrays.usm_array(a), "strides", (1,))]
-    return np.ndarray(shape, described.dtype, memoryview(memory), described.address - this.heap.base - low, strides)
+    offset = described.address - this.heap.base - low
+    view: np.ndarray[Any, Any] = np.ndarray(shape, described.dtype, memoryview(memory), offset, strides)
+    return view
 
 
 def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
@@ -117,7 +119,10 @@ def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return a writable view: numpy 1 makes all arrays from DLPack read-only, as it cannot tell."""
     if array.flags.writeable or not array.size:
         return array
-    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+    low, high = arrays.byte_bounds(array)
     memory = (ctypes.c_char * (high - low)).from_address(low)
     memory.owner = array  # type: ignore[attr-defined]  # lives as long as the view
-    return np.ndarray(array.shape, array.dtype, memoryview(memory), array.ctypes.data - low, array.strides)
+    view: np.ndarray[Any, Any] = np.ndarray(
+        array.shape, array.dtype, memoryview(memory), array.ctypes.data - low, array.strides
+    )
+    return view

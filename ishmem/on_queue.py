@@ -1,7 +1,7 @@
 """The on-queue forms: operations that SYCL queues and events order with kernels.
 
 Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
-on-queue operation before it on the same queue; ``numba_dpex.call_kernel_async`` takes the event in its dependences, and
+on-queue operation before it on the same queue; ``dpex.call_kernel_async`` takes the event in its dependences, and
 its events go into ``depends``. To an in-order queue the operations are commands like all others, so what is submitted
 after a wait comes after it; the other commands of an out-of-order queue are ordered by events only. ``sycl_queue`` is
 of the device and context of the symmetric heap, by default the heap's own queue, which is out-of-order.

@@ -16,6 +16,7 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.common.errors import HeapExhausted
+from ishmem.environment import arrays
 from ishmem.ipc import wire
 from ishmem.runtime import check, job
 
@@ -43,8 +44,8 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
 
     All PEs pass the same shape and dtype; a second call with the same name returns the same object. It is symmetric
     until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals and waits of the host
-    take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels cannot reach it: numba-dpex
-    refuses numpy arrays; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
+    take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels take no numpy arrays, so they
+    cannot reach it; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
 
     Args:
         name: 1 to 64 bytes of printable text, which identifies the object.
@@ -143,7 +144,8 @@ class Statics:
         self._maps[addresses[this.pe]] = maps
         if this.network:
             this.barrier("static")  # else a PE of another node may put into what is not known here
-        return np.ndarray(request.shape, request.dtype, buffer=maps[this.pe])
+        mine: np.ndarray[Any, Any] = np.ndarray(request.shape, request.dtype, buffer=maps[this.pe])
+        return mine
 
     def ptr(self, a: Any, pe: int) -> np.ndarray[Any, Any] | None:
         """Return the array on a PE's memory of a static object or a view of one.
@@ -152,7 +154,7 @@ class Statics:
         """
         if not isinstance(a, np.ndarray):
             return None
-        low, high = np.lib.array_utils.byte_bounds(a) if hasattr(np.lib, "array_utils") else np.byte_bounds(a)
+        low, high = arrays.byte_bounds(a)
         for first, maps in self._maps.items():
             if first <= low and high <= first + maps[job.current().pe].nbytes:
                 if pe not in maps:

@@ -99,7 +99,8 @@ class Matmul(App):
         """Return the product, whose columns the PEs have computed."""
         turned = ishmem.array(np.ascontiguousarray(c.asnumpy()[: self.rows].T))
         run.barrier()
-        return gathered(turned, columns.counts).T
+        result: np.ndarray[Any, Any] = gathered(turned, columns.counts).T
+        return result
 
     def run(self, run: Run) -> np.ndarray[Any, Any]:
         rows, columns, own_a, own_b = self.parts(run)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import numpy as np
+
 from ishmem.environment import pinned_libraries
 
 tensor: Any
@@ -23,6 +25,12 @@ def __getattr__(name: str) -> Any:
     root = "dpctl.tensor" if pinned_libraries.apply() else "dpnp.tensor"
     found = globals()[name] = importlib.import_module(root if name == "tensor" else f"{root}._tensor_impl")
     return found
+
+
+def byte_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Return the addresses of the first byte of a numpy array and of that after its last."""
+    low, high = getattr(np.lib, "array_utils", np).byte_bounds(array)  # numpy 2, numpy 1
+    return low, high
 
 
 def usm_array(array: Any) -> Any:
