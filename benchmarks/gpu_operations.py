@@ -22,7 +22,7 @@ import ishmem
 from ishmem import dpex
 from ishmem.benchmarks import figures, gpu_compiler
 from ishmem.dpex import kernel_api as kapi
-from ishmem.kernels.front_end import ItemType, NdItemType
+from ishmem.kernels import front_end
 
 MARKER = "gpu instructions"
 DEVICE = "pvc"
@@ -240,10 +240,9 @@ OPERATIONS = (
 def spirv_of(function: Callable[..., Any], group: bool) -> bytes:
     """Compile a function as a kernel and return its SPIR-V, with the constants of a GPU."""
     array, flag = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
-    item = NdItemType(1) if group else ItemType(1)
-    signature = types.void(item, array, array, flag, types.int64, types.int64)
-    result = dpex.kernel(function).get_compile_result(signature)
-    return gpu_compiler.as_on_a_gpu(result.kernel_device_ir_module.kernel_bitcode)
+    item = front_end.NdItemType(1) if group else front_end.ItemType(1)
+    arguments = item, array, array, flag, types.int64, types.int64
+    return gpu_compiler.as_on_a_gpu(front_end.compiled(dpex.kernel(function), arguments))
 
 
 def messages(lines: list[str]) -> Counter[str]:
@@ -301,7 +300,7 @@ def memory(lines: list[str]) -> str:
 
 
 def set_up() -> None:
-    """Launch an empty kernel, because numba-dpex initialises itself at the first launch."""
+    """Launch an empty kernel: a compiler may set itself up at the first launch."""
     dpex.call_kernel(dpex.kernel(empty), kapi.Range(1), *[dpnp.zeros(2, dtype="int64")] * 3, 0, 0)
 
 

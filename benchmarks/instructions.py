@@ -26,7 +26,7 @@ import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.environment import stack
-from ishmem.kernels.front_end import ItemType
+from ishmem.kernels import front_end
 
 FUNCTION, FUNCTION_END, LABEL, RETURN = 54, 56, 248, 253
 BINARY_SIZES, BINARIES = 0x1165, 0x1166  # of clGetProgramInfo
@@ -86,8 +86,7 @@ KERNELS = {"a plain store": store, "p": p, "put": put, "get": get, "atomic_fetch
 def compiled(kernel) -> bytes:
     """Return the SPIR-V of a kernel for two arrays of int64 and a PE."""
     array = typeof(dpnp.zeros(2, dtype="int64"))
-    signature = types.void(ItemType(1), array, array, types.int64)
-    return kernel.get_compile_result(signature).kernel_device_ir_module.kernel_bitcode
+    return front_end.compiled(kernel, (front_end.ItemType(1), array, array, types.int64))
 
 
 def spirv_instructions(code: bytes) -> int:
@@ -138,7 +137,7 @@ def machine_instructions(code: bytes) -> int | None:
 def main() -> None:
     """Print the table."""
     array = ishmem.zeros(2, dtype="int64")
-    dpex.call_kernel(nothing, kapi.Range(1), array, array, 0)  # numba-dpex initialises itself at the first launch
+    dpex.call_kernel(nothing, kapi.Range(1), array, array, 0)  # a compiler may set itself up at the first launch
     empty = compiled(nothing)
     table = Table("8 bytes, in a kernel", "SPIR-V", "machine")
     for name, kernel in KERNELS.items():

@@ -9,10 +9,10 @@ from ishmem.benchmarks.cases import Plan, case
 from ishmem.benchmarks.worlds import Local
 
 _INIT = "import ishmem; ishmem.init(); ishmem.barrier_all(); ishmem.finalize()"
-_IMPORT = "import ishmem, dpnp, numba_dpex"
+_IMPORT = "import ishmem, dpnp, ishmem.kernels"
 
 
-@case("start", "program", limit="the same PEs only import dpnp and numba_dpex")
+@case("start", "program", limit="the same PEs only import dpnp and what compiles kernels")
 def start(w: Local) -> Plan:
     """Imports, init, the first barrier, finalize."""
     job = [sys.executable, "-m", "ishmem.launch.run", "-n", str(w.n_pes), sys.executable, "-c"]
