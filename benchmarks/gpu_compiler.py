@@ -57,10 +57,17 @@ class Binary(NamedTuple):
 
 
 class Compiler:
-    """An ``ocloc`` program and the folders of its libraries."""
+    """An ``ocloc`` program and the folders of its libraries.
 
-    def __init__(self, program: Path, libraries: Iterable[Path], devices: dict[str, str] = DEVICES) -> None:
-        self._program, self.devices = program, devices
+    Attributes:
+        devices: The devices to compile for.
+        year: Of which year it is.
+    """
+
+    def __init__(
+        self, program: Path, libraries: Iterable[Path], devices: dict[str, str] = DEVICES, year: str = "2022"
+    ) -> None:
+        self._program, self.devices, self.year = program, devices, year
         self._libraries = list(libraries)
         self._command = [str(program)]
         known = [*map(str, self._libraries), os.environ.get("LD_LIBRARY_PATH", "")]
@@ -109,13 +116,13 @@ def find(folder: Path = FETCHED) -> Compiler | None:
     if program.exists():
         return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"))
     installed = shutil.which("ocloc")
-    return Compiler(Path(installed), []) if installed else None
+    return Compiler(Path(installed), [], year="installed") if installed else None
 
 
 def find_newer(folder: Path = NEWER) -> Compiler | None:
     """Return the newer compiler from a folder of unpacked Debian packages, or None."""
     for program in sorted((folder / "usr/bin").absolute().glob("ocloc-*")):
-        return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"), NEWER_DEVICES)
+        return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"), NEWER_DEVICES, "2026")
     return None
 
 

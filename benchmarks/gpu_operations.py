@@ -1,7 +1,7 @@
 """Count GPU instructions of operations in kernels: ``python -m ishmem.benchmarks.gpu_operations [--page PAGE]``.
 
 For each operation there are two kernels: one with the operation, and one with the code that a user would write without
-ishmem. Both are compiled for a Max 1550 with Intel's compiler (`gpu_compiler`), and their instructions are counted.
+ishmem. Both are compiled for a Max 1550 with Intel's compilers (`gpu_compiler`), and their instructions are counted.
 """
 
 # Kernels have the types of numba, not those of mypy.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
@@ -252,7 +253,7 @@ def messages(lines: list[str]) -> Counter[str]:
 
 
 def turn(assembly: str) -> list[str]:
-    """Return the instructions of the loop with the widest stores; of several, the shortest loop."""
+    """Return the instructions of the loop with the widest stores; of several, the shortest; none if it is unrolled."""
     lines, labels, loops = [], {}, []
     for line in assembly.splitlines():
         if found := re.match(r"(\w+):", line):
@@ -261,7 +262,7 @@ def turn(assembly: str) -> list[str]:
         lines.append(line)
         if (found := re.search(r"\b(?:while|goto|jmpi)\b.* (L\d+)\b", line)) and found[1] in labels:
             loops.append(lines[labels[found[1]] :])
-    return max(loops, key=lambda loop: (max(stored(loop), default=0), -len(loop)))
+    return max(loops, key=lambda loop: (max(stored(loop), default=0), -len(loop)), default=[])
 
 
 def stored(lines: list[str]) -> list[int]:
@@ -276,16 +277,34 @@ def counted(compiler: gpu_compiler.Compiler, function: Callable[..., Any], what:
     return turn(assembly) if what.loop else gpu_compiler.body(assembly)
 
 
-def table(compiler: gpu_compiler.Compiler) -> str:
-    """Return the markdown table of all operations."""
-    nothing = len(counted(compiler, empty, Operation("", empty, empty, "")))
-    lines = ["| | instructions | beside | its instructions | more | what goes to memory |", "|---" * 6 + "|"]
+class Counts(NamedTuple):
+    """What a compiler makes of an operation: the instructions of its kernel, and of the one beside it."""
+
+    own: list[str]
+    other: list[str]
+    empty: int
+
+    def cells(self) -> list[str]:
+        """Return the numbers of instructions, less those of an empty kernel, and their difference."""
+        own, other = len(self.own) - self.empty, len(self.other) - self.empty
+        return [str(own), str(other) if self.other else "unrolled", str(own - other) if self.other else ""]
+
+
+def table(compilers: Sequence[gpu_compiler.Compiler]) -> str:
+    """Return the markdown table of all operations, with three columns for each compiler."""
+    columns = [f"{what}, {compiler.year}" for compiler in compilers for what in ("instructions", "beside", "more")]
+    head = ["", "beside it", *columns, "what goes to memory"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    empties = [len(counted(compiler, empty, Operation("", empty, empty, ""))) for compiler in compilers]
     for what in OPERATIONS:
-        own, other = (counted(compiler, function, what) for function in (what.run, what.plain))
-        base = 0 if what.loop else nothing
-        cells = [what.name + turned(what, own), len(own) - base, what.beside + turned(what, other), len(other) - base]
-        cells += [len(own) - len(other), memory(own)]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        found = [
+            Counts(counted(compiler, what.run, what), counted(compiler, what.plain, what), 0 if what.loop else nothing)
+            for compiler, nothing in zip(compilers, empties)
+        ]
+        numbers = [cell for counts in found for cell in counts.cells()]
+        first = found[0]
+        cells = [what.name + turned(what, first.own), what.beside + turned(what, first.other), *numbers, memory(found)]
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -294,9 +313,13 @@ def turned(what: Operation, lines: list[str]) -> str:
     return f", {sum(stored(lines))} bytes" if what.loop else ""
 
 
-def memory(lines: list[str]) -> str:
-    """Return the memory messages as text."""
-    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in messages(lines).items())
+def memory(found: Sequence[Counts]) -> str:
+    """Return the memory messages as text; of a later compiler, only if they are others."""
+    texts = []
+    for counts in found:
+        named = messages(counts.own).items()
+        texts.append(", ".join(f"{count} {name}" if count > 1 else name for name, count in named))
+    return "; later: ".join(dict.fromkeys(texts))
 
 
 def set_up() -> None:
@@ -310,15 +333,16 @@ def set_up() -> None:
 @click.option("--show", metavar="NAME", help="print the assembly of a kernel, such as p_each or store_each")
 def main(folder: Path, page: Path | None, show: str | None) -> None:
     """Count the instructions of operations in kernels on a GPU."""
-    compiler = gpu_compiler.find(folder)
-    if compiler is None:
+    compilers = [found for found in (gpu_compiler.find(folder), gpu_compiler.find_newer()) if found]
+    if not compilers:
         raise click.ClickException(f"no GPU compiler in {folder} or in the PATH; .ci/gpu-compiler fetches it")
     with ishmem.init():
         set_up()
         if show:
-            click.echo(compiler.compile(spirv_of(globals()[show], "group" in show), DEVICE).assembly)
+            for compiler in compilers:
+                click.echo(compiler.compile(spirv_of(globals()[show], "group" in show), DEVICE).assembly)
             return
-        text = table(compiler)
+        text = table(compilers)
     click.echo(text)
     if page:
         figures.update(page, text, MARKER)
