@@ -143,9 +143,22 @@ class Extension:
         A kernel in the cache is launched without numba, so without a call.
         """
 
-    def build_log(self, queue: Any, code: bytes) -> str:
-        """Return why the compiler of a queue's device rejects the SPIR-V of a kernel, or ``""``; SYCL does not say."""
-        return ""
+    def build_error(self, name: str, queue: Any, code: bytes) -> Exception | None:
+        """Return the error to raise for a kernel that does not build on a device, or ``None`` for the usual one.
+
+        Args:
+            name: The name of the kernel.
+            queue: The queue of the launch.
+            code: The SPIR-V of the kernel.
+        """
+        return None
+
+    def raise_problems(self) -> None:
+        """Raise what the library knows about a device that takes no kernel; SYCL does not say."""
+
+    def wait(self, event: Any) -> None:
+        """Wait until a kernel has ended."""
+        event.wait()
 
 
 _installed = Extension()

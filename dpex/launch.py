@@ -86,9 +86,9 @@ class _Launch:
             kind = typeof(argument, Purpose.argument)
         except ValueError:
             kind = None
-        if not isinstance(kind, types.Integer) or not hasattr(argument, "__index__"):
+        if not isinstance(kind, types.Integer):
             raise UnsupportedKernelArgumentError(argument)
-        self._number(argument.__index__(), str(kind))
+        self._number(int(argument), str(kind))
         return kind
 
     def _number(self, value: Any, kind: str) -> str:
@@ -140,8 +140,8 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
         try:
             found = create_program_from_spirv(queue, installed().transform(code.spirv)).get_sycl_kernel(code.name)
         except SyclProgramCompilationError as error:
-            reason = installed().build_log(queue, code.spirv) or str(error) or "SYCL gives no reason"
-            raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {reason}") from None
+            own = KernelBuildError(f"the kernel {kernel.__name__} does not build: {error or 'SYCL gives no reason'}")
+            raise installed().build_error(kernel.__name__, queue, code.spirv) or own from None
         kernel.programs[key] = found
     return found
 
@@ -165,7 +165,11 @@ def _submit(
     items = (item,) if kernel.parameters > len(arguments) else ()
     program = _program(kernel, (*items, *launch.kinds), launch.queue)
     events = [*events, *_submitted_before(launch.queue)]
-    return launch.queue.submit_async(program, launch.flat, *sizes, events), launch.queue
+    try:
+        return launch.queue.submit_async(program, launch.flat, *sizes, events), launch.queue
+    except dpctl.SyclKernelSubmitError:
+        installed().raise_problems()
+        raise
 
 
 def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
@@ -185,11 +189,12 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
     Raises:
         NumbaError: The kernel does not compile for these arguments.
         KernelBuildError: The device's compiler rejects it.
+        SyclKernelSubmitError: The device takes no kernel.
         ExecutionQueueInferenceError: The arrays are on several queues, or there are none.
         UnsupportedKernelArgumentError: A kernel does not take an argument.
         TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, or a local accessor lacks work-groups.
     """
-    _submit(kernel_fn, index_space, (), kernel_args)[0].wait()
+    installed().wait(_submit(kernel_fn, index_space, (), kernel_args)[0])
 
 
 def call_kernel_async(

@@ -166,14 +166,14 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
     Args:
         a: An array of dpnp, dpctl or numpy, or a nested sequence; of one shape on all PEs.
         dtype: Any dtype of dpnp; by default that of ``a``.
-        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``.
+        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``; what is in neither order becomes ``"C"``.
 
     Example:
         >>> a = ishmem.array([[1, 2], [3, 4]], dtype="f8")
     """
 
     def make() -> Any:
-        usable = hasattr(a, "__sycl_usm_array_interface__") and hasattr(a, "flags")  # memory has none
+        usable = hasattr(type(a), "__sycl_usm_array_interface__") and hasattr(a, "flags")  # memory has none
         return a if usable else np.asarray(a)
 
     return _copied("array", make, dtype, order)

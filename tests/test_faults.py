@@ -208,7 +208,7 @@ def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
     done = run_program(IN_VAIN, 3, "SIGKILL", env=SMALL)
     assert [line[:10] for line in done.stdout.splitlines()] == ["[2] told 1"], done
     assert done.returncode == 128 + signal.SIGKILL, done
-    assert re.search(rf"PE 0: \S*program.py:{line_of(IN_VAIN, 'kernel')}\n", done.stderr), done
+    assert re.search(rf"PE 0: (call_kernel, )?\S*program.py:{line_of(IN_VAIN, 'kernel')}\n", done.stderr), done
     assert "not ended within 3 s: PE 0" in done.stderr, done
 
 
@@ -297,7 +297,8 @@ def test_hang_in_kernels(trial: trials.Trial) -> None:
     assert done.returncode == 124, done
     assert "ishmrun: ISHMEM_TIMEOUT, 6 s, is over" in done.stderr, done
     line = line_of(HANG_IN_KERNELS, "kernel")
-    assert len(re.findall(rf"PE \d: \S+program.py:{line}, for [\d.]+ s in a kernel", done.stderr)) == 2, done
+    place = rf"PE \d: (?:call_kernel, )?\S+program.py:{line}, for [\d.]+ s in a kernel"
+    assert len(re.findall(place, done.stderr)) == 2, done
 
 
 HANG_ALONE = """

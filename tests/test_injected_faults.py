@@ -115,11 +115,19 @@ def touch(item: kapi.Item, n):
 def launch():
     for _ in range(20):
         dpex.call_kernel(touch, kapi.Range(1), n)
+
+def try_launch():
+    try:
+        launch()
+    except ishmem.LevelZeroError as error:
+        assert "DEVICE_LOST" in str(error)
+    else:
+        assert dpex.HAS_NUMBA_DPEX
 """
 
 
 def test_launch(trial: trials.Trial) -> None:
-    """A failed kernel is silent; each of these calls raises its error afterwards."""
+    """A kernel that fails is an error, of its launch or, with numba-dpex, of each of these calls afterwards."""
     twice = """
 for call in (ishmem.quiet, ishmem.barrier_all):
     try:
@@ -130,7 +138,7 @@ for call in (ishmem.quiet, ishmem.barrier_all):
         raise SystemExit("not told")
 """
     done = run(
-        f"launch()\n{twice}\ntold(ishmem.finalize)", "ishmem.barrier_all()\ntold(ishmem.finalize)",
+        f"try_launch()\n{twice}\ntold(ishmem.finalize)", "ishmem.barrier_all()\ntold(ishmem.finalize)",
         head=KERNEL + INIT, ISHMEM_SIM_FAIL="launch:15@1", ISHMEM_LEAKS="ignore",
     )  # fmt: skip
     check(done, LOSS, PEER_LOST)

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from pes import run_command, run_program
 
-from ishmem.environment import stack
+from ishmem.environment import pinned_libraries, stack
 from ishmem.ipc import pyze
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +46,8 @@ def under_loader(request, tmp_path_factory):
     else:
         pytest.skip("no such Level Zero loader with a validation layer: run .ci/loader")
     loader = str(folder / stack.LOADER)
+    if not pinned_libraries.apply() and b"zeInitDrivers" not in Path(loader).read_bytes():
+        pytest.skip("SYCL of 2026 needs a newer loader, as ishmem doctor says")
     loads = subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({loader!r})"], capture_output=True)
     suffices = request.param == "debian" or loads.returncode == 0
     python = sys.executable if suffices else python_with(newer / "libc", tmp_path_factory.mktemp("sid"))
@@ -131,7 +133,8 @@ def test_a_job(under_loader, tmp_path):
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert f"[1] loader {os.path.realpath(under_loader.env['ISHMEM_ZE_LOADER'])}" in said
-    calls = re.findall(r"ZE ---> (ze[A-Z]\w+)", said.replace("zeHostSynchronize(ZeEvent)", "zeEventHostSynchronize"))
+    renamed = said.replace("zeHostSynchronize(ZeEvent)", "zeEventHostSynchronize")
+    calls = re.findall(r"(?:ZE ---> |calling )(ze[A-Z]\w+)", renamed)
     arrived = re.findall(r"\[simulator \d+\] (ze\w+)", said)
     assert "zeCommandListAppendLaunchKernel" in calls
     assert Counter(calls) - Counter(arrived) == {}

@@ -45,4 +45,5 @@ def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: i
     kernel = _kernel(routine, len(operands))
     with job.current().heap.naming_loss():
         dpex.call_kernel(kernel, kapi.Range(1), target.to_device(queue), given, pe, index, old)
+        job.current().heap.raise_lost_device()  # dpctl's wait for a queue would end the process
         return old.asnumpy()[0].item()

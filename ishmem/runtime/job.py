@@ -20,6 +20,8 @@ from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import raise_violation
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
@@ -59,6 +61,9 @@ class Waits(Protocol):
 
     def over(self) -> None:
         """Note that this thread waits no more."""
+
+    def for_kernel(self) -> AbstractContextManager[None]:
+        """Note that this thread waits for a kernel to end."""
 
     def close(self) -> None:
         """Stop reporting waits."""

@@ -6,6 +6,7 @@ kernel is compiled.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -17,11 +18,16 @@ from typing import Any
 import ishmem
 from ishmem import _core
 from ishmem.common import spirv
-from ishmem.common.errors import LevelZeroError
+from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
+from ishmem.dpex.errors import KernelBuildError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding
+from . import binding, job
+
+
+class BuildError(KernelBuildError, IshmemError):
+    """The device's compiler rejects a kernel; the message ends with the build log."""
 
 
 class Ishmem(Extension):
@@ -96,17 +102,27 @@ class Ishmem(Extension):
         """Return an error in few words."""
         return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
-    def build_log(self, queue: Any, code: bytes) -> str:
-        """Return the build log of the driver."""
+    def build_error(self, name: str, queue: Any, code: bytes) -> Exception | None:
+        """Return an error with the build log of the driver."""
         from ishmem.ipc import native, pyze
 
         if queue.backend.name != "level_zero":
-            return ""
+            return None
         try:
             pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, "")
         except LevelZeroError as error:
-            return str(error)
-        return ""
+            return BuildError(f"the kernel {name} does not build: {error}")
+        return None
+
+    def raise_problems(self) -> None:
+        """Raise ``LevelZeroError`` if the device of the heap is lost."""
+        if job.running():
+            job.current().heap.raise_lost_device()
+
+    def wait(self, event: Any) -> None:
+        """Wait, so that ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
+        with job.current().waits.for_kernel() if job.running() else contextlib.nullcontext():
+            event.wait()
 
 
 @functools.cache

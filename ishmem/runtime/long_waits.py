@@ -1,8 +1,9 @@
 """Long waits of this PE: records them on the status board, and ends them after ``ISHMEM_TIMEOUT``.
 
 Waiting code calls `look` repeatedly: the core after each slice of some milliseconds, so that short waits cost nothing,
-and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs. It cannot
-do so while a kernel holds the interpreter's lock; ishmrun watches for that.
+and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs and waits
+for no kernel; ishmrun watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread stops;
+`LongWaits.for_kernel` tells it of other launches.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class LongWaits:
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
+        self._launches: dict[int, float] = {}  # since when each thread waits for a kernel
         self._closed = threading.Event()
         self._mixed: MixedCalls | None = None
         self._mpi_failed = 0.0  # time at which MPI was seen to have failed
@@ -137,6 +139,16 @@ class LongWaits:
                 this.links.lost[pe] = f"MPI has failed with error {code}"
                 this.on_lost(pe, this.links.lost[pe])
 
+    @contextlib.contextmanager
+    def for_kernel(self) -> Iterator[None]:
+        """Record that this thread waits for a kernel to end."""
+        thread = threading.get_ident()
+        self._launches[thread] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._launches[thread]
+
     def over(self) -> None:
         """Record that this thread's wait has ended."""
         self._waits.pop(threading.get_ident(), None)
@@ -172,7 +184,7 @@ class LongWaits:
 
     def _variable(self, given: dict[str, Any]) -> str:
         array = next(given[name] for name in _VARIABLES if name in given)
-        address = array.__sycl_usm_array_interface__["data"][0]
+        address = _core.describe(array)[0]  # dpnp's interface of an array waits for its queue
         wanted = next(given[name] for name in ("cmp_value", "cmp_values", "values") if name in given)
         if "ivar" in given or "sig_addr" in given:
             index = given.get("index", 0)
@@ -187,8 +199,10 @@ class LongWaits:
             self._tell_alive()
 
     def _tell_alive(self) -> None:
-        self._record.beat = time.monotonic()
-        _core.beat()
+        now = time.monotonic()
+        self._record.beat = min(list(self._launches.values()), default=now)
+        if now - self._record.beat <= self._interval:
+            _core.beat()
 
 
 @contextlib.contextmanager
