@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import config
+from numba.core import config, ir
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import NumbaTypeError
+from numba.core.ir_utils import get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering
 
@@ -26,7 +28,23 @@ class _Lower(Lower):  # type: ignore[misc]
         if self._is_watched:
             name = self.func_ir.func_id.func_name
             failures.set_place(self.builder, Place(name, inst.loc.filename, inst.loc.line))
+        if isinstance(inst, (ir.SetItem, ir.StaticSetItem)):
+            self._refuse_transposed(inst)
         super().lower_inst(inst)
+
+    def _refuse_transposed(self, inst: Any) -> None:
+        """Refuse ``a[...] = a.T``, which `dpex.overlaps` cannot assign, while the kernel compiles.
+
+        Raises:
+            NumbaTypeError: The statement is such an assignment.
+        """
+        value = guard(get_definition, self.func_ir, inst.value)
+        if getattr(value, "op", None) != "getattr" or value.attr != "T":
+            return
+        source = guard(get_definition, self.func_ir, value.value)
+        kind = self.typeof(inst.target.name)
+        if source is guard(get_definition, self.func_ir, inst.target) and getattr(kind, "ndim", 0) > 1:
+            raise NumbaTypeError("no array can be assigned its own transpose in a kernel; swap elements in a loop")
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator, unused-ignore]

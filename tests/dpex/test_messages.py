@@ -80,6 +80,11 @@ def shape_of_private_array(item: kapi.Item, a):
     a[0] = private.reshape(3, 5)[1, 1]
 
 
+def own_transpose(item: kapi.Item, a):
+    square = a.reshape(2, -1)
+    square[:] = square.T
+
+
 def shape_with_two_open_extents(item: kapi.Item, a):
     a[0] = a.reshape(-1, 2, -1)[0, 0, 0]
 
@@ -109,6 +114,7 @@ def test_a_constant_that_is_not_allowed(function: Callable[..., None], cause: st
         (index_of_private_array, "private[8]", "index 8 is out of bounds for axis 0 of an array of shape (8,)"),
         (indices_of_private_array, "private[1, -3]", "index -3 is out of bounds for axis 1 of an array of shape (8, 2"),
         (shape_of_private_array, "private.reshape(3, 5)", "reshape: an array of shape (8,) has no shape (3, 5)"),
+        (own_transpose, "square[:] = square.T", "no array can be assigned its own transpose in a kernel"),
         (shape_with_two_open_extents, "a.reshape(-1, 2, -1)", "reshape: one extent may be -1"),
     ],
 )
