@@ -184,7 +184,8 @@ class LongWaits:
 
     def _variable(self, given: dict[str, Any]) -> str:
         array = next(given[name] for name in _VARIABLES if name in given)
-        address = _core.describe(array)[0]  # dpnp's interface of an array waits for its queue
+        facts = _core.describe(array)  # dpnp's interface of an array would wait for its queue
+        where = origin(self._this.heap, facts[0]) if facts else ""
         wanted = next(given[name] for name in ("cmp_value", "cmp_values", "values") if name in given)
         if "ivar" in given or "sig_addr" in given:
             index = given.get("index", 0)
@@ -192,7 +193,7 @@ class LongWaits:
             what = f"element {index} is {seen}"
         else:
             what = f"{array.size} variables"
-        return f", {what}, wanted {_symbol(given['cmp'])} {wanted}{origin(self._this.heap, address)}"
+        return f", {what}, wanted {_symbol(given['cmp'])} {wanted}{where}"
 
     def _beat(self) -> None:
         while not self._closed.wait(self._interval):
