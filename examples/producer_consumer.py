@@ -47,6 +47,7 @@ def work(item: kapi.NdItem, ring, block, stream, arrived, done, coefficient):
         if me < last:
             if number >= SLOTS:
                 ishmem.signal_wait_until_work_group(done, ishmem.CMP_GT, number - SLOTS, group)
+            ishmem.fence_work_group(group)  # the signals only count: blocks arrive in order
             ishmem.put_signal_work_group(ring[slot], block, arrived, 1, ishmem.SIGNAL_ADD, me + 1, group)
 
 

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ishmem import amo, rma
+from ishmem import _core, amo, rma
 from ishmem.common.errors import StateError
 from ishmem.order import quiet
 from ishmem.runtime import check, job, long_waits
@@ -71,6 +71,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     if rma.g(lock, home, index) >> SERVING & TICKETS != ticket:
         _queue(this, lock, index, home, ticket)
     amo.atomic_add(lock, this.pe + 1, home, index)
+    _core.complete_late()
     _threads[place] = threading.get_ident()
 
 
@@ -134,6 +135,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
     quiet()
     _threads.pop(place, None)
     amo.atomic_add(lock, released(word >> SERVING & TICKETS) - (this.pe + 1), home, index)
+    _core.complete_late()
 
 
 @contextlib.contextmanager

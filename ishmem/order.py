@@ -33,7 +33,7 @@ def fence() -> None:
     """
     if not _core.quiet():
         job.current().default_engine.quiet()
-        _core.fence()
+        _core.order()
 
 
 def quiet() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ishmem import _core
 from ishmem.common import constants
 from ishmem.common.errors import SymmetryError
 from ishmem.environment import arrays
@@ -126,6 +127,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
     if not this.heap.reaches(number):
         return None
+    _core.store_directly()
     return a if number == this.pe else this.heap.peer_array(number, *reach, described.address - this.heap.base, a)
 
 

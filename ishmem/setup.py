@@ -374,12 +374,14 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
 
 def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
     from ishmem.active_sets import ActiveSets
-    from ishmem.runtime import device_sharing
+    from ishmem.runtime import device_sharing, late
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
 
     this.heap.attach(exports, this.settings)
+    if (seed := late.seed_of(this.settings.sim_order)) is not None:
+        this.late = late.Late(this.heap, seed)
     if this.network:
         card = (this.heap.context, this.heap.device) if this.heap.is_card else None
         this.network.start(this.heap.atomics_lock, this.settings.mpi_device_memory, card)
@@ -509,6 +511,8 @@ def _release(this: job.Job, state: PeState) -> None:
     submitted.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
+    if this.late:
+        this.late.close(failed=state is not PeState.LEFT or bool(this.links.lost))
     if this.proxy:
         this.proxy.close()
     if this.network:

@@ -7,12 +7,13 @@ from typing import Any, Callable
 from ishmem import amo
 from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
+from ishmem.runtime import binding
 
 from . import type_checks
-from .intrinsics import address_of, atomic, atomic_add_float, device, item_bytes, store
+from .intrinsics import address_of, atomic, atomic_add_float, device, device_function, item_bytes, store
 from .orders import AMO
 from .peers import peer_delta
-from .proxy import atomic_by_proxy as by_proxy, has_atomics
+from .proxy import ALONE, atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
 from .runtime_checks import allowed
 
 INSTRUCTIONS = {
@@ -97,11 +98,37 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
     device(host)(fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)])
 
 
+def _make_update(routine: Atomic) -> Any:
+    """Make the form without a result for jobs in which the proxy holds such operations."""
+    this = number(routine.name)
+
+    @device_function
+    def update(dest, value, pe, index):
+        operation = routine.rmw.of(dest.dtype)
+        run, rmw = INSTRUCTIONS[operation], int(operation)
+
+        def impl(dest, value, pe, index):
+            if allowed(this, dest, pe, index, 1):
+                at = address_of(dest) + index * item_bytes(dest)
+                if has_atomics(pe):
+                    run(at + peer_delta(pe), dest, value)
+                else:
+                    update_by_proxy(rmw, dest, pe, at, value, ALONE)
+
+        return impl
+
+    return update
+
+
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
     """Register a routine that returns nothing: it calls the fetching form and discards the value."""
 
+    update = _make_update(routine)
+
     def increment(dest, pe, index=0):
         _check(routine, dest, (), pe, index)
+        if binding.options().late:
+            return lambda dest, pe, index=0: update(dest, 1, pe, index)
 
         def impl(dest, pe, index=0):
             fetching(dest, pe, index)
@@ -110,6 +137,8 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
     def with_value(dest, value, pe, index=0):
         _check(routine, dest, (value,), pe, index)
+        if binding.options().late:
+            return lambda dest, value, pe, index=0: update(dest, value, pe, index)
 
         def impl(dest, value, pe, index=0):
             fetching(dest, value, pe, index)

@@ -20,7 +20,7 @@ from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .nodes import after, spans_nodes
-from .proxy import complete_before_flag, complete_host_puts
+from .proxy import complete_before_flag, complete_held, complete_host_puts
 from .rendezvous import Flow, await_transfers, end_phase, enter, group_sync, part_of, rendezvous
 from .runtime_checks import own_array_fits
 from .slots import PAYLOAD, SHARE, max_payload, slot_at, slots_of
@@ -100,6 +100,7 @@ def _barrier():
     type_checks.may_wait("barrier_all")
 
     def impl():
+        complete_held()
         complete_host_puts()
         complete_before_flag()
         collectives.sync_all()

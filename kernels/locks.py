@@ -42,7 +42,7 @@ def _set_lock(lock, index=0):
         ticket = (amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT) & TICKETS
         while (amo.atomic_fetch(lock, home, index) >> SERVING) & TICKETS != ticket:
             pass
-        amo.atomic_add(lock, this_pe() + 1, home, index)
+        amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
         locked()
 
     return impl
@@ -80,6 +80,6 @@ def _clear_lock(lock, index=0):
             give = (1 << SERVING) - (me + 1)
             if (word >> SERVING) & TICKETS == TICKETS:  # avoid a carry into the next-ticket field
                 give -= 1 << NEXT
-            amo.atomic_add(lock, give, home, index)
+            amo.atomic_fetch_add(lock, give, home, index)
 
     return impl

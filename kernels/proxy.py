@@ -39,9 +39,11 @@ from .proxy_ring import (
     submit,
     take_ticket,
 )
-from .spec_constants import heap_base, near_count, route_table, ticket_counter
+from .spec_constants import heap_base, near_count, route_table, this_pe, ticket_counter
 
-PUT, GET, STORE, QUIET_HOST, LOAD, ATOMIC = range(6)  # as in ishmem/core/proxy.cpp
+PUT, GET, STORE, QUIET_HOST, UPDATE, ORDER, COMPLETE, STORES_DIRECTLY, LOAD, ATOMIC = range(10)  # as in core/proxy.cpp
+HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of non-blocking ones
+ALONE = -1  # an update that no put comes before
 STORES = int(Route.STORES)
 
 stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
@@ -79,6 +81,21 @@ def reachable(pe):
 
 
 @device_function
+def is_mapped(pe):
+    """Return whether kernels of this PE can load from and store to the memory of a PE, though puts may be held."""
+    if not binding.options().late:
+        return lambda pe: reachable(pe)
+
+    def impl(pe):
+        if place_of(pe) < 0 or (distance_at(place_of(pe)) == 0 and pe != this_pe()):
+            return False
+        submit(STORES_DIRECTLY, 0, 0, 0, 0, None)
+        return True
+
+    return impl
+
+
+@device_function
 def has_atomics(pe):
     """Return whether kernels of this PE can do atomics on the memory of a PE."""
     return _has_route(pe, Route.DIRECT)
@@ -104,7 +121,8 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
     """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Steps are in bytes. Nonblocking.
 
-    The blocks are divided among ``size`` work-items; this is work-item ``rank``.
+    ``put`` is 1 or 0, with `HELD` for a program's own operation. The blocks are divided among ``size`` work-items; this
+    is work-item ``rank``.
 
     Returns:
         The ticket of its last block, or -1 if it has none.
@@ -116,7 +134,11 @@ def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank,
         ticket = -1
         for block in range(rank, count, size):
             end, start = to + block * to_step, origin + block * from_step
-            ticket = copy_by_proxy(PUT, pe, end, start, nbytes) if put else copy_by_proxy(GET, pe, start, end, nbytes)
+            flags = put & ~1
+            if put & 1:
+                ticket = copy_by_proxy(PUT | flags, pe, end, start, nbytes)
+            else:
+                ticket = copy_by_proxy(GET | flags, pe, start, end, nbytes)
         return ticket
 
     return impl
@@ -130,7 +152,7 @@ def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, 
 
     def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
         ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
-        if ticket >= 0 and put:
+        if ticket >= 0 and put & 1:
             await_put(ticket, nbytes)
         elif ticket >= 0:
             await_ticket(ticket)
@@ -143,7 +165,7 @@ def store_by_proxy(dest, value, pe, remote):
     """Let the proxy store an element of the dtype of ``dest``; nonblocking."""
     if not binding.options().proxied:
         return lambda dest, value, pe, remote: None
-    what = STORE | itemsize(dest) << 16
+    what = STORE | HELD | itemsize(dest) << 16
 
     def impl(dest, value, pe, remote):
         submit(what, pe, remote - heap_base(), dest, value, None)
@@ -154,8 +176,23 @@ def store_by_proxy(dest, value, pe, remote):
 @device_function
 def load_by_proxy(source, pe, remote):
     """Let the proxy load an element of the dtype of ``source``; blocking."""
-    zero, what = element(source)(0), LOAD | itemsize(source) << 16
+    zero, what = element(source)(0), LOAD | HELD | itemsize(source) << 16
     return lambda source, pe, remote: request_and_wait(what, source, pe, remote, zero, zero)
+
+
+@device_function
+def update_by_proxy(rmw, dest, pe, remote, value, after):
+    """Let the proxy do an atomic operation without a result on an element of the dtype of ``dest``; nonblocking.
+
+    ``after`` is the address of a put that comes before it, as in this PE's heap, or `ALONE`.
+    """
+    what = UPDATE | HELD | itemsize(dest) << 16
+
+    def impl(rmw, dest, pe, remote, value, after):
+        place = after - heap_base() if after != ALONE else after
+        submit(what | rmw << 8, pe, remote - heap_base(), dest, value, place)
+
+    return impl
 
 
 @device_function
@@ -173,12 +210,13 @@ def store_at(pe, address, like, value):
     """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` is as in `load_at`."""
     if not binding.options().proxied:
         return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
+    what = STORE | itemsize(like) << 16
 
     def impl(pe, address, like, value):
         if reachable(pe):
             store(address + peer_delta(pe), like, value)
         else:
-            store_by_proxy(like, value, pe, address)
+            submit(what, pe, address - heap_base(), like, value, None)
 
     return impl
 
@@ -186,7 +224,7 @@ def store_at(pe, address, like, value):
 @device_function
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
     """Let the proxy do an atomic operation on an element of the dtype of ``dest``; return the old value. Blocking."""
-    what = ATOMIC | itemsize(dest) << 16
+    what = ATOMIC | HELD | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value, cond):
         if reachable(pe):
@@ -256,7 +294,14 @@ def order_stores():
     """Order this PE's earlier stores and atomics before its later ones."""
     if not binding.options().proxied:
         return lambda: stores_in_order()
-    return lambda: await_requests()
+    if not binding.options().late:
+        return lambda: await_requests()
+
+    def impl():
+        await_requests()
+        submit(ORDER, 0, 0, 0, 0, None)
+
+    return impl
 
 
 @device_function
@@ -267,8 +312,21 @@ def complete():
     """
 
     def impl():
+        complete_held()
         complete_host_puts()
         await_requests()
+
+    return impl
+
+
+@device_function
+def complete_held():
+    """Let the proxy complete what it holds; nonblocking: `await_requests` waits."""
+    if not binding.options().late:
+        return lambda: None
+
+    def impl():
+        submit(COMPLETE, 0, 0, 0, 0, None)
 
     return impl
 

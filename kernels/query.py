@@ -12,7 +12,7 @@ from ishmem.common.violations import UNREACHABLE, number
 from . import type_checks
 from .intrinsics import address_of, at_address, device
 from .peers import peer_delta
-from .proxy import reachable
+from .proxy import is_mapped
 from .runtime_checks import allowed, report
 from .spec_constants import pe_count, this_pe
 
@@ -42,7 +42,7 @@ def _ptr(a, pe):
 
     def impl(a, pe):
         if allowed(PTR, a, pe, 0, 0):
-            if reachable(pe):
+            if is_mapped(pe):
                 return at_address(a, address_of(a) + peer_delta(pe))
             # A kernel cannot return None: it returns this PE's array and records a violation, which the host raises.
             report(PTR, UNREACHABLE, pe, address_of(a), 0, 0, a.size)

@@ -29,7 +29,16 @@ from .intrinsics import (
     store_element,
 )
 from .peers import peer_delta
-from .proxy import GET as PROXY_GET, PUT as PROXY_PUT, copy_by_proxy, load_by_proxy, reachable, store_by_proxy
+from .proxy import (
+    GET as PROXY_GET,
+    HELD,
+    NBI,
+    PUT as PROXY_PUT,
+    copy_by_proxy,
+    load_by_proxy,
+    reachable,
+    store_by_proxy,
+)
 from .proxy_ring import await_put, await_ticket
 from .runtime_checks import allowed, fits, report
 
@@ -69,8 +78,12 @@ def _source_size(dest, source):
     return source.size
 
 
-def _make_transfer(put: int) -> Any:
-    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group."""
+def _make_transfer(put: int, flags: int) -> Any:
+    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group.
+
+    ``flags`` are those of a request to the proxy.
+    """
+    to_peer, from_peer = PROXY_PUT | flags, PROXY_GET | flags
     size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
 
     @device_function
@@ -88,9 +101,9 @@ def _make_transfer(put: int) -> Any:
                 elif rank_in(group) == 0:
                     nbytes = count * item_bytes(dest)
                     if put:
-                        await_put(copy_by_proxy(PROXY_PUT, pe, to, origin, nbytes), nbytes)
+                        await_put(copy_by_proxy(to_peer, pe, to, origin, nbytes), nbytes)
                     else:
-                        await_ticket(copy_by_proxy(PROXY_GET, pe, origin, to, nbytes))
+                        await_ticket(copy_by_proxy(from_peer, pe, origin, to, nbytes))
 
         return impl
 
@@ -139,11 +152,21 @@ def is_one(dest, pe, count):
 
 
 def _register(name: str, put: int) -> None:
-    """Register a routine and its work-group form; they also serve as the non-blocking forms.
+    """Register a routine, its work-group form and the non-blocking forms.
 
-    Kernels never defer loads and stores, so blocking and non-blocking forms are the same code.
+    Kernels never defer loads and stores, so blocking and non-blocking forms are the same code. Only where the proxy
+    holds operations, it has to know the non-blocking ones.
     """
-    contiguous, view = _make_transfer(put), _make_view_transfer(put)
+    contiguous, deferred = _make_transfer(put, HELD), _make_transfer(put, HELD | NBI)
+    for form, late in ((name, contiguous), (f"{name}_nbi", deferred)):
+        single, grouped = _forms(name, put, contiguous, late)
+        device(getattr(rma, form))(single)
+        device(getattr(rma, f"{form}_work_group"))(grouped)
+
+
+def _forms(name: str, put: int, contiguous: Any, late: Any) -> tuple[Any, Any]:
+    """Return the implementations for a work-item and for a work-group; ``late`` is for jobs that hold operations."""
+    view = _make_view_transfer(put)
 
     def choose(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> Any:
         if put and isinstance(source, SCALARS):
@@ -151,7 +174,9 @@ def _register(name: str, put: int) -> None:
             type_checks.value(routine, "source", source, dest.dtype)
             type_checks.integer(routine, "pe", pe)
             return _put_scalar
-        return view if _check(routine, dest, source, pe, nelems) else contiguous
+        if _check(routine, dest, source, pe, nelems):
+            return view
+        return late if binding.options().late else contiguous
 
     def single(dest, source, pe, nelems=None):
         transfer = choose(name, dest, source, pe, nelems)
@@ -167,9 +192,7 @@ def _register(name: str, put: int) -> None:
 
         return impl
 
-    for form in (name, f"{name}_nbi"):
-        device(getattr(rma, form))(single)
-        device(getattr(rma, f"{form}_work_group"))(grouped)
+    return single, grouped
 
 
 _register("put", 1)

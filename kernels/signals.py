@@ -8,10 +8,11 @@ from numba.core import types
 
 from ishmem import amo, rma, signals
 from ishmem.common.constants import SignalOp
-from ishmem.common.type_tables import SIGNAL_TYPES
+from ishmem.common.type_tables import SIGNAL_TYPES, Rmw
 from ishmem.common.violations import number
+from ishmem.runtime import binding
 
-from . import type_checks
+from . import type_checks, views
 from .front_end import kernel_api as kapi
 from .intrinsics import (
     address_of,
@@ -25,10 +26,13 @@ from .intrinsics import (
     require,
 )
 from .orders import SIGNAL
+from .proxy import has_atomics, order_stores, update_by_proxy
 from .runtime_checks import allowed
 from .wait import compare, seen_in_order
 
-SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
+SIGNAL_FETCH, SIGNAL_WAIT_UNTIL, PUT_SIGNAL = map(number, ("signal_fetch", "signal_wait_until", "signal_set"))
+
+SET, ADD = int(Rmw.SWAP), int(Rmw.ADD)
 
 before_signal = memory_fence(SIGNAL)
 
@@ -62,6 +66,24 @@ def update(sig_addr, signal, sig_op, pe, index):
     return impl
 
 
+@device_function
+def update_after(dest, sig_addr, signal, sig_op, pe, index):
+    """Update the signal of a put to ``dest``, which the proxy may hold."""
+    if not binding.options().late:
+        return lambda dest, sig_addr, signal, sig_op, pe, index: update(sig_addr, signal, sig_op, pe, index)
+    is_view = views.is_view(dest)
+
+    def impl(dest, sig_addr, signal, sig_op, pe, index):
+        if is_view or has_atomics(pe):
+            order_stores()
+            update(sig_addr, signal, sig_op, pe, index)
+        elif allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
+            at, rmw = address_of(sig_addr) + index * item_bytes(sig_addr), ADD if sig_op == SignalOp.ADD else SET
+            update_by_proxy(rmw, sig_addr, pe, at, signal, address_of(dest))
+
+    return impl
+
+
 # Model: tests/models/signal.pml.
 @device(signals.put_signal)
 def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
@@ -70,7 +92,7 @@ def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0
     def impl(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
         rma.put(dest, source, pe, nelems)
         before_signal()
-        update(sig_addr, signal, sig_op, pe, index)
+        update_after(dest, sig_addr, signal, sig_op, pe, index)
 
     return impl
 
@@ -86,7 +108,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
         kapi.group_barrier(group)
         if rank_in(group) == 0:
             before_signal()
-            update(sig_addr, signal, sig_op, pe, index)
+            update_after(dest, sig_addr, signal, sig_op, pe, index)
         kapi.group_barrier(group)
 
     return impl

@@ -12,7 +12,7 @@ from .copy import copy_elements
 from .front_end import device_func, kernel_api as kapi
 from .intrinsics import address_of, device, device_function, item_bytes, rank_in, size_of
 from .peers import peer_delta
-from .proxy import move_by_proxy, reachable
+from .proxy import HELD, move_by_proxy, reachable
 from .runtime_checks import allowed, fits
 from .shares import work_item_share
 
@@ -47,7 +47,7 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
             copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
         else:
             item = item_bytes(like)
-            move_by_proxy(put, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
+            move_by_proxy(put + HELD, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
     return impl
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "late.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -39,6 +40,12 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
 
 PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
     uint64_t old = 0;
+    if (is_held(at)) {
+        if (result) old = late->fetch(at, rmw, item, value, cond);
+        else late->update(at, rmw, item, value, "atomic");
+        if (result) return load_scalar(&old, type);
+        Py_RETURN_NONE;
+    }
     const bool done = result ? remote_atomic(at, rmw, item, value, cond, old) : remote_update(at, rmw, item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
     if (result) return load_scalar(&old, type);
@@ -69,7 +76,7 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && !is_far(at)) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    if (!at || (view.device && !heap().host_atomics && (!is_far(at) || is_held(at))) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
     if (rmw == Add && (view.type == F32 || view.type == F64)) rmw = AddFloat;
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
                           : run<uint32_t>(rmw, result, at, view.type, value, cond);

@@ -81,7 +81,7 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
     if (!view.device) return static_of(view.address, bytes, pe);
     if (pe < 0 || pe >= n_pes) return nullptr;
     const ptrdiff_t offset = offset_of(view.address, bytes);
-    return offset < 0 || !mapped[pe] ? nullptr : mapped[pe] + offset;
+    return offset < 0 || !targets[pe] ? nullptr : targets[pe] + offset;
 }
 
 char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {

@@ -47,6 +47,7 @@ struct Heap {
     char *base = nullptr;           // device address of this PE's heap
     size_t size = 0;
     std::vector<char *> mapped;     // host address of each PE's heap; a far address on other nodes: see far.hpp
+    std::vector<char *> targets;    // the same for calls of the program: far addresses also where late.hpp holds them
     size_t cutover = 0;             // the copy engine copies from this many bytes on
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
@@ -58,7 +59,7 @@ struct Heap {
     size_t barriers_begun_offset = 0;     // heap offset of the counters that publish_barriers_begun() writes
     Team teams[MAX_TEAMS];
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
-    bool violations_watched = false;   // quiet must look for violations that kernels have recorded
+    bool quiet_is_general = false;     // quiet must look for violations that kernels have recorded, or for what is held
     const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one; null: kernels record none
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1

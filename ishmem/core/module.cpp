@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "fastcall.hpp"
+#include "late.hpp"
 #include "proxy.hpp"
 #include "remote.hpp"
 #include "routine.hpp"
@@ -52,6 +53,7 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.size = size;
     h.mapped.clear();
     for (uintptr_t address : mapped) h.mapped.push_back(reinterpret_cast<char *>(address));
+    h.targets = h.mapped;
     const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });
     h.left = std::vector<std::atomic<bool>>(mapped.size());
     h.cutover = cutover;
@@ -79,9 +81,10 @@ void reset() {
     h.base = nullptr;
     h.size = 0;
     h.mapped.clear();
+    h.targets.clear();
     h.unreachable.clear();
     h.clear_live();
-    h.violations_watched = false;
+    h.quiet_is_general = false;
     h.violation = nullptr;
     h.busy_engines = 0;
     h.status_call = nullptr;
@@ -204,6 +207,26 @@ void exit_on(int number) {
     sigaction(number, &action, nullptr);
 }
 
+// Completes all operations, but for held ones; what is done to those is said.
+bool complete_all(void (Late::*held)()) {
+    require_settled();
+    fence();
+    const Outcome drained = drain_proxy(), outcome = drained == Interrupted ? drained : remote_quiet();
+    if (outcome == Interrupted) throw nb::python_error();
+    if (late) (late->*held)();
+    return outcome != Lost;
+}
+
+void bind_late(nb::module_ &m) {
+    m.def("start_late", [](uint64_t seed, nb::handle where) { start_late(seed, where.ptr()); });
+    m.def("stop_late", &stop_late);
+    m.def("reseed_late", [](uint64_t seed) { if (late) late->reseed(seed); });
+    m.def("store_directly", [] { if (late) late->store_directly(); });
+    m.def("complete_late", [] { if (late) late->complete(); });
+    m.def("late_changed", [] { return late ? late->changed() : std::vector<std::string>(); });
+    m.def("late_notes", [] { return late ? late->notes() : std::vector<std::string>(); });
+}
+
 // Returns (outcome, digest, free, highest): see Summary.
 nb::tuple agree_on(unsigned handle, uint64_t digest, uint64_t free, uint64_t highest) {
     require_settled();
@@ -248,7 +271,7 @@ NB_MODULE(_core, m) {
     m.def("watch_device", &watch_device);
     m.def("watch_violations", [](bool watched, std::optional<size_t> offset) {
         Heap &h = heap();
-        h.violations_watched = watched;
+        h.quiet_is_general = watched;
         h.violation = offset ? reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + *offset) : nullptr;
     });
     m.def("count_busy", [](int more) { heap().busy_engines += more; });
@@ -287,13 +310,9 @@ NB_MODULE(_core, m) {
     m.def("wait_set", [](nb::handle ivars, Py_ssize_t step, nb::handle compare, nb::handle values, nb::handle ignored, nb::handle found, int mode, bool once, double timeout) {
         return steal(wait_set(ivars.ptr(), step, compare.ptr(), values.ptr(), ignored.ptr(), found.ptr(), mode, once, timeout));
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());
-    m.def("fence", [] {
-        require_settled();
-        fence();
-        const Outcome drained = drain_proxy(), outcome = drained == Interrupted ? drained : remote_quiet();
-        if (outcome == Interrupted) throw nb::python_error();
-        return outcome != Lost;
-    });
+    m.def("fence", [] { return complete_all(&Late::complete); });
+    m.def("order", [] { return complete_all(&Late::fence); });
+    bind_late(m);
     m.def("set_unreachable", [](const std::vector<int> &pes) {
         heap().unreachable.assign(static_cast<size_t>(heap().n_pes), false);
         for (int pe : pes) heap().unreachable.at(static_cast<size_t>(pe)) = true;

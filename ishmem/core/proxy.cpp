@@ -10,13 +10,16 @@
 #include <mutex>
 #include <thread>
 
+#include "late.hpp"
 #include "polling.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
 namespace {
 
-enum Kind { Put, Get, Store, Quiet, Load, AtomicRmw };  // as in kernels/proxy.py; the last two return a value
+// As in kernels/proxy.py; the last two return a value. Those before them are sent where late.hpp holds operations.
+enum Kind { Put, Get, Store, Quiet, Update, Fence, Complete, StoresDirectly, Load, AtomicRmw };
+constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is non-blocking
 
 // The line before the requests.
 struct Header {
@@ -30,7 +33,7 @@ struct Request {
     int64_t what;    // kind, rmw << 8, bytes of an element << 16
     int64_t pe, offset;
     int64_t operand;  // an address on this PE, or a value; receives the result
-    int64_t other;    // byte count, condition, or upper half of a 16-byte value
+    int64_t other;    // byte count, condition, upper half of a 16-byte value, or the place of the put before an Update
     int64_t unused;
 
     Kind kind() const { return static_cast<Kind>(what & 0xff); }
@@ -52,7 +55,7 @@ struct Begun {
     bool direct = false;            // MPI uses the device address of such memory
 
     bool fetches() const { return request.kind() >= Load; }
-    bool puts() const { return request.kind() == Put || request.kind() == Store; }
+    bool puts() const { return request.kind() == Put || request.kind() == Store || request.kind() == Update; }
 };
 
 struct Proxy {
@@ -66,6 +69,7 @@ struct Proxy {
     ProxyDevice device{};
     std::vector<int64_t *> locks;
     std::atomic<int> problem{0};
+    std::mutex copying;
     int64_t next = 0, finished = 0;
     std::deque<Begun> begun;
 
@@ -74,6 +78,8 @@ struct Proxy {
     bool begin();
     bool end();
     int serve(Request &request);
+    void order_held(Kind kind);
+    void hold(Request &request);
     void begin_quiet(Begun &each);
     bool begin_far(Begun &each, size_t offset);
     bool is_done(Begun &each);
@@ -123,7 +129,8 @@ bool Proxy::begin() {
     Begun each = {&request, request, lap};
     const Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
-    if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
+    if (request.kind() >= Fence && request.kind() <= StoresDirectly) order_held(request.kind());
+    else if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
     else if (request.kind() == Quiet) begin_quiet(each);
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
     else if (!begin_far(each, offset)) return false;
@@ -179,7 +186,8 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
         case Store: started = e.put(far, reinterpret_cast<char *>(&request.operand), request.bytes(), *each.group); break;
         case Load: started = e.get(reinterpret_cast<char *>(&request.operand), far, request.bytes(), *each.group); break;
         case AtomicRmw: started = e.atomic(far, request.rmw(), request.item(), value, cond, *each.group); break;
-        case Quiet: break;
+        case Update: started = e.update(far, request.rmw(), request.item(), value); break;
+        default: break;
     }
     if (!started) e.abandon(each.group);
     else if (each.direct) e.count_direct();
@@ -206,6 +214,7 @@ bool Proxy::is_done(Begun &each) {
 }
 
 int Proxy::serve(Request &request) {
+    if (late && request.what & HELD && request.pe != heap().me) return hold(request), 0;
     Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
     char *far = h.mapped[static_cast<size_t>(request.pe)] + offset;
@@ -215,10 +224,47 @@ int Proxy::serve(Request &request) {
         case Get: return copy(far, local, bytes, false);
         case Store: return move_far(far, &request.operand, bytes);
         case Load: return move_far(reinterpret_cast<char *>(&request.operand), far, bytes);
-        case AtomicRmw: return atomic(far, request);
-        case Quiet: break;
+        case AtomicRmw:
+        case Update: return atomic(far, request);
+        default: return -1;
     }
-    return -1;
+}
+
+void Proxy::order_held(Kind kind) {
+    if (!late) return;
+    if (kind == Fence) late->fence();
+    else if (kind == Complete) late->complete();
+    else late->store_directly();
+}
+
+int copy_by_proxy(char *far, char *local, size_t bytes, bool put);
+
+// Gives an operation of a kernel to late.hpp.
+void Proxy::hold(Request &request) {
+    const size_t bytes = request.bytes();
+    char *far = far_address(static_cast<int>(request.pe), static_cast<uint64_t>(request.offset));
+    char *local = reinterpret_cast<char *>(request.operand);
+    const bool nbi = request.what & NBI;
+    std::vector<char> data;
+    switch (request.kind()) {
+        case Put:
+            if (nbi) return late->put_nbi(far, local, bytes, nullptr, &copy_by_proxy, "put_nbi");
+            data.resize(bytes);
+            note(copy(data.data(), local, bytes, true));
+            return late->put(far, data.data(), bytes, 0, "put");
+        case Get:
+            if (nbi) return late->get_nbi(local, far, bytes, nullptr, &copy_by_proxy, "get_nbi");
+            data.resize(bytes);
+            late->get(data.data(), far, bytes, "get");
+            return note(copy(data.data(), local, bytes, false));
+        case Store: return late->put(far, reinterpret_cast<char *>(&request.operand), bytes, bytes, "p");
+        case Update: return late->update(far, request.rmw(), request.item(), static_cast<uint64_t>(request.operand), "atomic", static_cast<uint64_t>(request.other));
+        case Load: return late->get(reinterpret_cast<char *>(&request.operand), far, bytes, "g");
+        case AtomicRmw:
+            request.operand = static_cast<int64_t>(late->fetch(far, request.rmw(), request.item(), static_cast<uint64_t>(request.operand), static_cast<uint64_t>(request.other)));
+            return;
+        default: note(-1);
+    }
 }
 
 // Model: tests/models/proxy_ring.pml.
@@ -237,6 +283,7 @@ int Proxy::copy(char *far, char *local, size_t bytes, bool put) {
         std::memmove(put ? far : own, put ? own : far, bytes);
         return 0;
     }
+    const std::lock_guard<std::mutex> lock(copying);  // held operations are delivered by another thread
     for (size_t done = 0; done < bytes;) {
         const size_t part = std::min(bytes - done, device.room);
         if (!put) std::memcpy(device.staging, far + done, part);
@@ -269,6 +316,8 @@ bool Proxy::lock(int64_t *lock) {
     }
     return true;
 }
+
+int copy_by_proxy(char *far, char *local, size_t bytes, bool put) { return proxy ? proxy->copy(far, local, bytes, put) : 0; }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // the fast path does not support: see operations.hpp.
 #include <cstring>
 
+#include "late.hpp"
 #include "private_memory.hpp"
 #include "remote.hpp"
 
@@ -37,7 +38,7 @@ void move_block(char *to, const char *from, size_t bytes, size_t item) {
 // address when MPI takes that for the messages to or from `remote`, of which each has `size` bytes.
 char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages) {
     if (char *place = heap().local(view, bytes)) return place;
-    const bool far = is_far(remote), direct = far && engine()->is_direct(size);
+    const bool far = is_far(remote) && !is_held(remote), direct = far && engine()->is_direct(size);
     if (far && !direct && access == Access::Read && size >= heap().cutover) return nullptr;
     if (!direct) return private_memory().place(view.address, bytes, access);
     engine()->count_direct(messages);
@@ -95,9 +96,26 @@ bool plan(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelem
     return find_ends({to, copy.bytes}, {from, copy.bytes}, pe, is_put, copy.bytes, 1, copy.to, copy.from);
 }
 
+namespace {
+
+bool run_far(const Copy &copy, PyObject *local, bool nbi) {
+    if (is_held(copy.to)) {
+        if (nbi) late->put_nbi(copy.to, const_cast<char *>(copy.from), copy.bytes, local, nullptr, "put_nbi");
+        else late->put(copy.to, copy.from, copy.bytes, copy.item, "put");
+        return true;
+    }
+    if (is_held(copy.from)) {
+        if (nbi) late->get_nbi(copy.to, const_cast<char *>(copy.from), copy.bytes, local, nullptr, "get_nbi");
+        else late->get(copy.to, copy.from, copy.bytes, "get");
+        return true;
+    }
+    return is_far(copy.to) ? remote_put(copy.to, copy.from, copy.bytes, local, nbi) : remote_get(copy.to, copy.from, copy.bytes, local, nbi);
+}
+
+}  // namespace
+
 bool run(const Copy &copy, PyObject *local, bool nbi) {
-    if (is_far(copy.to)) return remote_put(copy.to, copy.from, copy.bytes, local, nbi);
-    if (is_far(copy.from)) return remote_get(copy.to, copy.from, copy.bytes, local, nbi);
+    if (copy.is_far()) return run_far(copy, local, nbi);
     if (copy.bytes < LONG) {
         move_block(copy.to, copy.from, copy.bytes, copy.item);
     } else {
@@ -146,7 +164,9 @@ bool strided_far(char *to, const char *from, const Blocks &blocks, size_t item) 
     for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i) {
         char *target = to + static_cast<size_t>(i * blocks.to_step) * item;
         const char *origin = from + static_cast<size_t>(i * blocks.from_step) * item;
-        if (is_far(to) ? !remote_put(target, origin, bytes) : !gets.start(target, origin, bytes)) return false;
+        if (is_held(to)) late->put(target, origin, bytes, item, "put with steps");
+        else if (is_held(from)) late->get(target, origin, bytes, "get with steps");
+        else if (is_far(to) ? !remote_put(target, origin, bytes) : !gets.start(target, origin, bytes)) return false;
     }
     return gets.await() == Satisfied;
 }
@@ -190,12 +210,28 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     return true;
 }
 
+namespace {
+
+bool put_far(char *at, const char *element, size_t item) {
+    if (!is_held(at)) return remote_put(at, element, item);
+    late->put(at, element, item, item, "p");
+    return true;
+}
+
+bool get_far(char *into, const char *at, size_t item) {
+    if (!is_held(at)) return remote_get(into, at, item);
+    late->get(into, at, item, "g");
+    return true;
+}
+
+}  // namespace
+
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index) {
     View view;
     alignas(16) char bytes[16];
     char *at = heap().element(dest, pe, index, view);
     if (!at || !view.writable || !store_scalar(value, view.type, bytes)) return {false};
-    if (is_far(at)) return {remote_put(at, bytes, view.item)};
+    if (is_far(at)) return {put_far(at, bytes, view.item)};
     move_element(at, bytes, view.item);
     return {true};
 }
@@ -204,7 +240,7 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index) {
     View view;
     const char *at = heap().element(source, pe, index, view);
     alignas(16) char fetched[16];
-    if (is_far(at)) at = remote_get(fetched, at, view.item) ? fetched : nullptr;
+    if (is_far(at)) at = get_far(fetched, at, view.item) ? fetched : nullptr;
     if (!at && PyErr_Occurred()) return nullptr;
     PyObject *value = at ? load_scalar(at, view.type) : nullptr;
     return value ? value : not_implemented();

@@ -1,4 +1,5 @@
 // put_signal on mapped memory; the other signal operations are atomics and waits.
+#include "late.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -10,8 +11,12 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     View view;
     uint64_t value;
     char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && !is_far(at)) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
+    if (!at || (view.device && !heap().host_atomics && (!is_far(at) || is_held(at))) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
     if (!plan(dest, source, pe, nelems, true, copy)) return false;
+    if (is_held(at)) {
+        const uint64_t data = is_held(copy.to) && copy.bytes ? far_place(copy.to) : Late::ALONE;
+        return run(copy, source, nbi) && (late->update(at, add ? Add : Swap, sizeof value, value, "put_signal", data), true);
+    }
     if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, sizeof value, value);
     run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -80,7 +80,7 @@ bool violation_recorded(const Heap &h) { return h.violation && __atomic_load_n(h
 // Model: tests/models/quiet.pml.
 bool quiet() {
     const Heap &h = heap();
-    if (!h.n_pes || h.busy_engines || h.violations_watched) return false;
+    if (!h.n_pes || h.busy_engines || h.quiet_is_general) return false;
     fence();
     if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return false;
     return device_status() == 0 && !proxy_failed() && !violation_recorded(h);

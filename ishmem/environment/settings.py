@@ -188,6 +188,13 @@ class Settings(BaseModel):
     leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
         "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
     )
+    sim_order: Optional[str] = _setting(
+        None,
+        "late, or late: and a seed, a number",
+        "operations on other PEs arrive late and in another order, so that a missing fence, quiet, wait or barrier "
+        "shows; see docs/howto/find-missing-order.md",
+        pattern="^late(:[0-9]{1,18})?$",
+    )
     trace: Annotated[Optional[str], BeforeValidator(_trace_folder)] = _setting(
         None, "a folder", "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md"
     )

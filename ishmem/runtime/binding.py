@@ -24,6 +24,7 @@ class CompileOptions:
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
         levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within this node,
             and ``ISHMEM_ALGORITHM`` does not force ``mapped``.
+        late: Whether the proxy holds operations on other PEs of this node: see `ishmem.runtime.late`.
     """
 
     check: bool = False
@@ -32,6 +33,7 @@ class CompileOptions:
     wide: int = 0
     no_waits: str = ""
     levels: bool = False
+    late: bool = False
 
     @property
     def proxied(self) -> bool:

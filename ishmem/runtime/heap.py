@@ -79,6 +79,7 @@ class SymmetricHeap:
             this PE's device does not reach the heap; a far address (``ishmem/core/far.hpp``) on other nodes.
         devices: The device of each PE of this node; None for others, as in ``locks``.
         routes: The route of this PE's kernels to each PE.
+        late: Whether operations on other PEs are held (``ishmem.runtime.late``), for which kernels use the proxy.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
         is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.
@@ -110,6 +111,7 @@ class SymmetricHeap:
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
+        self.late = False
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap | None] = []
         self._mappings: list[handles.Mapping] = []
@@ -188,6 +190,8 @@ class SymmetricHeap:
 
     def kernel_routes(self) -> list[Route]:
         """Return the routes to the PEs of this node as kernels take them."""
+        if self.late:
+            return [Route.DIRECT if pe == self.pe else Route.STAGED for pe in self.near]
         return for_kernels([self.routes[pe] for pe in self.near], [self.atomics_by_host[pe] for pe in self.near])
 
     @property
@@ -206,6 +210,7 @@ class SymmetricHeap:
         Raises:
             IshmemError: A PE sent a handle that cannot be opened as a heap.
         """
+        self.late = settings.sim_order is not None
         try:
             parts = dict(zip(self._node.pes, exports))
             for pe in range(self._n_pes):
@@ -230,7 +235,7 @@ class SymmetricHeap:
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
         recorded = self.layout.violation + Violation.at("complete") if self.needs_proxy else None
-        _core.watch_violations(settings.check, recorded)
+        _core.watch_violations(settings.check or self.late, recorded)
         configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])

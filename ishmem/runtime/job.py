@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
+    from ishmem.runtime.late import Late
     from ishmem.runtime.monitoring import Monitoring
     from ishmem.runtime.mpi_job import MpiJob
     from ishmem.runtime.network import Network
@@ -79,6 +80,7 @@ class Job:
         statics: The ``Statics`` of ``ishmem.statics``.
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
         observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
+        late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
         mpi, monitoring: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
     """
 
@@ -103,6 +105,7 @@ class Job:
         self.mpi: MpiJob | None = None
         self.monitoring: Monitoring | None = None
         self.observer: Any = None
+        self.late: Late | None = None
         self.gone: dict[int, str] = {}
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
@@ -176,6 +179,8 @@ class Job:
         if self.proxy:
             raise_proxy_problem()
         raise_violation(self.heap, self.handles, self.settings.check)
+        if self.late:
+            self.late.raise_changed()
 
     def start_teams(self) -> None:
         """Create the predefined teams: the world, the PEs that share memory, and the PEs of this node."""

@@ -1,0 +1,60 @@
+"""The job that runs the programs: ``python -m order_programs.job SEEDS [NAME ...]``, started by ishmrun."""
+
+from __future__ import annotations
+
+import sys
+
+import ishmem
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import late
+
+from . import host, in_kernels  # noqa: F401
+from .arrays import Arrays, Program, programs
+
+BROKEN_SEEDS = 10
+"""One of the first so many seeds has to catch a program without its call."""
+
+
+def is_good(run: Program, the: Arrays, seed: int, whole: bool) -> bool:
+    """Run a program with a seed; return whether every PE has got what it should. Collective."""
+    late.reseed(seed)
+    the.clear()
+    try:
+        good = run(the, seed + 1, whole)
+        ishmem.barrier_all()
+    except IshmemError as error:
+        if "its source has changed" not in str(error):
+            raise
+        good = False
+    bad = ishmem.array([0 if good else 1], dtype="i8")
+    total = ishmem.zeros(1, dtype="i8")
+    ishmem.sum_reduce(total, bad)
+    failed = int(ishmem.g(total, the.me))
+    ishmem.free(total)
+    ishmem.free(bad)
+    return not failed
+
+
+def seeds_that_fail(name: str, seeds: int) -> tuple[list[int], list[int]]:
+    """Return the seeds with which a program fails, and those with which it fails without its call. Collective."""
+    run, the = programs[name], Arrays.make()
+    wrong = [seed for seed in range(seeds) if not is_good(run, the, seed, whole=True)]
+    return wrong, [seed for seed in range(BROKEN_SEEDS) if not is_good(run, the, seed, whole=False)]
+
+
+def main(seeds: int, names: list[str]) -> bool:
+    """Run programs; return whether all are as they should be."""
+    good = True
+    for name in names or programs:
+        wrong, caught = seeds_that_fail(name, seeds)
+        good = good and not wrong and bool(caught)
+        if ishmem.my_pe() == 0:
+            print(f"{name}: {programs[name].__doc__} Right: fails with {wrong}; without it: fails with {caught}")
+        ishmem.free_all()
+    return good
+
+
+if __name__ == "__main__":
+    with ishmem.init():
+        status = 0 if main(int(sys.argv[1]), sys.argv[2:]) else 1
+    sys.exit(status)

@@ -1,0 +1,84 @@
+"""Late delivery (``ISHMEM_SIM_ORDER``): it shows a missing fence, quiet, wait or barrier, and spares right programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from order_programs import job
+from order_programs.arrays import programs
+from pes import Pool, run_program
+
+SEEDS = 10
+PES = 2
+
+REPORT = """
+import numpy as np
+import ishmem
+from ishmem.runtime import late
+
+with ishmem.init():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    box, flag = ishmem.zeros(8, dtype="i4"), ishmem.zeros(1, dtype="i8")
+    for turn in range(1, 30):
+        ishmem.put(box[2:], np.full(6, turn, "i4"), (me + 1) % n)  # the put
+        ishmem.atomic_set(flag, turn, (me + 1) % n)  # the flag
+        ishmem.wait_until(flag, ishmem.CMP_EQ, turn)
+        seen = np.empty(8, "i4")
+        ishmem.get(seen, box, me)
+        assert (seen[2:] == turn).all(), "the data are not there"
+        ishmem.barrier_all()
+"""
+
+CHANGED = """
+import numpy as np
+import ishmem
+
+with ishmem.init():
+    box, data = ishmem.zeros(8, dtype="i4"), np.ones(8, "i4")
+    if ishmem.my_pe() == 0:
+        ishmem.put_nbi(box, data, 1)  # the put
+        data[:] = 2
+    ishmem.barrier_all()
+"""
+"""PE 0 raises, after PE 1 has left the barrier."""
+
+
+def line_of(program: str, mark: str) -> int:
+    return next(number for number, line in enumerate(program.splitlines(), 1) if line.endswith(f"# {mark}"))
+
+
+@pytest.fixture(scope="module")
+def late_pes() -> Iterator[Pool]:
+    pool = Pool(PES, env={"ISHMEM_SIM_ORDER": "late"})
+    yield pool
+    pool.stop()
+
+
+@pytest.mark.parametrize("name", programs)
+def test_program(late_pes: Pool, name: str) -> None:
+    """It passes with all seeds, and without its call one of the first ten seeds shows that."""
+    for wrong, caught in late_pes.run(job.seeds_that_fail, name, SEEDS):
+        assert not wrong and caught
+
+
+def test_names_what_was_overtaken() -> None:
+    done = run_program(REPORT, PES, env={"ISHMEM_SIM_ORDER": "late:1"})
+    assert done.returncode and "the data are not there" in done.stderr
+    put, flag = (f"program.py:{line_of(REPORT, mark)}" for mark in ("the put", "the flag"))
+    overtaken = rf"put at \S*{put} to PE ([01]), elements \d to \d of \S.* was on its way when (.*) arrived"
+    found = re.search(overtaken, done.stderr)
+    assert found and f"{flag} to PE {found[1]}, element 0 of" in found[2], done.stderr
+
+
+def test_names_a_changed_source() -> None:
+    done = run_program(CHANGED, PES, env={"ISHMEM_SIM_ORDER": "late"})
+    at = f"program.py:{line_of(CHANGED, 'the put')} to PE 1, elements 0 to 7"
+    assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr
+
+
+@pytest.mark.parametrize("setting", ["early", "late:x", "late:-1", "5"])
+def test_refuses(setting: str) -> None:
+    done = run_program("import ishmem; ishmem.init()", 1, env={"ISHMEM_SIM_ORDER": setting})
+    assert f"ISHMEM_SIM_ORDER: got '{setting}', allowed: late, or late: and a seed" in done.stderr
