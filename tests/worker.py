@@ -6,8 +6,10 @@ import faulthandler
 import importlib
 import operator
 import os
+import sys
 import traceback
 from multiprocessing.connection import Client, Connection
+from pathlib import Path
 from typing import Any
 
 import pes
@@ -51,5 +53,6 @@ def answer(request: Any) -> tuple[bool, Any]:
 
 
 if __name__ == "__main__":
+    sys.path += map(str, Path(__file__).parent.glob("*dpex"))  # folders of test modules
     with Client(os.environ[pes.ADDRESS], "AF_UNIX") as link:
         serve(link)
