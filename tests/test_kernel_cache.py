@@ -29,6 +29,7 @@ from ishmem.dpex.extension import installed
 from ishmem.dpex.store import Store
 from ishmem.environment.settings import Settings
 from ishmem.runtime import binding
+from ishmem.runtime.kernel_extension import Ishmem
 
 HEAP_ID, PE_ID = binding.FIRST, binding.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -474,6 +475,15 @@ def test_cache_turned_off(tmp_path: Path) -> None:
     for _ in range(2):
         assert compiled(1, "off", "few", XDG_CACHE_HOME=str(tmp_path)) == 2
     assert not list(tmp_path.rglob("*.kernel"))
+
+
+def test_edited_sources() -> None:
+    """A process whose device functions are not those in its keys stores no kernel."""
+    extension = Ishmem()
+    assert extension.neutral(b"code") == b"code"
+    extension.sources = "those of an hour ago"
+    extension.load()
+    assert extension.neutral(b"code") is None
 
 
 # Settings

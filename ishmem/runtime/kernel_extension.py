@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ishmem
@@ -34,14 +33,17 @@ class Ishmem(Extension):
     """Sets the constants of this process in kernels; see the base class."""
 
     package = "ishmem"
-    _loaded: ModuleType
+    _loaded: Any = None
+    _has_changed = False
 
     def __init__(self) -> None:
         self.sources = _sources()
 
     def load(self) -> None:
-        """Register the device functions."""
-        self._loaded = importlib.import_module("ishmem.kernels")
+        """Register the device functions; files may have been edited since they were hashed."""
+        if self._loaded is None:
+            self._loaded = importlib.import_module("ishmem.kernels")
+            self._has_changed = _sources() != self.sources
 
     def transform(self, code: bytes) -> bytes:
         """Set the specialisation constants of this process."""
@@ -50,6 +52,8 @@ class Ishmem(Extension):
 
     def neutral(self, code: bytes) -> bytes | None:
         """Set the specialisation constants to 0; code that has an address of this process cannot be stored."""
+        if self._has_changed:
+            return None
         here = binding.bound()
         if here is None:
             return code
@@ -135,7 +139,7 @@ def _kernels() -> tuple[str, ...]:
 def _sources() -> str:
     """Hash the sources of device code and of what it uses."""
     package = Path(ishmem.__file__).parent
-    found = [Path(binding.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
+    found = [Path(__file__), Path(binding.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
     for folder in _kernels():
         found += Path(folder).rglob("*.py")
     return digest([(path.name, path.read_bytes()) for path in sorted(found)])
