@@ -14,6 +14,7 @@ ring            a line and two slots per team                       written by t
 turn            int64: counter of ``any`` waits                     used by this PE's kernels
 violation       a `Violation`: the first wrong argument             written by this PE's kernels
 active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
+begun           a `Begun`: in which calls this host is              read by peers that wait for long
 proxy           int64: address of the ring of requests              read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
@@ -73,6 +74,31 @@ class TeamRecord(NamedTuple):
     def at(cls, field: str) -> int:
         """Return the offset of a field in bytes."""
         return 8 * cls._fields.index(field)
+
+
+class Begun(NamedTuple):
+    """Which barriers and collectives a PE's host has begun; published during long waits: see ishmem/core/barrier.cpp.
+
+    Attributes:
+        version: Odd while the record is being written.
+        alone: Whether no other thread of the PE can call ishmem.
+        teams: For each handle the number of barriers, in the upper 32 bits, and of other collectives.
+    """
+
+    version: int
+    alone: int
+    teams: tuple[int, ...]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Begun:
+        """Make a record from bytes of the heap."""
+        version, alone, *teams = struct.unpack_from(f"<{2 + MAX_TEAMS}Q", data)
+        return cls(version, alone, tuple(teams))
+
+    @staticmethod
+    def nbytes() -> int:
+        """Return the size of the record."""
+        return 8 * (2 + MAX_TEAMS)
 
 
 class NodeList(NamedTuple):
@@ -249,9 +275,14 @@ class Layout:
         return self.active_set(self.n_pes, 0)
 
     @property
+    def begun(self) -> int:
+        """The `Begun` of this PE."""
+        return self.gave_up + LINE
+
+    @property
     def proxy(self) -> int:
         """Address of the ring in which this PE's kernels post requests to the host."""
-        return self.gave_up + LINE
+        return self.begun + _round_up(Begun.nbytes(), LINE)
 
     @property
     def tickets(self) -> int:

@@ -148,6 +148,19 @@ void publish_barriers_begun(bool lost) {
     PyErr_Clear();  // a failed put to a lost PE is not an error here
 }
 
+// Publishes for PEs that wait for long in which calls this PE is: a `Begun` of ishmem/common/layout.py.
+void publish_begun(bool alone) {
+    Heap &h = heap();
+    uint64_t *at = reinterpret_cast<uint64_t *>(h.mapped[h.me] + h.begun_offset);
+    const auto store = [](uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); };
+    static uint64_t version = 0;
+    store(at, ++version);
+    store(at + 1, alone);
+    for (unsigned handle = 0; handle < MAX_TEAMS; ++handle)
+        store(at + 2 + handle, h.teams[handle].sequence << 32 | (h.teams[handle].collectives & 0xffffffff));
+    store(at, ++version);
+}
+
 size_t departure_bytes() { return static_cast<size_t>(heap().n_pes) * WORDS * sizeof(uint64_t); }
 
 uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_TEAMS + 1 + team]; }

@@ -57,6 +57,7 @@ struct Heap {
     size_t sync_offset = 0;         // heap offset of the lines that barrier() writes
     size_t sync_bytes = 0;          // bytes of the lines of one team
     size_t barriers_begun_offset = 0;     // heap offset of the counters that publish_barriers_begun() writes
+    size_t begun_offset = 0;              // heap offset of the record that publish_begun() writes
     Team teams[MAX_TEAMS];
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
     bool quiet_is_general = false;     // quiet must look for violations that kernels have recorded, or for what is held

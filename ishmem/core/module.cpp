@@ -63,11 +63,12 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.looks = h.crowded ? 1 : LOOKS;
 }
 
-void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun_offset) {
+void configure_sync(size_t sync_offset, size_t sync_bytes, size_t barriers_begun_offset, size_t begun_offset) {
     Heap &h = heap();
     h.sync_offset = sync_offset;
     h.sync_bytes = sync_bytes;
     h.barriers_begun_offset = barriers_begun_offset;
+    h.begun_offset = begun_offset;
 }
 
 Team &team(unsigned handle) {
@@ -301,6 +302,7 @@ NB_MODULE(_core, m) {
     m.def("set_lost", [](int pe) { heap().lost = pe; });
     m.def("set_left", &set_left);
     m.def("publish_barriers_begun", &publish_barriers_begun);
+    m.def("publish_begun", &publish_begun);
     m.def("lost_pe", [] { return heap().lost.load(); });
     m.def("exit_on", &exit_on);
     m.def("on_wait", [](nb::handle call) { on_wait(call.ptr()); }, nb::arg().none());

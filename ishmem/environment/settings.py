@@ -159,6 +159,13 @@ class Settings(BaseModel):
         gt=0,
         allow_inf_nan=False,
     )
+    wait_notice: float = _setting(
+        30.0,
+        "seconds; 0: never",
+        "a wait that has lasted so long prints one line, which says where each PE is, and goes on",
+        ge=0,
+        allow_inf_nan=False,
+    )
     node_timeout: float = _setting(
         1.0,
         "seconds; 0: never",

@@ -1,4 +1,7 @@
-"""Long waits of this PE: records them on the status board, and ends them after ``ISHMEM_TIMEOUT``.
+"""Long waits of this PE: records them on the status board, tells of them, and ends those that cannot end by themselves.
+
+A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_TIMEOUT``. Once it has lasted for
+``ISHMEM_WAIT_NOTICE``, a PE of the node prints where all of them are.
 
 Waiting code calls `look` repeatedly: the core after each slice of some milliseconds, so that short waits cost nothing,
 and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs and waits
@@ -21,12 +24,13 @@ from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
+from ishmem.runtime.crossed_calls import CrossedCalls
+from ishmem.runtime.mixed_calls import MixedCalls
 from ishmem.runtime.status_board import PeState
 from ishmem.runtime.violation_errors import origin
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
-    from ishmem.runtime.mixed_calls import MixedCalls
 
 LONG = 0.02
 """Seconds after which a wait is recorded; equal to a slice of ``ishmem/core/polling.hpp``."""
@@ -52,7 +56,7 @@ class LongWaits:
         self._waits: dict[int, _Wait] = {}
         self._launches: dict[int, float] = {}  # since when each thread waits for a kernel
         self._closed = threading.Event()
-        self._mixed: MixedCalls | None = None
+        self._checks: list[CrossedCalls | MixedCalls] = []
         self._mpi_failed = 0.0  # time at which MPI was seen to have failed
         self._interval = min(timeout / 4, 0.5) if timeout else 0.0
         _core.on_wait(self._tell)
@@ -60,10 +64,7 @@ class LongWaits:
     def begin(self) -> None:
         """Record that ``init`` has ended, and start watching for hangs."""
         self._record.since, self._record.state = 0.0, PeState.JOINED
-        if self._this.settings.check:
-            from ishmem.runtime.mixed_calls import MixedCalls
-
-            self._mixed = MixedCalls(self._this)
+        self._checks = [CrossedCalls(self._this), MixedCalls(self._this)]
         if not self._board.supervised:
             self._watch()
         if self._timeout:
@@ -74,7 +75,7 @@ class LongWaits:
         """Stop recording waits."""
         _core.on_wait(None)
         _core.unwatch()
-        self._mixed = None
+        self._checks = []
         self._closed.set()
         self._record.beat = 0.0
 
@@ -103,18 +104,25 @@ class LongWaits:
             wait = self._waits[thread] = _Wait(now - LONG)
         if now < wait.since + 2 * LONG:
             return
-        if now >= wait.told + _REFRESH:
+        if now >= wait.told + min(_REFRESH, wait.told - wait.since):
             wait.told = now
             frames = callsite.of_frame(sys._getframe(1))
             wait.text = callsite.describe(frames, details() if details else self._details())
             self._show()
-            if self._mixed:
-                self._mixed.look()
+            for check in self._checks:
+                check.look()
+            self._notice(wait, now)
         self._look_for_loss()
         if self._timeout and now > wait.since + self._timeout and not self._board.head.hang:
             self._board.announce(self._timeout)
         if error := self.hang():
             raise error
+
+    def _notice(self, wait: _Wait, now: float) -> None:
+        """Print where the PEs are, unless another PE has done so during this wait."""
+        limit = self._this.settings.wait_notice
+        if limit and now > wait.since + limit and self._board.claim_notice(wait.since, now):
+            print(self._board.notice(limit), file=sys.stderr, flush=True)
 
     def _look_for_loss(self) -> None:
         """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import enum
 import faulthandler
+import fcntl
 import mmap
 import os
 import signal
@@ -105,6 +106,7 @@ class Head(_Text):
         first: 1 + the first PE that failed, or ended before ``init``; 0 when there is none.
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
+        noticed: Time at which they were last printed because of a long wait.
     """
 
     _fields_ = [
@@ -113,6 +115,7 @@ class Head(_Text):
         ("first", ctypes.c_int64),
         ("printed", ctypes.c_int64),
         ("shown", ctypes.c_double),
+        ("noticed", ctypes.c_double),
     ]
 
 
@@ -224,6 +227,26 @@ class StatusBoard:
         if not self.head.hang:  # another PE may have published it meanwhile, and left
             self.head.text = f"ISHMEM_TIMEOUT, {timeout:g} s, is over; the PEs{which} are:\n{lines}"
             self.head.hang = 1
+
+    def claim_notice(self, since: float, now: float) -> bool:
+        """Return whether the caller prints where the PEs are, because of a wait that began at ``since``.
+
+        Of the PEs that wait, the first one does.
+        """
+        fcntl.lockf(self.fd, fcntl.LOCK_EX)
+        try:
+            if self.head.noticed > since:
+                return False
+            self.head.noticed = now
+            return True
+        finally:
+            fcntl.lockf(self.fd, fcntl.LOCK_UN)
+
+    def notice(self, limit: float) -> str:
+        """Return the line that tells where PEs are that have waited for ``limit`` seconds."""
+        which = f" of {self.node}" if self.node else ""
+        places = "; ".join(self.table(range(self.n_pes)))
+        return f"ishmem: a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on; the PEs{which} are: {places}"
 
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]

@@ -1,0 +1,86 @@
+"""Detects PEs that wait for each other in different collective calls of the host: a deadlock.
+
+A barrier or collective call ends only after all members of its team have begun it. So a PE that has begun more calls of
+a team than another is in such a call until that other PE begins it, too. Two PEs of which each waits for the other so
+wait forever.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ishmem import _core
+from ishmem.common.errors import SymmetryError
+from ishmem.common.layout import TWIN, Begun
+
+if TYPE_CHECKING:
+    from ishmem.runtime.job import Job
+
+
+class CrossedCalls:
+    """The check that a PE repeats while it waits long."""
+
+    def __init__(self, this: Job) -> None:
+        self._this = this
+
+    def look(self) -> None:
+        """Publish in which calls this PE is, and check once.
+
+        Raises:
+            SymmetryError: This PE and another wait for each other.
+        """
+        this = self._this
+        _core.publish_begun(_is_alone())
+        mine = self._read(this.pe)
+        for pe in self._partners():
+            theirs = self._read(pe)
+            if theirs == self._read(pe) and not theirs.version % 2 and self._wait_for_each_other(mine, theirs, pe):
+                raise SymmetryError(self._words(pe))
+
+    def _partners(self) -> list[int]:
+        """Return the other members of this PE's teams, without those that are lost."""
+        this = self._this
+        found = {pe for shape in this.teams.values() if shape.index(this.pe) >= 0 for pe in shape}
+        return sorted(found - {this.pe} - set(this.gone))
+
+    def _read(self, pe: int) -> Begun:
+        return Begun.unpack(_core.read(pe, self._this.heap.layout.begun, Begun.nbytes()))
+
+    def _wait_for_each_other(self, mine: Begun, theirs: Begun, pe: int) -> bool:
+        """Return whether each PE has begun a call that the other has not.
+
+        In different teams different threads could be in the two calls, unless each PE has only one. The calls of twins
+        are made by a thread of ishmem, in their order.
+        """
+        shared = [handle for handle, shape in self._this.teams.items() if min(map(shape.index, (pe, self._this.pe))) >= 0]
+        behind = {handle for handle in shared if _is_ahead(mine.teams[handle], theirs.teams[handle])}
+        ahead = {handle for handle in shared if _is_ahead(theirs.teams[handle], mine.teams[handle])}
+        if behind & ahead:
+            return True
+        kinds = {handle < TWIN for handle in behind} & {handle < TWIN for handle in ahead}
+        return bool(kinds and mine.alone and theirs.alone)
+
+    def _words(self, pe: int) -> str:
+        places = {each: self._place(each) for each in sorted((self._this.pe, pe))}
+        return (
+            f"the PEs wait for each other; {'; '.join(f'PE {each} in {place}' for each, place in places.items())}; all "
+            "members of a team make the same collective calls in the same order"
+        )
+
+    def _place(self, pe: int) -> str:
+        """Describe the call that a PE is in; only PEs of this node share a board."""
+        pes = self._this.node.pes
+        record = self._this.board[pes.index(pe)] if pe in pes else None
+        return record.text if record and record.since else "another collective call"
+
+
+def _is_ahead(first: int, second: int) -> bool:
+    """Return whether the first PE has begun a barrier or another collective that the second has not."""
+    return any(0 < ((first >> shift) - (second >> shift)) % (1 << 32) < 1 << 31 for shift in (0, 32))
+
+
+def _is_alone() -> bool:
+    """Return whether no thread but the main one can call ishmem, except ishmem's own."""
+    main = threading.main_thread()
+    return all(thread is main or thread.name.startswith("ishmem") for thread in threading.enumerate())
