@@ -17,11 +17,34 @@ __version__ = "0.1.0"
 # Names are looked up in __init__.pyi and imported when first used, so that ishmrun starts quickly.
 _import, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
+_ELSEWHERE = {
+    "allgather": "fcollect",
+    "allgatherv": "collect",
+    "allreduce": "sum_reduce (or max_reduce, min_reduce, prod_reduce, ...)",
+    "barrier": "barrier_all, or Team.sync for the PEs of a team",
+    "bcast": "broadcast",
+    "get_rank": "my_pe",
+    "irecv": "get_nbi, or wait_until for what another PE puts",
+    "isend": "put_nbi",
+    "my_rank": "my_pe",
+    "num_pes": "n_pes",
+    "rank": "my_pe",
+    "recv": "get, or wait_until for what another PE puts",
+    "reduce": "sum_reduce (or max_reduce, min_reduce, prod_reduce, ...), which gives all PEs the result",
+    "scan": "sum_inscan",
+    "send": "put",
+    "size": "n_pes",
+    "sync": "sync_all, or Team.sync for the PEs of a team",
+}
+"""Names of other libraries, and what does the same here."""
+
 
 def __getattr__(name: str) -> Any:
     try:
         return _import(name)
     except AttributeError as error:
+        if name in _ELSEWHERE:
+            raise AttributeError(f"ishmem has no {name}; its name here is {_ELSEWHERE[name]}") from None
         error.name, error.obj = name, sys.modules[__name__]  # so that Python suggests a similar name
         raise
 

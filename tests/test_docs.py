@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -71,6 +72,15 @@ def test_the_map_from_c_is_up_to_date() -> None:
 
 def test_the_settings_page_is_up_to_date() -> None:
     assert settings.table() in (ROOT / "docs" / "settings.md").read_text()
+
+
+def test_every_public_name_has_an_entry_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    reference = importlib.import_module("reference")
+    pages = "\n".join([*map(reference.page, reference.EXTRA), reference.errors()])
+    found = re.findall(r"^\.\. (?:auto\w+|py:data):: ishmem\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(found) == sorted(set(found))
+    assert sorted(set(ishmem.__all__) - set(found)) == []
 
 
 def test_the_maps_name_routines_that_exist() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import ishmem
 from ishmem.cli import c_map
+from ishmem.common import constants
 
 FOLDER = Path(__file__).parents[1] / "reference" / "chapters"
 FORMS = ("", "_work_group", "_on_queue")
@@ -26,6 +27,26 @@ EXTRA = {
     "Locks": ("locks",),
 }
 """The chapters, and the modules whose routines they have; the modules' docstrings open the page."""
+
+CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Set-up, exit and query": (("THREAD_", inspect.getdoc(constants.Thread) or ""),),
+    "Memory": (("MALLOC_", inspect.getdoc(constants.Hint) or ""),),
+    "Signals": (("SIGNAL_", inspect.getdoc(constants.SignalOp) or ""),),
+    "Waiting and testing": (("CMP_", inspect.getdoc(constants.Cmp) or ""),),
+    "Teams": (("TEAM_", "The predefined teams, and the value that stands for no team (OpenSHMEM 1.5, 9.4)."),),
+    "Contexts": (("CTX_", inspect.getdoc(constants.CtxOption) or ""),),
+}
+"""The constants of the chapters, by the beginnings of their names, each with a text."""
+
+MEANINGS = {
+    "TEAM_WORLD": "All PEs.",
+    "TEAM_SHARED": "The PEs that share memory: those of this PE's node.",
+    "TEAM_NODE": "The PEs of this PE's node.",
+    "TEAM_INVALID": "No team: what a split gives PEs that are not in the new team.",
+    "CTX_DEFAULT": "The context of the routines that take none.",
+    "CTX_INVALID": "No context.",
+}
+"""Constants that are no numbers."""
 
 CLASSES = {"Teams": ("Team", "TeamConfig"), "Contexts": ("Ctx",)}
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
@@ -52,9 +73,21 @@ def page(chapter: str) -> str:
         lines += [f".. automodule:: ishmem.{module}", "   :no-members:", "   :no-index:", ""]
     for name in routines(chapter):
         lines += _routine(name)
+    for beginning, text in CONSTANTS.get(chapter, ()):
+        lines += _constants(beginning, text)
     for name in CLASSES.get(chapter, ()):
         lines += [_title(name, "-"), f".. autoclass:: ishmem.{name}", "   :members:", "   :exclude-members: shape", ""]
     return "\n".join(lines)
+
+
+def _constants(beginning: str, text: str) -> list[str]:
+    """Return the section of the constants whose names begin so."""
+    lines = [_title("Constants", "-"), text, ""]
+    for name in sorted(each for each in ishmem.__all__ if each.startswith(beginning)):
+        value = getattr(ishmem, name)
+        lines += [f".. py:data:: ishmem.{name}"]
+        lines += ["", f"   {MEANINGS[name]}", ""] if name in MEANINGS else [f"   :value: {int(value)}", ""]
+    return lines
 
 
 def _routine(name: str) -> list[str]:

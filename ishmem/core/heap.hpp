@@ -130,8 +130,9 @@ extern Heap *const the_heap;
 
 inline Heap &heap() { return *the_heap; }
 
-// Converts an integer argument; false, without an exception, when it is not an integer.
+// Converts an integer argument; false, without an exception, when it is not an integer, or is True or False.
 inline bool integer_of(PyObject *object, Py_ssize_t &value) {
+    if (object == Py_True || object == Py_False) return false;
     value = PyLong_Check(object) ? PyLong_AsSsize_t(object) : PyNumber_AsSsize_t(object, nullptr);
     if (value != -1 || !PyErr_Occurred()) return true;
     PyErr_Clear();

@@ -6,6 +6,7 @@
 import difflib
 import logging
 import os
+import re
 import socket
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from ishmem.common import algorithms
+from ishmem.common import algorithms, kernel_wait
 from ishmem.common.sizes import parse_size
 
 PREFIX = "ISHMEM_"
@@ -44,6 +45,25 @@ SIMULATOR = {
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
 """Variables that the simulator reads: default, allowed values, meaning. See docs/simulator.md."""
+
+_SWITCH, _NUMBER, _FAULT = r"[01]", r"\d+|0[xX][\da-fA-F]+", r"(alloc|ipc-open|build|launch|copy):0*[1-9]\d*(@\d+)?"
+_SIMULATOR_VALUES = {
+    "SIM_DEVICES": _NUMBER,
+    "SIM_MEMORY": rf"({_NUMBER})[KMGkmg]?",
+    "SIM_STRICT": _SWITCH,
+    "SIM_TRACE": r"[012]",
+    "SIM_INLINE": _SWITCH,
+    "SIM_IPC": "fd|pool|opaque|opaque-strict|tiles",
+    "SIM_PEERS": "atomics|access|none",
+    "SIM_CARD": _NUMBER,
+    "SIM_ENGINES": _NUMBER,
+    "SIM_HOST_ATOMICS": _SWITCH,
+    "SIM_FAIL": rf"none|{_FAULT}(,{_FAULT})*",
+    "SIM_SLOW": r"\d+(@\d+)?",
+    "SIM_VECTORISE": rf"auto|({_NUMBER})[Kk]?",
+    "SIM_COMPILE_LIMIT": _NUMBER,
+}
+"""The values that the simulator takes, where not every text is one."""
 
 # Set by installations of Intel SHMEM; not a setting.
 _FOREIGN = {"ISHMEM_ROOT"}
@@ -160,7 +180,7 @@ class Settings(BaseModel):
         allow_inf_nan=False,
     )
     wait_notice: float = _setting(
-        30.0,
+        kernel_wait.NOTICE,
         "seconds; 0: never",
         "a wait that has lasted so long prints one line, which says where each PE is, and goes on",
         ge=0,
@@ -257,11 +277,23 @@ def load() -> Settings:
         if name.startswith(PREFIX) and name not in known() and name not in _warned:
             _warned.add(name)
             warnings.warn(_unknown(name), stacklevel=2)
+    if wrong := [name for name, values in _SIMULATOR_VALUES.items() if not _is_one_of(values, PREFIX + name)]:
+        raise ValueError(
+            "; ".join(
+                f"{PREFIX}{name}: got {os.environ[PREFIX + name]!r}, allowed: {SIMULATOR[name][1]}" for name in wrong
+            )
+        )
     try:
         # pydantic-settings reads the environment too, but its imports take longer than the rest of init.
         return Settings.model_validate({name: value for name, value in os.environ.items() if value})
     except ValidationError as error:
         raise ValueError("; ".join(_explain(detail) for detail in error.errors())) from None
+
+
+def _is_one_of(values: str, name: str) -> bool:
+    """Return whether a variable is unset or empty, or matches a pattern."""
+    given = os.environ.get(name, "")
+    return not given or re.fullmatch(values, given) is not None
 
 
 def known() -> set[str]:
@@ -308,6 +340,8 @@ def _explain(detail: Any) -> str:
     if not detail["loc"]:
         return str(detail["ctx"]["error"])
     name = str(detail["loc"][0])
+    if name == f"{PREFIX}ALGORITHM":
+        return f"{name}: got {detail['input']!r}; {detail['ctx']['error']}"
     return f"{name}: got {detail['input']!r}, allowed: {_allowed(name[len(PREFIX) :].lower())}"
 
 

@@ -53,6 +53,8 @@ def integer(value: Any, name: str) -> int:
         TypeError: It is not an integer.
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is an integer, got {type(value).__name__}") from None
@@ -138,7 +140,12 @@ def symmetric(array: View) -> int:
     Raises:
         SymmetryError: It is not on the symmetric heap, or was freed.
     """
-    offset = _core.offset_of(array.address, array.count * array.itemsize) if array.device else -1
+    if not array.device:
+        raise SymmetryError(
+            f"{array.name} is a {type(array.array).__name__} in host memory, not on the symmetric heap; make symmetric "
+            "arrays with ishmem.empty, zeros, array, ..., or a static object of host memory with ishmem.static"
+        )
+    offset = _core.offset_of(array.address, array.count * array.itemsize)
     if offset < 0:
         raise SymmetryError(
             f"{array.name} (at {array.address:#x}, {array.count} elements of {array.dtype}) is not on the symmetric "
@@ -169,6 +176,8 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
     position = integer(index, "index")
     contiguous(array)
     first = remote(array, job.current().pe if pe is None else pe)
+    if not array.count:
+        raise IndexError(f"index is {position}; {array.name} has no elements")
     if not 0 <= position < array.count:
         raise IndexError(f"index is {position}; {array.name} has the elements 0 to {array.count - 1}")
     return first + position * array.itemsize
@@ -187,7 +196,11 @@ def contiguous(*arrays: View) -> None:
                 "contiguous slice at a time"
             )
     if len(arrays) == 2 and not arrays[0].order & arrays[1].order:
-        raise ValueError(f"{arrays[0].name} and {arrays[1].name} are in different memory orders (C and Fortran)")
+        first, second = (f"{array.name} in {'C' if array.order == 1 else 'Fortran'} order" for array in arrays)
+        raise ValueError(
+            f"the memory orders differ, {first} and {second}; copy one of the arrays into the other's order, as "
+            f"dpnp.asarray({arrays[1].name}, order='{'C' if arrays[0].order == 1 else 'F'}') does"
+        )
 
 
 def same_dtype(dest: View, source: View) -> None:

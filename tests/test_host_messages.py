@@ -1,0 +1,74 @@
+"""Host calls with mistakes of newcomers: the error names what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpnp
+from pes import Pool
+
+import ishmem
+from ishmem.environment import settings
+
+
+def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any) -> None:
+    with pytest.raises(kind, match=words):
+        function(*arguments)
+
+
+def check_messages() -> None:
+    me = ishmem.my_pe()
+    a, m = ishmem.zeros(4), ishmem.zeros((2, 3))
+    fortran = dpnp.zeros((2, 3), order="F", sycl_queue=a.sycl_queue)
+    raises(ishmem.SymmetryError, r"dest is a ndarray in host memory, not on the symmetric heap; .*ishmem.static",
+           ishmem.put, np.zeros(4), a, me)  # fmt: skip
+    raises(ValueError, r"memory orders differ, dest in C order and source in Fortran order; .*asarray\(source, order='C'\)",
+           ishmem.put, m, fortran, me)  # fmt: skip
+    raises(IndexError, "index is 0; dest has no elements", ishmem.p, a[2:2], 1, me)
+    for routine, arguments in (
+        (ishmem.p, (a, 1, True)),
+        (ishmem.g, (a, False)),
+        (ishmem.put, (a, a, True)),
+        (ishmem.atomic_add, (ishmem.zeros(1, dtype="i8"), 1, True)),
+        (ishmem.ptr, (a, True)),
+    ):
+        raises(TypeError, "pe is an integer, got bool", routine, *arguments)
+
+
+@pytest.mark.pes(2)
+def test_messages(pes: Pool) -> None:
+    pes.run(check_messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("allreduce", "sum_reduce"), ("barrier", "barrier_all"), ("send", "put"), ("allgather", "fcollect"), ("rank", "my_pe")],
+)
+def test_names_of_other_libraries(name: str, wanted: str) -> None:
+    raises(AttributeError, rf"ishmem has no {name}; its name here is {wanted}", getattr, ishmem, name)
+    assert not hasattr(ishmem, name)
+
+
+WRONG = {
+    "DEVICES": "two", "MEMORY": "16Q", "STRICT": "yes", "TRACE": "3", "IPC": "fds", "PEERS": "all", "FAIL": "launch",
+    "SLOW": "5@x", "VECTORISE": "on", "HOST_ATOMICS": "2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG.items())
+def test_settings_of_the_simulator(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(f"ISHMEM_SIM_{name}", value)
+    raises(ValueError, rf"ISHMEM_SIM_{name}: got '{value}', allowed: ", settings.load)
+
+
+def test_settings_that_the_simulator_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"MEMORY": "0x10M", "FAIL": "alloc:3,launch:5@1", "SLOW": "20@1", "VECTORISE": "64K"}.items():
+        monkeypatch.setenv(f"ISHMEM_SIM_{name}", value)
+    settings.load()
+
+
+def test_algorithms_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISHMEM_ALGORITHM", "sum_reduce=bar")
+    raises(ValueError, "sum_reduce has no algorithm 'bar'; allowed are slot, mapped", settings.load)
