@@ -24,9 +24,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ishmem import _core, amo, rma
-from ishmem.common.errors import StateError
+from ishmem.common.errors import StateError, SymmetryError
 from ishmem.order import quiet
 from ishmem.runtime import check, job, long_waits
+from ishmem.runtime.violation_errors import no_lock
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -53,7 +54,8 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     Raises:
         StateError: This thread has the lock already, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, and may have had the lock.
-        SymmetryError: ``lock`` is not on the symmetric heap.
+        SymmetryError: ``lock`` is not on the symmetric heap, or the element is no lock: no routine of locks has left
+            it so.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 
@@ -67,7 +69,11 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
     this, place, home = find("set_lock", lock, index)
     if _threads.get(place) == threading.get_ident() and _holder(rma.g(lock, home, index)) == this.pe:
         raise StateError(f"set_lock: PE {this.pe} already holds the lock in element {index}; it would deadlock")
-    ticket = amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT & TICKETS
+    word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
+    if not is_possible(word, this.n_pes):
+        amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
+    _check("set_lock", word, index, this.n_pes)
+    ticket = word >> NEXT & TICKETS
     if rma.g(lock, home, index) >> SERVING & TICKETS != ticket:
         _queue(this, lock, index, home, ticket)
     amo.atomic_add(lock, this.pe + 1, home, index)
@@ -95,6 +101,7 @@ def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
     """
     this, place, home = find("test_lock", lock, index)
     word = rma.g(lock, home, index)
+    _check("test_lock", word, index, this.n_pes)
     if word & HOLDERS or (word >> SERVING ^ word >> NEXT) & TICKETS:
         return False
     taken = _signed(word + (1 << NEXT) + this.pe + 1)
@@ -116,7 +123,8 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
 
     Raises:
         StateError: This PE does not have the lock, or not between ``init`` and ``finalize``.
-        SymmetryError: ``lock`` is not on the symmetric heap.
+        SymmetryError: ``lock`` is not on the symmetric heap, or the element is no lock: no routine of locks has left
+            it so.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 
@@ -129,6 +137,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
     """
     this, place, home = find("clear_lock", lock, index)
     word = rma.g(lock, home, index)
+    _check("clear_lock", word, index, this.n_pes)
     holder = _holder(word)
     if holder != this.pe:
         raise StateError(f"clear_lock: PE {this.pe} does not hold the lock in element {index}; {_who(word)} holds it")
@@ -163,6 +172,16 @@ def lock(lock: ndarray, index: int = 0) -> Iterator[None]:
 def released(serving: int) -> int:
     """Return what to add to the word so that the next ticket is served; the last one must not carry into ``next``."""
     return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
+
+
+def is_possible(word: int, n_pes: int) -> bool:
+    """Return whether a word is a lock's: its holder is a PE, and has a ticket."""
+    return not word & HOLDERS or (word & HOLDERS <= n_pes and (word >> SERVING ^ word >> NEXT) & TICKETS != 0)
+
+
+def _check(routine: str, word: int, index: int, n_pes: int) -> None:
+    if not is_possible(word, n_pes):
+        raise SymmetryError(f"{routine}: {no_lock(index, word, n_pes)}")
 
 
 def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:

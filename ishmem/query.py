@@ -52,6 +52,8 @@ def n_pes() -> int:
 def pe_accessible(pe: int) -> bool:
     """Return whether ``pe`` is a PE of the job that has neither died nor finalised; not collective.
 
+    In a kernel: whether there is such a PE. Whether loads and stores reach it is told by ``ptr``.
+
     Args:
         pe: A number of a PE, or any other integer.
 
@@ -71,6 +73,8 @@ def pe_accessible(pe: int) -> bool:
 
 def addr_accessible(a: Any, pe: int) -> bool:
     """Return whether this PE can operate on ``a`` on a PE: ``a`` is symmetric and the PE is alive. Not collective.
+
+    In a kernel: whether ``a`` lies on the symmetric heap, and there is such a PE.
 
     Args:
         a: An array; one that is not symmetric is allowed.
@@ -95,6 +99,9 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 
     The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
     until ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
+
+    A kernel has no type for an array or ``None``: there the result has no elements if kernels do not reach the PE, so
+    test ``.size`` and call ``put`` or ``get`` where it is 0.
 
     Args:
         a: A symmetric array of any shape and dtype, a view of one, or a static object.

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from ishmem.runtime import monitoring
 
+__all__ = [
+    "finalize", "get_uniqueid", "global_exit", "init", "init_thread", "is_initialized", "query_thread",
+]  # fmt: skip
+
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""
 
@@ -368,7 +372,7 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
     if board is None and member.node.place == 0:
         board = StatusBoard.make(len(member.node.pes))
     if board:
-        board.join(member.node.place, callsite.describe(callsite.of_frame(sys._getframe())))
+        board.join(member.node.place, callsite.describe(callsite.of_frame(sys._getframe())), _core.answer_on)
     return board
 
 

@@ -122,6 +122,7 @@ def _make_update(routine: Atomic) -> Any:
 
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
     """Register a routine that returns nothing: it calls the fetching form and discards the value."""
+    this = number(routine.name)
 
     update = _make_update(routine)
 
@@ -131,7 +132,8 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
             return lambda dest, pe, index=0: update(dest, 1, pe, index)
 
         def impl(dest, pe, index=0):
-            fetching(dest, pe, index)
+            if allowed(this, dest, pe, index, 1):
+                fetching(dest, pe, index)
 
         return impl
 
@@ -141,7 +143,8 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
             return lambda dest, value, pe, index=0: update(dest, value, pe, index)
 
         def impl(dest, value, pe, index=0):
-            fetching(dest, value, pe, index)
+            if allowed(this, dest, pe, index, 1):
+                fetching(dest, value, pe, index)
 
         return impl
 

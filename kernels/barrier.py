@@ -6,6 +6,7 @@ from ishmem.common.layout import LINE, TeamRecord
 from ishmem.runtime import binding
 
 from .intrinsics import atomic_load_word, compiled, device_function, load_word, memory_fence, store_word
+from .long_waits import SPINS, forget, tell_member
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .orders import FLAG_SEEN
 from .proxy import store_flag
@@ -50,16 +51,21 @@ def flat_barrier(team, members):
     number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
         store_flag(start + after(me, distance, size) * stride, line, number)
-        await_line(line, number)
+        await_line(line, number, start + after(me, size - distance, size) * stride)
         distance *= 2
         line += LINE
 
 
 @compiled
-def await_line(line, number):
-    """Wait until a line of a barrier holds ``number`` or a later one."""
+def await_line(line, number, pe):
+    """Wait until a line of a barrier, which PE ``pe`` writes, holds ``number`` or a later one."""
+    spins = 0
     while atomic_load_word(line) < number:
-        pass
+        spins += 1
+        if spins & SPINS == 0:
+            tell_member(pe, number)
+    if spins > SPINS:
+        forget()
     all_seen()
 
 
@@ -79,7 +85,7 @@ def disseminate(pes, size, me, line, number):
     distance = 1
     while distance < size:
         store_flag(pe_in(pes, after(me, distance, size)), line, number)
-        await_line(line, number)
+        await_line(line, number, pe_in(pes, after(me, size - distance, size)))
         distance *= 2
         line += LINE
 
@@ -95,7 +101,7 @@ def release(team, nodes, number):
     """Release the other members on this node as its leader, or wait for that."""
     line = release_line(team)
     if nodes.index:
-        await_line(line, number)
+        await_line(line, number, pe_in(nodes.near, 0))
         return
     for i in range(1, nodes.n_near):
         store_flag(pe_in(nodes.near, i), line, number)

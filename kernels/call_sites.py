@@ -1,21 +1,28 @@
-"""Where a wrong call stands: with ``ISHMEM_CHECK``, each call of ishmem in a kernel is followed by a note of its line.
+"""Where a call of ishmem in a kernel stands, for reports.
 
-The work-item that has recorded a violation writes kernel, file and line into the record after the call.
+With ``ISHMEM_CHECK``, each call is followed by a note of its line: the work-item that has recorded a violation writes
+kernel, file and line into the record. Calls that wait get the same as an argument more, ``site``. What waits inside
+functions that calls share, which take no such argument, is told by the call that this PE's kernels have begun last.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+from pathlib import Path
 from typing import Any
 
 from numba.core import ir, types
 from numba.core.ir_utils import mk_unique_var
 from numba.core.rewrites import Rewrite, register_rewrite
 
+from ishmem.common import kernel_wait, text_words
 from ishmem.common.callsite import CallSite
 from ishmem.runtime import binding
 
 from . import failures
 from .intrinsics import device_intrinsic, registered
+from .long_waits import note_call_begun, site_of
 from .numba_ir import constant_of
 
 
@@ -63,27 +70,120 @@ class CallSites(Rewrite):  # type: ignore[misc]
         return block
 
     def _is_call(self, func_ir: Any, value: Any) -> bool:
-        if not isinstance(value, ir.Expr) or value.op != "call":
-            return False
-        called = constant_of(func_ir, value.func)
-        return callable(called) and called in registered
+        return _called(func_ir, value) is not None
 
     def _note(self, scope: Any, loc: Any) -> list[Any]:
-        words = failures.words_of(self._name, loc.filename, loc.line)
-        made = []
+        return _call_with(note_call, failures.words_of(self._name, loc.filename, loc.line), scope, loc)
 
-        def assign(value: Any, what: str) -> Any:
-            target = ir.Var(scope, mk_unique_var(what), loc)
-            made.append(ir.Assign(value, target, loc))
-            return target
 
-        arguments = [assign(ir.Const(word, loc), "$word") for word in words]
-        function = assign(ir.Global("note_call", note_call, loc), "$note_call")
-        assign(ir.Expr.call(function, arguments, (), loc), "$noted")
-        return made
+@register_rewrite("before-inference")
+class WaitSites(Rewrite):  # type: ignore[misc]
+    """Gives calls that wait in the program's device code their place."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__(state)
+        self._done: set[Any] = set()
+
+    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
+        """Find the calls of a block."""
+        if binding.bound() is None or not _is_users(func_ir):
+            return False
+        self._ir, self._block = func_ir, block
+        self._found = {
+            each: called
+            for each in block.find_insts(ir.Assign)
+            if each not in self._done
+            and (called := _called(func_ir, each.value))
+            and (_has_site(called) or _meets(called))
+        }
+        return bool(self._found)
+
+    def apply(self) -> Any:
+        """Return the block with places."""
+        block = self._block.copy()
+        block.clear()
+        for statement in self._block.body:
+            if called := self._found.get(statement):
+                statement = self._placed(block, statement, called)
+                self._done.add(statement)
+            block.append(statement)
+        return block
+
+    def _placed(self, block: Any, statement: Any, called: Any) -> Any:
+        """Append what makes the words of a call's place; return the call that takes them."""
+        call, loc = statement.value, statement.loc
+        text = kernel_wait.site_text(
+            self._ir.func_id.func_name, _place(loc), called.__name__, _first_argument(self._ir, call)
+        )
+        maker = site_of if _has_site(called) else note_call_begun
+        added = _call_with(maker, text_words.pack(text, kernel_wait.WORDS), block.scope, loc)
+        for each in added:
+            block.append(each)
+        if not _has_site(called):
+            return statement
+        kws = (*call.kws, ("site", added[-1].target))
+        return ir.Assign(
+            ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg), statement.target, loc
+        )
+
+
+def _place(loc: Any) -> str:
+    return f"{Path(loc.filename).name}:{loc.line}"
+
+
+def _call_with(function: Any, words: tuple[int, ...], scope: Any, loc: Any) -> list[Any]:
+    """Return the statements that call a function with words; the last one assigns its result."""
+    made: list[Any] = []
+
+    def assign(value: Any, what: str) -> Any:
+        target = ir.Var(scope, mk_unique_var(what), loc)
+        made.append(ir.Assign(value, target, loc))
+        return target
+
+    arguments = [assign(ir.Const(word, loc), "$word") for word in words]
+    callee = assign(ir.Global(function.__name__, function, loc), "$note")
+    assign(ir.Expr.call(callee, arguments, (), loc), "$noted")
+    return made
+
+
+def _called(func_ir: Any, value: Any) -> Any:
+    """Return the function of ishmem that an expression calls, else None."""
+    if not isinstance(value, ir.Expr) or value.op != "call":
+        return None
+    called = constant_of(func_ir, value.func)
+    return called if callable(called) and called in registered else None
+
+
+@functools.cache
+def _has_site(called: Any) -> bool:
+    """Return whether the device form of a function takes the place of its call."""
+    return "site" in inspect.signature(registered[called]).parameters
+
+
+def _meets(called: Any) -> bool:
+    """Return whether a function waits, and its device form does not take the place of its call."""
+    return binding.options().proxied or called.__module__.rpartition(".")[2] in _COLLECTIVES
+
+
+_COLLECTIVES = ("collectives", "reductions", "vcollectives")
+
+
+def _first_argument(func_ir: Any, call: Any) -> str:
+    """Return the name of the variable that is a call's first argument; empty if it is none."""
+    variable = next(iter(call.args), None)
+    while isinstance(variable, ir.Var):
+        if not variable.name.startswith("$"):
+            return str(variable.unversioned_name)
+        variable = func_ir._definitions.get(variable.name, [None])[0]
+    return ""
+
+
+def _is_users(func_ir: Any) -> bool:
+    """Return whether a function is the program's."""
+    return CallSite(func_ir.func_id.filename, 0, "").is_users
 
 
 def _is_checked(func_ir: Any) -> bool:
     """Return whether a function is the program's, in a job with ``ISHMEM_CHECK``."""
     bound = binding.bound()
-    return bound is not None and bound[0].check and CallSite(func_ir.func_id.filename, 0, "").is_users
+    return bound is not None and bound[0].check and _is_users(func_ir)

@@ -173,6 +173,21 @@ def at_address(_context: Any, array: Any, address: Any) -> Any:
     return array(array, types.int64), code
 
 
+@device_intrinsic
+def without_elements(_context: Any, array: Any) -> Any:
+    """Return an array of the type of ``array`` that has no elements and no memory."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        make = context.make_array(signature.args[0])
+        old, new = make(context, builder, arguments[0]), make(context, builder)
+        cgutils.copy_struct(new, old)
+        new.data, new.nitems = cgutils.get_null_value(new.data.type), I64(0)
+        new.shape = cgutils.pack_array(builder, [I64(0)] * array.ndim)
+        return new._getvalue()
+
+    return array(array), code
+
+
 def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> Any:
     return builder.inttoptr(address, context.get_data_type(dtype).as_pointer(GLOBAL))
 
@@ -286,6 +301,32 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
         """Write the instruction."""
         super().descr(buf)
         buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
+
+
+@device_intrinsic
+def load_volatile(_context, address):
+    """Return the int64 at an address by a volatile load."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        loaded = VolatileLoad(builder.block, builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
+        loaded.align = 8
+        builder._insert(loaded)
+        return loaded
+
+    return types.int64(types.int64), code
+
+
+@device_intrinsic
+def store_volatile(_context, address, value):
+    """Store an int64 at an address by a volatile store."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        stored = VolatileStore(builder.block, arguments[1], builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
+        stored.align = 8
+        builder._insert(stored)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), code
 
 
 @device_intrinsic

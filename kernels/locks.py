@@ -8,13 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import amo, locks
+from ishmem.common.violations import NO_LOCK, number
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
+from ishmem.runtime import binding
 
 from . import type_checks
-from .intrinsics import address_of, compiled, device, memory_fence
+from .intrinsics import address_of, compiled, device, device_function, memory_fence
+from .long_waits import SPINS, forget, tell_lock
 from .orders import LOCKED
 from .proxy import complete
+from .runtime_checks import report
 from .spec_constants import heap_base, pe_count, this_pe
+
+SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(number, ("set_lock", "test_lock", "clear_lock"))
 
 locked = memory_fence(LOCKED)
 
@@ -31,17 +37,44 @@ def home_of(lock, index):
     return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
 
 
+@device_function
+def is_lock(routine, lock, index, word):
+    """Return whether a word is a lock's, as ``ishmem.locks.is_possible`` does; report a violation if not."""
+    if not binding.options().check:
+        return lambda routine, lock, index, word: True
+
+    def impl(routine, lock, index, word):
+        holder = word & HOLDERS
+        if holder == 0 or (holder <= pe_count() and ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0):
+            return True
+        report(routine, NO_LOCK, -1, address_of(lock), index, word, lock.size)
+        return False
+
+    return impl
+
+
 # Model: tests/models/lock.pml.
 @device(locks.set_lock)
-def _set_lock(lock, index=0):
+def _set_lock(lock, index=0, site=None):
     type_checks.may_wait("set_lock")
+    type_checks.site("set_lock", site)
     _check("set_lock", lock, index)
 
-    def impl(lock, index=0):
-        home = home_of(lock, index)
-        ticket = (amo.atomic_fetch_add(lock, 1 << NEXT, home, index) >> NEXT) & TICKETS
-        while (amo.atomic_fetch(lock, home, index) >> SERVING) & TICKETS != ticket:
-            pass
+    def impl(lock, index=0, site=None):
+        home, spins = home_of(lock, index), 0
+        word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
+        if not is_lock(SET_LOCK, lock, index, word):
+            amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
+            return
+        ticket = (word >> NEXT) & TICKETS
+        word = amo.atomic_fetch(lock, home, index)
+        while (word >> SERVING) & TICKETS != ticket:
+            spins += 1
+            if spins & SPINS == 0:
+                tell_lock((word & HOLDERS) - 1, index, site)
+            word = amo.atomic_fetch(lock, home, index)
+        if spins > SPINS:
+            forget()
         amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
         locked()
 
@@ -56,6 +89,8 @@ def _test_lock(lock, index=0):
     def impl(lock, index=0):
         home = home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
+        if not is_lock(TEST_LOCK, lock, index, word):
+            return False
         if word & HOLDERS != 0 or ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0:
             return False
         taken = word + (1 << NEXT) + (this_pe() + 1)
@@ -75,7 +110,7 @@ def _clear_lock(lock, index=0):
     def impl(lock, index=0):
         me, home = this_pe(), home_of(lock, index)
         word = amo.atomic_fetch(lock, home, index)
-        if word & HOLDERS == me + 1:
+        if is_lock(CLEAR_LOCK, lock, index, word) and word & HOLDERS == me + 1:
             complete()
             give = (1 << SERVING) - (me + 1)
             if (word >> SERVING) & TICKETS == TICKETS:  # avoid a carry into the next-ticket field

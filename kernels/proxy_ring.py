@@ -6,28 +6,22 @@ where a device may lack atomics, so kernels access it by plain volatile loads an
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba.core import types
-
 from ishmem.common.layout import EAGER, LINE, RING_SLOTS
 from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import device_func
 from .intrinsics import (
-    GLOBAL,
-    I64,
-    VolatileLoad,
-    VolatileStore,
     atomic_add_word,
     compiled,
     device_function,
-    device_intrinsic,
+    load_volatile,
     memory_fence,
     opaque,
     store,
+    store_volatile,
 )
+from .long_waits import SPINS, forget, tell_proxy
 from .orders import POST, RING_SEEN
 from .spec_constants import proxy_address, ticket_counter
 
@@ -37,36 +31,6 @@ TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)  # of a `
 
 
 before_word, seen_in_order = memory_fence(POST), memory_fence(RING_SEEN)
-
-
-def _pointer(builder: Any, address: Any) -> Any:
-    return builder.inttoptr(address, I64.as_pointer(GLOBAL))
-
-
-@device_intrinsic
-def load_volatile(_context, address):
-    """Return the int64 at an address by a volatile load."""
-
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        loaded = VolatileLoad(builder.block, _pointer(builder, arguments[0]))
-        loaded.align = 8
-        builder._insert(loaded)
-        return loaded
-
-    return types.int64(types.int64), code
-
-
-@device_intrinsic
-def store_volatile(_context, address, value):
-    """Store an int64 at an address by a volatile store."""
-
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        stored = VolatileStore(builder.block, arguments[1], _pointer(builder, arguments[0]))
-        stored.align = 8
-        builder._insert(stored)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), code
 
 
 @device_func
@@ -157,7 +121,7 @@ def submit(what, pe, offset, like, value, other):
     alone = type_checks.absent(other)
 
     def impl(what, pe, offset, like, value, other):
-        ticket, posted = take_ticket(), 0
+        ticket, posted, spins = take_ticket(), 0, 0
         slot = slot_of(ring_address(), ticket)
         # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
         # for which its neighbour waits may become free only after that.
@@ -168,7 +132,12 @@ def submit(what, pe, offset, like, value, other):
                     store_volatile(slot + OTHER, other)
                 post(slot, ticket, what, pe, offset)
                 posted = 1
+            spins += 1
+            if spins & SPINS == 0:
+                tell_proxy(load_volatile(ring_address()), ticket - SLOTS)
             posted = opaque(posted)
+        if spins > SPINS:
+            forget()
         return ticket
 
     return impl
@@ -185,8 +154,14 @@ def await_ticket(ticket):
 
     def impl(ticket):
         ring = ring_address()
-        while completed(ring) <= ticket:
-            pass
+        spins, served = 0, completed(ring)
+        while served <= ticket:
+            spins += 1
+            if spins & SPINS == 0:
+                tell_proxy(served, ticket)
+            served = completed(ring)
+        if spins > SPINS:
+            forget()
 
     return impl
 
@@ -213,7 +188,12 @@ def await_put(ticket, nbytes):
             await_ticket(ticket)
             return
         ring = ring_address()
+        spins = 0
         while not has_begun(ring, ticket):
-            pass
+            spins += 1
+            if spins & SPINS == 0:
+                tell_proxy(load_volatile(ring), ticket)
+        if spins > SPINS:
+            forget()
 
     return impl

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from ishmem import query
 from ishmem.common import constants
-from ishmem.common.violations import UNREACHABLE, number
+from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, at_address, device
+from .intrinsics import address_of, at_address, device, item_bytes, without_elements
 from .peers import peer_delta
 from .proxy import is_mapped
-from .runtime_checks import allowed, report
-from .spec_constants import pe_count, this_pe
+from .runtime_checks import allowed
+from .spec_constants import heap_end, pe_count, this_pe, user_start
 
 PTR = number("ptr")
 
@@ -40,12 +40,28 @@ def _ptr(a, pe):
     type_checks.array("ptr", "a", a)
     type_checks.integer("ptr", "pe", pe)
 
+    # A kernel has no type for an array or None: an array without elements says that there is no access.
     def impl(a, pe):
-        if allowed(PTR, a, pe, 0, 0):
-            if is_mapped(pe):
-                return at_address(a, address_of(a) + peer_delta(pe))
-            # A kernel cannot return None: it returns this PE's array and records a violation, which the host raises.
-            report(PTR, UNREACHABLE, pe, address_of(a), 0, 0, a.size)
-        return a
+        if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
+            return at_address(a, address_of(a) + peer_delta(pe))
+        return without_elements(a)
+
+    return impl
+
+
+@device(query.pe_accessible)
+def _pe_accessible(pe):
+    type_checks.integer("pe_accessible", "pe", pe)
+    return lambda pe: 0 <= pe < pe_count()
+
+
+@device(query.addr_accessible)
+def _addr_accessible(a, pe):
+    type_checks.array("addr_accessible", "a", a)
+    type_checks.integer("addr_accessible", "pe", pe)
+
+    def impl(a, pe):
+        first = address_of(a)
+        return 0 <= pe < pe_count() and user_start() <= first and first + a.size * item_bytes(a) <= heap_end()
 
     return impl

@@ -23,11 +23,10 @@ from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 from ishmem.runtime import binding
 
 from . import type_checks
-from .barrier import all_seen, next_number, team_barrier
+from .barrier import await_line, next_number, team_barrier
 from .copy import transfer_steps
 from .front_end import kernel_api as kapi
 from .intrinsics import (
-    atomic_load_word,
     compiled,
     device_function,
     device_intrinsic,
@@ -201,9 +200,7 @@ def meet(members, slots, number, call_id, count, share):
     for step in range(1, size + 1):
         announce(start + after(me, step, size) * stride, slot_at(slots, me), number, call_id, count, share)
     for member in range(size):
-        while atomic_load_word(slot_at(slots, member)) < number:
-            pass
-    all_seen()
+        await_line(slot_at(slots, member), number, start + member * stride)
 
 
 @compiled

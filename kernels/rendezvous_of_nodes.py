@@ -23,7 +23,7 @@ def meet_by_nodes(team, members, slots, number, call_id, count, share, item, roo
     for i in range(nodes.n_near):
         announce_near(pe_in(nodes.near, i), slot_at(slots, members.me), number, call_id, count, share)
     for i in range(nodes.n_near):
-        await_line(slot_at(slots, member_at(members, nodes.near, i)), number)
+        await_line(slot_at(slots, member_at(members, nodes.near, i)), number, pe_in(nodes.near, i))
     if nodes.index == 0:
         exchange_slots(members, nodes, slots, number, item, root)
     release(team, nodes, number)
@@ -69,7 +69,7 @@ def exchange_slots(members, nodes, slots, number, item, root):
             copy_by_proxy(PUT, leader, begin, begin, nbytes)
         store_flag(leader, slot_at(slots, members.me), number)
     for node in range(nodes.count):
-        await_line(slot_at(slots, member_at(members, nodes.leaders, node)), number)
+        await_line(slot_at(slots, member_at(members, nodes.leaders, node)), number, pe_in(nodes.leaders, node))
 
 
 @compiled

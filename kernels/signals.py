@@ -25,6 +25,7 @@ from .intrinsics import (
     rank_in,
     require,
 )
+from .long_waits import SPINS, forget, tell_variable
 from .orders import SIGNAL
 from .proxy import has_atomics, order_stores, update_by_proxy
 from .runtime_checks import allowed
@@ -148,18 +149,24 @@ def _signal_set(sig_addr, signal, pe, index=0):
 
 # Model: tests/models/signal.pml.
 @device(signals.signal_wait_until)
-def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
+def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
     type_checks.may_wait("signal_wait_until")
+    type_checks.site("signal_wait_until", site)
     _check("signal_wait_until", sig_addr, cmp_value, index)
 
-    def impl(sig_addr, cmp, cmp_value, index=0):
-        wanted = types.uint64(cmp_value)
+    def impl(sig_addr, cmp, cmp_value, index=0, site=None):
+        wanted, spins = types.uint64(cmp_value), 0
         if not allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1):
             return types.uint64(0)
         address = address_of(sig_addr) + index * sig_addr.itemsize
         seen = atomic_load(address, sig_addr)
         while not compare(seen, cmp, wanted):
+            spins += 1
+            if spins & SPINS == 0:
+                tell_variable(sig_addr, index, seen, cmp, wanted, site)
             seen = atomic_load(address, sig_addr)
+        if spins > SPINS:
+            forget()
         seen_in_order()
         return seen
 
@@ -167,15 +174,16 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0):
 
 
 @device(signals.signal_wait_until_work_group)
-def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0):
+def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0, site=None):
     type_checks.may_wait("signal_wait_until_work_group")
+    type_checks.site("signal_wait_until_work_group", site)
     _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
 
-    def impl(sig_addr, cmp, cmp_value, group, index=0):
+    def impl(sig_addr, cmp, cmp_value, group, index=0, site=None):
         kapi.group_barrier(group)
         seen = types.uint64(0)
         if rank_in(group) == 0:
-            seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index)
+            seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index, site)
         all_see = types.uint64(group_sum(group, seen))
         kapi.group_barrier(group)
         return all_see

@@ -23,6 +23,11 @@ def may_wait(routine: str) -> None:
     require(not reason, f"{routine} in a kernel: {reason}")
 
 
+def site(routine: str, kind: Any) -> None:
+    """Require the argument that ``ishmem.kernels.call_sites`` adds to calls that wait, or none."""
+    require(absent(kind) or isinstance(kind, types.UniTuple), f"{routine}: too many arguments, the last one is {kind}")
+
+
 def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
     """Require an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")

@@ -15,6 +15,7 @@ from ishmem.common.violations import number
 from . import type_checks
 from .front_end import kernel_api as kapi
 from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
+from .long_waits import SPINS, forget, tell_variable
 from .orders import WAIT
 from .runtime_checks import allowed
 
@@ -53,17 +54,24 @@ def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
 
 # Model: tests/models/signal.pml.
 @device(wait.wait_until)
-def _wait_until(ivar, cmp, cmp_value, index=0):
+def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
     type_checks.may_wait("wait_until")
+    type_checks.site("wait_until", site)
     dtype = _check("wait_until", ivar, cmp_value, index)
 
-    def impl(ivar, cmp, cmp_value, index=0):
-        address = address_of(ivar) + index * item_bytes(ivar)
+    def impl(ivar, cmp, cmp_value, index=0, site=None):
+        address, spins = address_of(ivar) + index * item_bytes(ivar), 0
         wanted = dtype(cmp_value)
         if not allowed(WAIT_UNTIL, ivar, 0, index, 1):
             return
-        while not compare(atomic_load(address, ivar), cmp, wanted):
-            pass
+        seen = atomic_load(address, ivar)
+        while not compare(seen, cmp, wanted):
+            spins += 1
+            if spins & SPINS == 0:
+                tell_variable(ivar, index, seen, cmp, wanted, site)
+            seen = atomic_load(address, ivar)
+        if spins > SPINS:
+            forget()
         seen_in_order()
 
     return impl
@@ -88,14 +96,15 @@ def _test(ivar, cmp, cmp_value, index=0):
 
 # Model: tests/models/work_group.pml.
 @device(wait.wait_until_work_group)
-def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0):
+def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0, site=None):
     type_checks.may_wait("wait_until_work_group")
+    type_checks.site("wait_until_work_group", site)
     _check("wait_until_work_group", ivar, cmp_value, index)
 
-    def impl(ivar, cmp, cmp_value, group, index=0):
+    def impl(ivar, cmp, cmp_value, group, index=0, site=None):
         kapi.group_barrier(group)
         if rank_in(group) == 0:
-            wait.wait_until(ivar, cmp, cmp_value, index)
+            wait.wait_until(ivar, cmp, cmp_value, index, site)
         kapi.group_barrier(group)
 
     return impl

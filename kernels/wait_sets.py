@@ -27,6 +27,7 @@ from .intrinsics import (
     rank_in,
     require,
 )
+from .long_waits import SPINS, forget, tell_none_of, tell_variable
 from .runtime_checks import allowed
 from .spec_constants import turn_counter
 from .wait import compare, seen_in_order
@@ -87,13 +88,13 @@ def random_index(size):
 
 
 @device_function
-def test_all(ivars, indices, cmp, wanted, status):
+def test_all(ivars, indices, cmp, wanted, status, site):
     """Return whether all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
 
-    def impl(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status, site):
         for i in range(ivars.size):
             if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
                 return False
@@ -104,13 +105,13 @@ def test_all(ivars, indices, cmp, wanted, status):
 
 
 @device_function
-def test_any(ivars, indices, cmp, wanted, status):
+def test_any(ivars, indices, cmp, wanted, status, site):
     """Return the index of a variable that satisfies the comparison, or -1.
 
     Model: tests/models/signal.pml.
     """
 
-    def impl(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status, site):
         i = random_index(ivars.size) if ivars.size > 1 else 0
         for _ in range(ivars.size):
             if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
@@ -123,13 +124,13 @@ def test_any(ivars, indices, cmp, wanted, status):
 
 
 @device_function
-def test_some(ivars, indices, cmp, wanted, status):
+def test_some(ivars, indices, cmp, wanted, status, site):
     """Write the indices of all variables that satisfy the comparison to ``indices``; return their number.
 
     Model: tests/models/signal.pml.
     """
 
-    def impl(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status, site):
         count = 0
         for i in range(ivars.size):
             if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
@@ -143,19 +144,36 @@ def test_some(ivars, indices, cmp, wanted, status):
 
 
 @device_function
-def wait_until_all(ivars, indices, cmp, wanted, status):
+def tell_element(ivars, i, cmp, wanted, site):
+    """Tell that variable ``i`` does not satisfy the comparison with ``wanted``, one value or an array of values."""
+    if isinstance(wanted, types.Array):
+        return lambda ivars, i, cmp, wanted, site: tell_variable(
+            ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i], site
+        )
+    return lambda ivars, i, cmp, wanted, site: tell_variable(
+        ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted, site
+    )
+
+
+@device_function
+def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """Wait until all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
 
-    def impl(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status, site):
         if not allowed(WAIT, ivars, 0, 0, ivars.size):
             return True
+        spins = 0
         for i in range(ivars.size):
             if not ignored(status, i):
                 while not satisfied(ivars, i, cmp, wanted):
-                    pass
+                    spins += 1
+                    if spins & SPINS == 0:
+                        tell_element(ivars, i, cmp, wanted, site)
+        if spins > SPINS:
+            forget()
         seen_in_order()
         return True
 
@@ -165,31 +183,37 @@ def wait_until_all(ivars, indices, cmp, wanted, status):
 def _until(test: Any, nothing: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
-    def impl(ivars, indices, cmp, wanted, status):
+    def impl(ivars, indices, cmp, wanted, status, site):
         if not allowed(WAIT, ivars, 0, 0, ivars.size):
             return nothing
-        result = test(ivars, indices, cmp, wanted, status)
+        result, spins = test(ivars, indices, cmp, wanted, status, None), 0
         if result == nothing and not empty(ivars, status):
             while result == nothing:
-                result = test(ivars, indices, cmp, wanted, status)
+                spins += 1
+                if spins & SPINS == 0:
+                    tell_none_of(ivars.size, site)
+                result = test(ivars, indices, cmp, wanted, status, None)
+            if spins > SPINS:
+                forget()
         return result
 
     return impl
 
 
 @device_function
-def wait_until_any(ivars, indices, cmp, wanted, status):
+def wait_until_any(ivars, indices, cmp, wanted, status, site):
     """Wait until a variable of a set satisfies the comparison; return its index, or -1 for an empty set."""
     return _until(test_any, -1)
 
 
 @device_function
-def wait_until_some(ivars, indices, cmp, wanted, status):
+def wait_until_some(ivars, indices, cmp, wanted, status, site):
     """Wait until variables of a set satisfy the comparison; write their indices and return their number."""
     return _until(test_some, 0)
 
 
-def _check(routine: str, ivars: Any, wanted: Any, status: Any) -> None:
+def _check(routine: str, ivars: Any, wanted: Any, status: Any, site: Any) -> None:
+    type_checks.site(routine, site)
     if routine.startswith("wait"):
         type_checks.may_wait(routine)
     type_checks.array(routine, "ivars", ivars, WAIT_TYPES)
@@ -204,8 +228,8 @@ def _check(routine: str, ivars: Any, wanted: Any, status: Any) -> None:
         type_checks.array(routine, "status", status, STATUS_TYPES)
 
 
-def _check_some(routine: str, ivars: Any, indices: Any, wanted: Any, status: Any) -> None:
-    _check(routine, ivars, wanted, status)
+def _check_some(routine: str, ivars: Any, indices: Any, wanted: Any, status: Any, site: Any) -> None:
+    _check(routine, ivars, wanted, status, site)
     type_checks.array(routine, "indices", indices, STANDARD)
 
 
@@ -223,14 +247,14 @@ def _by_group(operation: Any, is_all: bool) -> Any:
     convert = truth if is_all else result
 
     @device_function
-    def by_group(ivars, indices, cmp, wanted, status, group):
+    def by_group(ivars, indices, cmp, wanted, status, group, site):
         """Run the operation in one work-item and return its result in all."""
 
-        def impl(ivars, indices, cmp, wanted, status, group):
+        def impl(ivars, indices, cmp, wanted, status, group, site):
             kapi.group_barrier(group)
             found = 0
             if rank_in(group) == 0:
-                found = int(operation(ivars, indices, cmp, wanted, status))
+                found = int(operation(ivars, indices, cmp, wanted, status, site))
             decided = group_sum(group, found)
             kapi.group_barrier(group)
             return convert(decided)
@@ -246,25 +270,31 @@ def _register(name: str, operation: Any) -> None:
     vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
 
     @device(getattr(wait_sets, name))
-    def _scalar(ivars, cmp, cmp_value, status=None):
-        _check(name, ivars, cmp_value, status)
-        return lambda ivars, cmp, cmp_value, status=None: operation(ivars, None, cmp, cmp_value, status)
+    def _scalar(ivars, cmp, cmp_value, status=None, site=None):
+        _check(name, ivars, cmp_value, status, site)
+        return lambda ivars, cmp, cmp_value, status=None, site=None: operation(
+            ivars, None, cmp, cmp_value, status, site
+        )
 
     @device(getattr(wait_sets, vector))
-    def _vector(ivars, cmp, cmp_values, status=None):
-        _check(vector, ivars, cmp_values, status)
-        return lambda ivars, cmp, cmp_values, status=None: operation(ivars, None, cmp, cmp_values, status)
+    def _vector(ivars, cmp, cmp_values, status=None, site=None):
+        _check(vector, ivars, cmp_values, status, site)
+        return lambda ivars, cmp, cmp_values, status=None, site=None: operation(
+            ivars, None, cmp, cmp_values, status, site
+        )
 
     @device(getattr(wait_sets, work_group))
-    def _scalar_group(ivars, cmp, cmp_value, group, status=None):
-        _check(work_group, ivars, cmp_value, status)
-        return lambda ivars, cmp, cmp_value, group, status=None: group_form(ivars, None, cmp, cmp_value, status, group)
+    def _scalar_group(ivars, cmp, cmp_value, group, status=None, site=None):
+        _check(work_group, ivars, cmp_value, status, site)
+        return lambda ivars, cmp, cmp_value, group, status=None, site=None: group_form(
+            ivars, None, cmp, cmp_value, status, group, site
+        )
 
     @device(getattr(wait_sets, vector_group))
-    def _vector_group(ivars, cmp, cmp_values, group, status=None):
-        _check(vector_group, ivars, cmp_values, status)
-        return lambda ivars, cmp, cmp_values, group, status=None: group_form(
-            ivars, None, cmp, cmp_values, status, group
+    def _vector_group(ivars, cmp, cmp_values, group, status=None, site=None):
+        _check(vector_group, ivars, cmp_values, status, site)
+        return lambda ivars, cmp, cmp_values, group, status=None, site=None: group_form(
+            ivars, None, cmp, cmp_values, status, group, site
         )
 
 
@@ -274,27 +304,31 @@ def _register_some(name: str, operation: Any) -> None:
     vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
 
     @device(getattr(wait_sets, name))
-    def _scalar(ivars, indices, cmp, cmp_value, status=None):
-        _check_some(name, ivars, indices, cmp_value, status)
-        return lambda ivars, indices, cmp, cmp_value, status=None: operation(ivars, indices, cmp, cmp_value, status)
+    def _scalar(ivars, indices, cmp, cmp_value, status=None, site=None):
+        _check_some(name, ivars, indices, cmp_value, status, site)
+        return lambda ivars, indices, cmp, cmp_value, status=None, site=None: operation(
+            ivars, indices, cmp, cmp_value, status, site
+        )
 
     @device(getattr(wait_sets, vector))
-    def _vector(ivars, indices, cmp, cmp_values, status=None):
-        _check_some(vector, ivars, indices, cmp_values, status)
-        return lambda ivars, indices, cmp, cmp_values, status=None: operation(ivars, indices, cmp, cmp_values, status)
+    def _vector(ivars, indices, cmp, cmp_values, status=None, site=None):
+        _check_some(vector, ivars, indices, cmp_values, status, site)
+        return lambda ivars, indices, cmp, cmp_values, status=None, site=None: operation(
+            ivars, indices, cmp, cmp_values, status, site
+        )
 
     @device(getattr(wait_sets, work_group))
-    def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None):
-        _check_some(work_group, ivars, indices, cmp_value, status)
-        return lambda ivars, indices, cmp, cmp_value, group, status=None: group_form(
-            ivars, indices, cmp, cmp_value, status, group
+    def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None, site=None):
+        _check_some(work_group, ivars, indices, cmp_value, status, site)
+        return lambda ivars, indices, cmp, cmp_value, group, status=None, site=None: group_form(
+            ivars, indices, cmp, cmp_value, status, group, site
         )
 
     @device(getattr(wait_sets, vector_group))
-    def _vector_group(ivars, indices, cmp, cmp_values, group, status=None):
-        _check_some(vector_group, ivars, indices, cmp_values, status)
-        return lambda ivars, indices, cmp, cmp_values, group, status=None: group_form(
-            ivars, indices, cmp, cmp_values, status, group
+    def _vector_group(ivars, indices, cmp, cmp_values, group, status=None, site=None):
+        _check_some(vector_group, ivars, indices, cmp_values, status, site)
+        return lambda ivars, indices, cmp, cmp_values, group, status=None, site=None: group_form(
+            ivars, indices, cmp, cmp_values, status, group, site
         )
 
 

@@ -208,7 +208,8 @@ def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
     done = run_program(IN_VAIN, 3, "SIGKILL", env=SMALL)
     assert [line[:10] for line in done.stdout.splitlines()] == ["[2] told 1"], done
     assert done.returncode == 128 + signal.SIGKILL, done
-    assert re.search(rf"PE 0: (call_kernel, )?\S*program.py:{line_of(IN_VAIN, 'kernel')}\n", done.stderr), done
+    line = line_of(IN_VAIN, "kernel")
+    assert re.search(rf"PE 0: .*program.py:{line}; kernel wait, program.py:\d+: ", done.stderr), done
     assert "not ended within 3 s: PE 0" in done.stderr, done
 
 

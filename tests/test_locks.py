@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -80,6 +81,54 @@ def check_try() -> None:
 
 def test_try(pes: Pool) -> None:
     pes.run(check_try)
+
+
+@dpex.kernel
+def in_kernel(item: kapi.Item, locks, index, form):
+    if form == 0:
+        ishmem.set_lock(locks, index)
+    elif form == 1:
+        ishmem.test_lock(locks, index)
+    else:
+        ishmem.clear_lock(locks, index)
+
+
+def check_no_lock(checked: bool) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    # The holder: no PE; has no ticket; no PE, though tickets are out.
+    for wrong in (n + 3, n, 1, (5 << NEXT) + n + 1, (3 << SERVING) + (3 << NEXT) + 1):
+        locks = ishmem.full(n, wrong, dtype="i8")
+        for name in ("set_lock", "test_lock", "clear_lock"):
+            with pytest.raises(
+                ishmem.SymmetryError, match=f"{name}: element {me} is {wrong}, which is no lock of {n} PEs"
+            ):
+                getattr(ishmem, name)(locks, me)
+        if checked:
+            for form, name in enumerate(("set_lock", "test_lock", "clear_lock")):
+                dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
+                with pytest.raises(
+                    ishmem.SymmetryError, match=rf"{name} in a kernel on PE {me}: element {me} is {wrong}"
+                ):
+                    ishmem.quiet()
+        ishmem.barrier_all()
+        same(locks, np.full(n, wrong))
+        ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_a_word_that_is_no_lock(pes: Pool) -> None:
+    pes.run(check_no_lock, False)
+
+
+@pytest.fixture(scope="module")
+def checked() -> Iterator[Pool]:
+    pool = Pool(2, {"ISHMEM_CHECK": "1"})
+    yield pool
+    pool.stop()
+
+
+def test_a_word_that_is_no_lock_in_kernels(checked: Pool) -> None:
+    checked.run(check_no_lock, True)
 
 
 def check_order() -> None:

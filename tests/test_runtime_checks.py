@@ -24,7 +24,7 @@ EXPECTED = {
     NEGATIVE_PE: ("IndexError", "g in a kernel", "pe is -1"),
     SLICE: ("IndexError", "put in a kernel", "10 elements from element 0 on are not all in the array of 4 elements"),
     LOCAL: ("SymmetryError", "put in a kernel", "is not on the symmetric heap"),
-    INDEX: ("IndexError", "atomic_fetch_add in a kernel", "element 10 on"),
+    INDEX: ("IndexError", "atomic_add in a kernel", "element 10 on"),
     STRIDED: ("IndexError", "iput", "11 elements"),
     WAIT: ("SymmetryError", "wait_until in a kernel", "is not on the symmetric heap"),
     SOURCE: ("IndexError", "put in a kernel", "9 elements from element 0 on are not all in the array of 7 elements"),

@@ -15,6 +15,7 @@ turn            int64: counter of ``any`` waits                     used by this
 violation       a `Violation`: the first wrong argument             written by this PE's kernels
 active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
 begun           a `Begun`: in which calls this host is              read by peers that wait for long
+kernel_wait     a `KernelWait`: what a work-item waits for          written by this PE's kernels, read by hosts
 proxy           int64: address of the ring of requests              read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
@@ -28,6 +29,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from ishmem.common import kernel_wait
 
 LINE = 64
 RECORD = 256
@@ -280,9 +283,14 @@ class Layout:
         return self.gave_up + LINE
 
     @property
+    def kernel_wait(self) -> int:
+        """The `KernelWait` of ``ishmem.common.kernel_wait`` that this PE's kernels write."""
+        return self.begun + _round_up(Begun.nbytes(), LINE)
+
+    @property
     def proxy(self) -> int:
         """Address of the ring in which this PE's kernels post requests to the host."""
-        return self.begun + _round_up(Begun.nbytes(), LINE)
+        return self.kernel_wait + _round_up(kernel_wait.NBYTES, LINE)
 
     @property
     def tickets(self) -> int:

@@ -1,15 +1,16 @@
 """The record that a kernel writes when an argument is wrong, and the numbers in it.
 
-Kernels check arguments when ``ISHMEM_CHECK`` is set, and always whether ``ptr`` is possible. The host turns the record
+Kernels check arguments when ``ISHMEM_CHECK`` is set. The host turns the record
 into an error: ``ishmem.runtime.violation_errors``.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
-NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, UNREACHABLE = range(1, 9)
+from ishmem.common import text_words
+
+NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
@@ -48,6 +49,7 @@ class Violation(NamedTuple):
     that the receiver does not expect, ``address`` is the sender.
     For an index out of bounds of an array access, ``first`` is the index, ``pe`` its dimension, ``size`` the number of
     dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
+    For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """
@@ -84,7 +86,7 @@ class Violation(NamedTuple):
     @property
     def call(self) -> str:
         """Kernel, file and line of the call; empty if they are not known."""
-        return _text(self[-DETAIL_WORDS - CALL_WORDS : -DETAIL_WORDS])
+        return text_words.unpack(self[-DETAIL_WORDS - CALL_WORDS : -DETAIL_WORDS])
 
     @property
     def details(self) -> tuple[int, ...]:
@@ -94,17 +96,17 @@ class Violation(NamedTuple):
     @property
     def exception(self) -> str:
         """Class and text of an exception."""
-        return _text(self[-DETAIL_WORDS:])
+        return text_words.unpack(self[-DETAIL_WORDS:])
 
     @staticmethod
     def words_of(call: str) -> tuple[int, ...]:
         """Return the words that stand for a text of which the last characters matter most."""
-        return _words(call.encode("ascii", "replace")[-8 * CALL_WORDS :], CALL_WORDS)
+        return text_words.pack(call, CALL_WORDS)
 
     @staticmethod
     def detail_words(text: str) -> tuple[int, ...]:
         """Return the words that stand for a text of which the first characters matter most."""
-        return _words(text.encode("ascii", "replace")[: 8 * DETAIL_WORDS], DETAIL_WORDS)
+        return text_words.pack(text[: 8 * DETAIL_WORDS], DETAIL_WORDS)
 
     @classmethod
     def at(cls, field: str) -> int:
@@ -115,11 +117,3 @@ class Violation(NamedTuple):
     def nbytes(cls) -> int:
         """Return the size of the record."""
         return 8 * len(cls._fields)
-
-
-def _words(text: bytes, count: int) -> tuple[int, ...]:
-    return struct.unpack(f"<{count}q", text.ljust(8 * count, b"\0"))
-
-
-def _text(words: tuple[int, ...]) -> str:
-    return struct.pack(f"<{len(words)}q", *words).rstrip(b"\0").decode(errors="replace")

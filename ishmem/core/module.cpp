@@ -29,6 +29,7 @@ void bind_rehearsal(nb::module_ &m);
 void bind_submitted(nb::module_ &m);
 void bind_tracing(nb::module_ &m);
 void bind_watchdog(nb::module_ &m);
+void bind_answer(nb::module_ &m);
 }
 using namespace ishmem;
 
@@ -338,6 +339,7 @@ NB_MODULE(_core, m) {
     bind_submitted(m);
     bind_tracing(m);
     bind_watchdog(m);
+    bind_answer(m);
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);

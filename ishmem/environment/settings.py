@@ -341,7 +341,7 @@ def _explain(detail: Any) -> str:
         return str(detail["ctx"]["error"])
     name = str(detail["loc"][0])
     if name == f"{PREFIX}ALGORITHM":
-        return f"{name}: got {detail['input']!r}; {detail['ctx']['error']}"
+        return f"{name}: got {detail['input']!r}, allowed: {_allowed('algorithm')}; {detail['ctx']['error']}"
     return f"{name}: got {detail['input']!r}, allowed: {_allowed(name[len(PREFIX) :].lower())}"
 
 

@@ -16,6 +16,7 @@ import os
 import resource
 import sys
 
+from ishmem.common import kernel_wait
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
 from ishmem.launch import devices, hosts, mpiexec, preload, rank, supervisor
@@ -95,9 +96,7 @@ def _environments(n: int, sim: int | None) -> list[dict[str, str]]:
     """Return the environment of each PE."""
     common, count = devices.environment(n, sim)
     common.update(ISHMEM_NPES=str(n), ISHMEM_JOB=os.urandom(16).hex())
-    return [
-        {"ONEAPI_DEVICE_SELECTOR": f"level_zero:{pe % count}", **common, "ISHMEM_PE": str(pe)} for pe in range(n)
-    ]
+    return [{"ONEAPI_DEVICE_SELECTOR": f"level_zero:{pe % count}", **common, "ISHMEM_PE": str(pe)} for pe in range(n)]
 
 
 def _run(program: list[str], environments: list[dict[str, str]], options: argparse.Namespace) -> int:
@@ -108,8 +107,8 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
     spec = supervisor.JobSpec(
-        program, environments, outputs, report, board, options.timeout, _hang_timeout(), options.stdin,
-        options.preload,
+        program, environments, outputs, report, board, options.timeout, _seconds("ISHMEM_TIMEOUT"),
+        _seconds("ISHMEM_WAIT_NOTICE", kernel_wait.NOTICE) or 0.0, options.stdin, options.preload,
     )  # fmt: skip
     pid = supervisor.start(spec)
     with supervisor.forwarding(functools.partial(_forward, pid)):
@@ -130,10 +129,10 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
         return status
 
 
-def _hang_timeout() -> float | None:
-    """Read ``ISHMEM_TIMEOUT``; the PEs report a value that is wrong."""
+def _seconds(name: str, default: float | None = None) -> float | None:
+    """Read a setting; the PEs report a value that is wrong."""
     try:
-        return seconds(os.environ.get("ISHMEM_TIMEOUT", ""))
+        return seconds(os.environ[name]) if name in os.environ else default
     except argparse.ArgumentTypeError:
         return None
 

@@ -57,6 +57,7 @@ class JobSpec:
         board: The status board of the PEs.
         timeout: Seconds after which the job is ended.
         hang_timeout: Seconds after which a PE in a kernel counts as hanging.
+        notice: Seconds after which the places of the PEs are printed; 0: never.
         stdin: The PE that reads the standard input of ishmrun; the others read nothing.
         preload: Whether the PEs are forks of the supervisor, which then imports the SYCL stack first.
     """
@@ -68,6 +69,7 @@ class JobSpec:
     board: StatusBoard
     timeout: float | None = None
     hang_timeout: float | None = None
+    notice: float = 0.0
     stdin: int = 0
     preload: bool = False
 
@@ -168,7 +170,7 @@ class _Supervisor:
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
         self._end_at: float | None = None
         self._kill_at: float | None = None
-        self._look_at = time.monotonic() if job.hang_timeout else None
+        self._look_at = time.monotonic() if job.hang_timeout or job.notice else None
 
     def run(self) -> int:
         """Start the PEs and watch them until all have ended."""
@@ -247,14 +249,19 @@ class _Supervisor:
             self._look_for_kernels(now)
 
     def _look_for_kernels(self, now: float) -> None:
-        """End the job when a PE is in a kernel for too long, which the PE itself cannot detect."""
-        limit = self._job.hang_timeout or 0.0
-        self._look_at = now + min(limit / 4, 0.5)
-        beats = [self._job.board[pe].beat for pe, _ in self._running.values()]
-        if any(0 < beat < now - limit for beat in beats) and self._status is None and not self._job.board.head.hang:
-            self._job.board.announce(limit)
-            self._report(*self._job.board.head.text.splitlines())
+        """Tell of a PE that is in a kernel for long, and end the job when it is too long; the PE itself cannot."""
+        limit, notice, board = self._job.hang_timeout or 0.0, self._job.notice, self._job.board
+        self._look_at = now + min(*(each / 4 for each in (limit, notice) if each), 0.5)
+        beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
+        oldest = min(beats, default=now)
+        if self._status is not None or board.head.hang:
+            return
+        if limit and oldest < now - limit:
+            board.announce(limit)
+            self._report(*board.head.text.splitlines())
             self._end(TIMED_OUT, PATIENCE)
+        elif notice and oldest < now - notice and board.claim_notice(oldest, now):
+            self._report(board.notice(notice).removeprefix("ishmem: "))
 
     def _reap(self) -> None:
         """Collect children that have ended, orphans of the PEs included."""

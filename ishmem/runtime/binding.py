@@ -59,6 +59,7 @@ class ProcessConstants(NamedTuple):
     rendezvous_bytes: int
     turn: int
     violation: int
+    wait: int
     proxy: int
     tickets: int
     routes: int
@@ -89,8 +90,8 @@ class ProcessConstants(NamedTuple):
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
-            "routes": layout.routes, "user": layout.size, "end": size, "places": layout.places,
-            "tiles": layout.tiles,
+            "wait": layout.kernel_wait, "routes": layout.routes, "user": layout.size, "end": size,
+            "places": layout.places, "tiles": layout.tiles,
         }  # fmt: skip
         return cls(
             my_pe=pe,

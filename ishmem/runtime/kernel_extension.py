@@ -61,11 +61,11 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def surroundings(self, lines: Sequence[Any]) -> Any:
-        """Return the options of the job, and where the functions stand if kernels have checks, which name that."""
+        """Return the options of the job, and where the functions stand, which calls that wait tell."""
         here = binding.bound()
         if here is None:
             raise NoKeyError(binding.OUTSIDE)
-        return repr(here[0]), tuple(lines) if here[0].check else ()
+        return repr(here[0]), tuple(lines)
 
     def unwrapped(self, value: Any) -> Any:
         """Return the routine that a wrapper which traces it stands for."""

@@ -12,6 +12,7 @@ for no kernel; ishmrun watches for that. A launch by numba-dpex holds the interp
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import sys
 import threading
 import time
@@ -21,12 +22,12 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
 from ishmem import _core
-from ishmem.common import callsite
+from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
 from ishmem.runtime.crossed_calls import CrossedCalls
 from ishmem.runtime.mixed_calls import MixedCalls
-from ishmem.runtime.status_board import PeState
+from ishmem.runtime.status_board import PeState, Record
 from ishmem.runtime.violation_errors import origin
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ class LongWaits:
         self._closed = threading.Event()
         self._checks: list[CrossedCalls | MixedCalls] = []
         self._mpi_failed = 0.0  # time at which MPI was seen to have failed
-        self._interval = min(timeout / 4, 0.5) if timeout else 0.0
+        limits = [limit for limit in (timeout, this.settings.wait_notice) if limit]
+        self._interval = min(*(limit / 4 for limit in limits), _REFRESH) if limits else 0.0
+        self._kernel_wait = _Wait(0.0)
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
@@ -67,7 +70,9 @@ class LongWaits:
         self._checks = [CrossedCalls(self._this), MixedCalls(self._this)]
         if not self._board.supervised:
             self._watch()
-        if self._timeout:
+        place = self._this.heap.layout.kernel_wait
+        _core.answer_with(place, ctypes.addressof(self._record) + Record.kernel.offset, kernel_wait.NBYTES)
+        if self._interval:
             self._tell_alive()  # a kernel may begin before the thread
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()
 
@@ -75,6 +80,7 @@ class LongWaits:
         """Stop recording waits."""
         _core.on_wait(None)
         _core.unwatch()
+        _core.answer_no_more()
         self._checks = []
         self._closed.set()
         self._record.beat = 0.0
@@ -205,7 +211,17 @@ class LongWaits:
 
     def _beat(self) -> None:
         while not self._closed.wait(self._interval):
+            self._look_at_kernels()
             self._tell_alive()
+
+    def _look_at_kernels(self) -> None:
+        """Tell of a kernel that has waited for long."""
+        now, wait = time.monotonic(), self._kernel_wait
+        text = kernel_wait.describe(_core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES))
+        if text != wait.text:
+            wait.since, wait.text = now, text
+        if text:
+            self._notice(wait, now)
 
     def _tell_alive(self) -> None:
         now = time.monotonic()

@@ -17,15 +17,16 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Callable
 
-from ishmem.common import callsite
+from ishmem.common import callsite, kernel_wait
 
 TELL = signal.SIGRTMAX - 4
 """Signal that asks a PE to write its traceback."""
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
-_TEXT = _PAGE - 16 * 8
+_TEXT = _PAGE - 8 * 64
 _STEP = 0.002
 
 
@@ -70,7 +71,8 @@ class Record(_Text):
         ended: Whether ishmrun has seen the end of the PE.
         exiting: Time at which its program ended without ``finalize``, or left after an error; 0 before.
         code: Its exit status, or minus the signal.
-        beat: Time at which Python code last ran; updated only with ``ISHMEM_TIMEOUT`` set.
+        beat: Time at which Python code last ran.
+        kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
         text: What it waits in.
         since: Time at which the wait began; 0 outside long waits.
     """
@@ -84,6 +86,7 @@ class Record(_Text):
         ("code", ctypes.c_int64),
         ("beat", ctypes.c_double),
         ("since", ctypes.c_double),
+        ("kernel", ctypes.c_byte * kernel_wait.NBYTES),
     ]
 
     @property
@@ -170,12 +173,16 @@ class StatusBoard:
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
-    def join(self, pe: int, text: str) -> None:
-        """Register this process as a PE; on `TELL` it writes its traceback, even while it runs a kernel."""
+    def join(self, pe: int, text: str, prepare: Callable[[int], None]) -> None:
+        """Register this process as a PE; on `TELL` it writes its traceback, even while it runs a kernel.
+
+        ``prepare`` installs a handler for `TELL` that runs after that.
+        """
+        prepare(TELL)
         record = self[pe]
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
         os.lseek(fd, self._trace(pe), os.SEEK_SET)
-        faulthandler.register(TELL, file=fd, all_threads=False)
+        faulthandler.register(TELL, file=fd, all_threads=False, chain=True)
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
 
@@ -217,7 +224,7 @@ class StatusBoard:
     def table(self, pes: Iterable[int]) -> list[str]:
         """Describe where PEs are, one line each: from their records, else by asking them."""
         pes, now = list(pes), time.monotonic()
-        answers = self.ask(pe for pe in pes if not self[pe].since and not self[pe].ended and self[pe].is_inside)
+        answers = self.ask(pe for pe in pes if not self[pe].ended and self[pe].is_inside)
         return [f"PE {self.numbers[pe]}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
 
     def announce(self, timeout: float) -> None:
@@ -246,18 +253,21 @@ class StatusBoard:
         """Return the line that tells where PEs are that have waited for ``limit`` seconds."""
         which = f" of {self.node}" if self.node else ""
         places = "; ".join(self.table(range(self.n_pes)))
-        return f"ishmem: a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on; the PEs{which} are: {places}"
+        words = f"a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on"
+        return f"ishmem: {words}; the PEs{which} are: {places}"
 
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]
         end = f" ({record.how()})" if record.ended or record.code else ""
+        kernel = kernel_wait.describe(bytes(record.kernel))
+        told = f"; {kernel}" if kernel else ""
         if record.since and record.is_inside:
-            return self.where(pe, now) + end
+            return self.where(pe, now) + told + end
         if end or not record.is_inside:
             return _WORDS[record.state] + end
         still = now - record.beat
         held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""
-        return f"{answer}{held}" if answer else "does not answer"
+        return f"{answer}{held}{told}" if answer else "does not answer"
 
     def _tell(self, pe: int) -> bool:
         """Send `TELL` to a PE, but only to a process that has this board open, since process numbers are reused.

@@ -15,6 +15,7 @@ from ishmem.common.violations import (
     LISTS,
     MISMATCH,
     NEGATIVE,
+    NO_LOCK,
     NO_PE,
     NO_ROOT,
     NO_TEAM,
@@ -23,7 +24,6 @@ from ishmem.common.violations import (
     ROUTINES,
     STRIDE,
     UNEQUAL,
-    UNREACHABLE,
     WRONG_LENGTH,
     Violation,
 )
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
-           UNREACHABLE: IshmemError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError}
+           NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -44,9 +44,8 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
         ValueError: A team that does not exist, or strides, counts or displacements that are not allowed.
         Exception: An exception that a kernel raised; an `IshmemError` if it is not one of Python's own.
-        IshmemError: ``ptr`` of a PE that kernels do not reach.
     """
-    if not check and not heap.needs_proxy:
+    if not check:
         return
     offset = heap.layout.violation
     found = Violation(*struct.unpack(_FORMAT, _core.read(heap.pe, offset, Violation.nbytes())))
@@ -95,8 +94,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
         return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
-    if found.problem == UNREACHABLE:
-        return f"{call}, for {array}: kernels do not reach PE {found.pe}; on the host ptr returns None for it"
+    if found.problem == NO_LOCK:
+        return f"{call}: {no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 
@@ -105,6 +104,14 @@ def _failure(found: Violation) -> str:
     if found.problem == RAISED:
         return found.exception
     return f"index {found.first} is out of bounds for axis {found.pe} of an array of shape {found.details}"
+
+
+def no_lock(index: int, word: int, n_pes: int) -> str:
+    """Return why an element is no lock of a job."""
+    return (
+        f"element {index} is {word}, which is no lock of {n_pes} PEs: its holder is no PE, or has not asked for it; "
+        "a lock starts as 0, and only set_lock, test_lock and clear_lock change it"
+    )
 
 
 def _call_text(call_id: int, count: int) -> str:

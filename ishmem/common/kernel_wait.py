@@ -1,0 +1,89 @@
+"""The record in a PE's heap in which a work-item that has waited for long says what it waits for.
+
+It needs only the standard library: ishmrun reads the record, too.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from ishmem.common import text_words
+from ishmem.common.constants import SYMBOLS, Cmp
+
+VARIABLE, NONE_OF, LOCK, MEMBER, PROXY = range(1, 6)
+NOTICE = 30.0
+"""Seconds after which a wait is told of: the default of ``ISHMEM_WAIT_NOTICE``."""
+
+WORDS = 10
+"""Words of a call's text, 8 characters each."""
+
+
+class KernelWait(NamedTuple):
+    """What one work-item of this PE's kernels waits for, one int64 each; then `WORDS` words each of two calls.
+
+    Attributes:
+        item: 1 plus the number of the work-item; 0 while none has waited for long.
+        kind: ``VARIABLE``, ``NONE_OF`` (several variables, of which one would do), ``LOCK``, ``MEMBER`` (of a team, in
+            a barrier or another collective call) or ``PROXY`` (requests to it).
+        seen: The variable; the number of variables; the number of requests that the proxy has served.
+        wanted: What it is compared with; the number of the team's call; the number of requests that must be served.
+        cmp: How it is compared.
+        element: Its index, or that of the lock.
+        pe: The PE that is waited for, or that has the lock; -1 where it is not known.
+        unsigned: Whether ``seen`` and ``wanted`` are unsigned.
+    """
+
+    item: int = 0
+    kind: int = 0
+    seen: int = 0
+    wanted: int = 0
+    cmp: int = 0
+    element: int = 0
+    pe: int = 0
+    unsigned: int = 0
+
+    @classmethod
+    def at(cls, field: str) -> int:
+        """Return the offset of a field in bytes."""
+        return 8 * cls._fields.index(field)
+
+
+SITE = 8 * len(KernelWait._fields)
+"""Offset of the text of the work-item's call, if it has one; see `site_text`."""
+
+CALL = SITE + 8 * WORDS
+"""Offset of the text of the collective call that this PE's kernels have begun last."""
+
+NBYTES = CALL + 8 * WORDS
+
+
+def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
+    """Return the text of a call: kernel, file and line, routine, and the name of its first argument."""
+    return "|".join((kernel, place, routine, variable))
+
+
+def describe(data: bytes) -> str:
+    """Return what the record says; empty when no work-item has waited for long."""
+    numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
+    wait = KernelWait(*numbers[: SITE // 8])
+    if not wait.item:
+        return ""
+    site, call = text_words.unpack(numbers[SITE // 8 : CALL // 8]), text_words.unpack(numbers[CALL // 8 :])
+    kernel, place, routine, variable = ["", "", "", "", *(site or call).split("|")][-4:]
+    where = f"kernel {kernel}, {place}: {routine}: " if place else "a kernel: "
+    return where + _words(wait, variable or "the variable")
+
+
+def _words(wait: KernelWait, variable: str) -> str:
+    seen, wanted = (number % (1 << 64) if wait.unsigned else number for number in (wait.seen, wait.wanted))
+    if wait.kind == VARIABLE:
+        return f"element {wait.element} of {variable} is {seen}, wanted {SYMBOLS[Cmp(wait.cmp)]} {wanted}"
+    if wait.kind == NONE_OF:
+        return f"none of the {seen} elements of {variable} is as wanted"
+    if wait.kind == LOCK:
+        holder = f"PE {wait.pe} has" if wait.pe >= 0 else "another request gets"
+        return f"{holder} the lock in element {wait.element} of {variable}"
+    if wait.kind == MEMBER:
+        return f"PE {wait.pe} has not begun call {wait.wanted} of the team in a kernel"
+    return f"the proxy has served {wait.seen} requests, wanted > {wait.wanted}"

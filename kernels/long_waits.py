@@ -1,0 +1,130 @@
+"""What a work-item does that has waited for long: it writes a `KernelWait` into its PE's heap, which reports show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from ishmem.common.kernel_wait import CALL, LOCK, MEMBER, NONE_OF, PROXY, SITE, VARIABLE, WORDS, KernelWait
+
+from . import spec_constants, type_checks
+from .intrinsics import (
+    GLOBAL,
+    I64,
+    compiled,
+    device_function,
+    device_intrinsic,
+    load_volatile,
+    store_volatile,
+    work_item,
+)
+from .spec_constants import wait_record
+
+SPINS = (1 << 20) - 1
+"""A wait tells of itself when the number of its failed polls has no bit of this mask: first after a million."""
+
+_KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, KernelWait._fields[1:])
+
+
+@device_intrinsic
+def site_of(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
+    """Return the words of a call's text as a tuple."""
+    result, kinds = types.UniTuple(types.int64, WORDS), (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = [context.cast(builder, word, kind, types.int64) for word, kind in zip(arguments, signature.args)]
+        return context.make_tuple(builder, result, words)
+
+    return result(*kinds), code
+
+
+@device_intrinsic
+def words_of(_context, site):
+    """Return the words of a site, zeros for a call whose site is not known."""
+    result = types.UniTuple(types.int64, WORDS)
+    if type_checks.absent(site):
+        return result(site), lambda context, builder, _signature, _arguments: context.make_tuple(
+            builder, result, [I64(0)] * WORDS
+        )
+    return result(site), lambda _context, _builder, _signature, arguments: arguments[0]
+
+
+@device_intrinsic
+def note_call_begun(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
+    """Store the words of the collective call that this PE's kernels begin."""
+    kinds = (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        record = builder.inttoptr(spec_constants.emit(builder, "wait"), I64.as_pointer(GLOBAL))
+        for number, (word, kind) in enumerate(zip(arguments, signature.args)):
+            place = builder.gep(record, [ir.Constant(I64, CALL // 8 + number)])
+            builder.store(context.cast(builder, word, kind, types.int64), place)
+        return context.get_dummy_value()
+
+    return types.void(*kinds), code
+
+
+@compiled
+def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
+    """Write what this work-item waits for, unless another one has done so and still waits."""
+    record, me = wait_record(), work_item() + 1
+    owner = load_volatile(record)
+    if owner != 0 and owner != me:
+        return
+    store_volatile(record + _KIND, kind)
+    store_volatile(record + _SEEN, seen)
+    store_volatile(record + _WANTED, wanted)
+    store_volatile(record + _CMP, cmp)
+    store_volatile(record + _ELEMENT, element)
+    store_volatile(record + _PE, pe)
+    store_volatile(record + _UNSIGNED, unsigned)
+    for i in range(WORDS):
+        store_volatile(record + SITE + 8 * i, words[i])
+    store_volatile(record, me)
+
+
+@compiled
+def forget():
+    """Remove what this work-item has written: its wait is over."""
+    if load_volatile(wait_record()) == work_item() + 1:
+        store_volatile(wait_record(), 0)
+
+
+@device_function
+def tell_variable(ivar, element, seen, cmp, wanted, site):
+    """Tell that a variable is not as wanted."""
+    unsigned = int(not ivar.dtype.signed)
+
+    def impl(ivar, element, seen, cmp, wanted, site):
+        tell(
+            VARIABLE, -1, types.int64(element), types.int64(seen), types.int64(cmp), types.int64(wanted), unsigned,
+            words_of(site),
+        )  # fmt: skip
+
+    return impl
+
+
+@device_function
+def tell_none_of(size, site):
+    """Tell that none of ``size`` variables is as wanted."""
+    return lambda size, site: tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
+
+
+@device_function
+def tell_lock(holder, index, site):
+    """Tell that PE ``holder`` has a lock; -1: none has it at the moment."""
+    return lambda holder, index, site: tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
+
+
+@device_function
+def tell_member(pe, number):
+    """Tell that a PE has not begun a numbered call of a team."""
+    return lambda pe, number: tell(MEMBER, pe, 0, 0, 0, number, 0, words_of(None))
+
+
+@device_function
+def tell_proxy(served, ticket):
+    """Tell that the proxy has not served the request with this ticket."""
+    return lambda served, ticket: tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))
