@@ -25,6 +25,10 @@ llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)
 # The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
 llvm.set_option("", "--replexitval=never")
 
+# Strength reduction narrows a loop's counter to a byte. The OpenCL CPU runtime then gives some work-items fewer turns
+# of a loop with group barriers. The compiler of a GPU has its own.
+llvm.set_option("", "--disable-lsr")
+
 
 class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""

@@ -355,6 +355,31 @@ def test_group_sample(pes: Pool) -> None:
 
 
 @dpex.kernel
+def put_in_turns(item: kapi.NdItem, rows, source, pe):
+    """Fill ``source``, and put it to a row: in each turn, after a barrier of the group."""
+    group, rank = item.get_group(), item.get_local_id(0)
+    for turn in range(rows.shape[0]):
+        for k in range(rank, source.shape[0], group.get_local_range(0)):
+            source[k] = 100 * turn + k
+        kapi.group_barrier(group)
+        ishmem.put_work_group(rows[turn], source, pe, group)
+
+
+def check_turns(count: int) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    rows, source = ishmem.full((3, count), -1.0), ishmem.zeros(count)
+    ishmem.barrier_all()
+    dpex.call_kernel(put_in_turns, kapi.NdRange((32,), (32,)), rows, source, (me + 1) % n)
+    ishmem.barrier_all()
+    same(rows, 100.0 * np.arange(3)[:, None] + np.arange(count))
+
+
+@pytest.mark.parametrize("count", [1, 20, 32, 77, 500])
+def test_put_work_group_in_turns(pes: Pool, count: int) -> None:
+    pes.run(check_turns, count)
+
+
+@dpex.kernel
 def move_large(item: kapi.NdItem, put, get, by_group, source, to, nelems):  # type: ignore
     group = item.get_group()
     if item.get_local_id(0) == 0:
