@@ -5,6 +5,7 @@ LLVM ends the process where its SPIR-V back end finds an error, so all of this r
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -25,9 +26,12 @@ llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)
 # The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
 llvm.set_option("", "--replexitval=never")
 
-# Strength reduction narrows a loop's counter to a byte. The OpenCL CPU runtime then gives some work-items fewer turns
-# of a loop with group barriers. The compiler of a GPU has its own.
+# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, which the back end gets wrong: see `_ODD`.
 llvm.set_option("", "--disable-lsr")
+
+_QUOTED = re.compile(r'"[^"]*"')
+_ODD = re.compile(r"(?<![\w.%@$-])i(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
+"""An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits."""
 
 
 class TranslationError(Exception):
@@ -67,9 +71,11 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(linked, builder)
+    text = str(linked)
+    if odd := _ODD.search(_QUOTED.sub("", text)):
+        raise ValueError(f"LLVM makes an integer of {odd[1]} bits, which its back end for SPIR-V gets wrong")
     has_lines = any("!DILocation(" in each for each in texts)
-    text = str(linked) if keep_llvm or has_lines else ""
-    return _with_lines(machine, text) if has_lines else machine.emit_object(linked), text
+    return _with_lines(machine, text) if has_lines else machine.emit_object(linked), text if keep_llvm else ""
 
 
 def _with_lines(machine: Any, text: str) -> bytes:

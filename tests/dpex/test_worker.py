@@ -7,11 +7,12 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ishmem.dpex import worker
+from ishmem.dpex import spirv_module, worker
 
 
 def act(what: str, value: Any = None) -> Any:
@@ -95,3 +96,22 @@ def test_no_process_and_no_file_remains() -> None:
     assert len(os.listdir("/proc/self/fd")) == files
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+NARROW = """
+target triple = "spirv64-unknown-unknown"
+define spir_kernel void @narrow(ptr addrspace(1) %out, i64 %x) {
+  %t = trunc i64 %x to i4
+  %z = zext i4 %t to i64
+  %masked = shl i64 %z, 2
+  store i64 %masked, ptr addrspace(1) %out
+  ret void
+}
+"""
+
+
+def test_integers_that_the_back_end_gets_wrong_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = "llvmlite.binding.newpassmanagers.PassBuilder.getModulePassManager"
+    monkeypatch.setattr(passes, lambda _builder: SimpleNamespace(run=lambda *_arguments: None))
+    with pytest.raises(ValueError, match="an integer of 4 bits"):
+        spirv_module._spirv_of("narrow", [NARROW], False)
