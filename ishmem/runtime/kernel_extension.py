@@ -22,7 +22,7 @@ from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding, job
+from . import binding
 
 
 class BuildError(KernelBuildError, IshmemError):
@@ -120,11 +120,15 @@ class Ishmem(Extension):
 
     def raise_problems(self) -> None:
         """Raise ``LevelZeroError`` if the device of the heap is lost."""
+        from ishmem.runtime import job
+
         if job.running():
             job.current().heap.raise_lost_device()
 
     def wait(self, event: Any) -> None:
         """Wait, so that ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
+        from ishmem.runtime import job
+
         with job.current().waits.for_kernel() if job.running() else contextlib.nullcontext():
             event.wait()
 
