@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
-import trials
 from common import dpex, kapi
 from numba.core.errors import NumbaError
 from numba_dpex.kernel_api_impl.spirv import spirv_generator
 from pes import Pool, run_program
 
 import ishmem
+
+if TYPE_CHECKING:
+    import trials
 
 CRASH = """LLVM ERROR: Cannot translate source of bitcast instruction.
 PLEASE submit a bug report to https://example.com/ and include the crash backtrace.
