@@ -8,7 +8,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ishmem.common import algorithms
 from ishmem.dpex import COMPILER, HAS_NUMBA_DPEX
@@ -17,8 +17,27 @@ from ishmem.dpex.extension import install, installed
 from . import binding
 
 if TYPE_CHECKING:
+    from importlib.abc import Loader
+
     from ishmem.environment.settings import Settings
     from ishmem.runtime.heap import SymmetricHeap
+
+
+class _Loader:
+    """Loads the compiler of kernels by its own loader, which may serve other modules too, and then calls `_load`."""
+
+    def __init__(self, loader: Loader, finder: _Finder) -> None:
+        self._loader, self._finder = loader, finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Load the module."""
+        self._loader.exec_module(module)
+        if self._finder in sys.meta_path:
+            sys.meta_path.remove(self._finder)
+        _load()
 
 
 class _Finder:
@@ -33,15 +52,7 @@ class _Finder:
         spec = importlib.util.find_spec(name)
         self._is_asked = False  # the program may only ask whether there is such a module
         if spec and spec.loader:
-            execute = spec.loader.exec_module
-
-            def execute_and_load(module: ModuleType) -> None:
-                execute(module)
-                if self in sys.meta_path:
-                    sys.meta_path.remove(self)
-                _load()
-
-            spec.loader.exec_module = execute_and_load  # type: ignore[method-assign]
+            spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
         return spec
 
 

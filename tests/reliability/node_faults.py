@@ -142,14 +142,14 @@ def _lost_pes(how: str, victim: int, sizes: list[int]) -> list[set[int]]:
 
 
 def _processes(trial: Trial) -> dict[int, int]:
-    """Return the process of each PE that runs."""
-    found = {}
-    for pid, environment in trial.processes().items():
+    """Return the process of each PE that runs, not its fork that runs LLVM."""
+    found: dict[int, int] = {}
+    for pid, environment in sorted(trial.processes().items(), key=lambda one: one[0]):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             by_mpi = launched(environment)
             if any(word.endswith(PROGRAM) for word in words[1:2]) and by_mpi and by_mpi.rank is not None:
-                found[by_mpi.rank] = pid
+                found.setdefault(by_mpi.rank, pid)
     return found
 
 
