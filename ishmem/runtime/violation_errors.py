@@ -27,6 +27,7 @@ from ishmem.common.violations import (
     WRONG_LENGTH,
     Violation,
 )
+from ishmem.dpex.extension import installed
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -52,6 +53,7 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     if not found.complete:
         return
     _core.write(heap.pe, offset, bytes(Violation.nbytes()))
+    installed().load()  # what kernels call has the numbers of routines; a kernel from the cache does not need it
     problem = _words(heap, handles, found) + (f" ({found.call})" if found.call else "")
     raise _error(found)(problem)
 
