@@ -134,9 +134,9 @@ def greedy(item: kapi.NdItem, a, scratch):
 ishmem.init()
 a = ishmem.zeros(4, dtype="i8")
 ishmem.quiet()
-# More local memory than there is: the launch fails, and numba-dpex does not say so.
-dpex.call_kernel(greedy, kapi.NdRange((1,), (1,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
 try:
+    # More local memory than there is: the launch fails, and numba-dpex does not say so.
+    dpex.call_kernel(greedy, kapi.NdRange((1,), (1,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
     ishmem.quiet()
 except ishmem.LevelZeroError as error:
     print(error.call, error.result)
