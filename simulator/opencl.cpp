@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -87,6 +88,22 @@ class WithoutWarning {
   }
 };
 
+// Keeps the program's signal handlers: the LLVM in the runtime replaces them, and does not call those of SIGUSR1.
+class KeptHandlers {
+  static const int COUNT = 32;
+  struct sigaction before_[COUNT] = {};
+
+public:
+  KeptHandlers() {
+    for (int number = 1; number < COUNT; ++number) sigaction(number, nullptr, &before_[number]);
+  }
+
+  ~KeptHandlers() {
+    for (int number = 1; number < COUNT; ++number)
+      if (number != SIGKILL && number != SIGSTOP) sigaction(number, &before_[number], nullptr);
+  }
+};
+
 static bool openDevice(OpenCl &cl) {
   int32_t error = cl.clGetPlatformIDs(1, &cl.platform, nullptr);
   if (!error) error = cl.clGetDeviceIDs(cl.platform, CL_DEVICE_TYPE_CPU, 1, &cl.device, nullptr);
@@ -125,6 +142,7 @@ __attribute__((constructor)) static void setDefaultsOfRuntime() {
 }
 
 static const OpenCl *open() {
+  const KeptHandlers here;
   void *library = dlopen(settings().opencl.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     complain("no OpenCL CPU runtime: %s (ISHMEM_SIM_OPENCL names it)", dlerror());

@@ -24,16 +24,12 @@ import pytest
 import trials
 from pes import run_command
 
-from ishmem import dpex
-
 
 @pytest.mark.parametrize("how", node_faults.HOW)
 def test_fault(trial: trials.Trial, how: str) -> None:
     """Every other PE ends or raises ``PeerLost`` with PE and node; the status is kept; nothing is left behind."""
     if "node" in how and not nodes.has_namespaces():
         pytest.skip("needs namespaces")
-    if how == "raise" and not dpex.HAS_NUMBA_DPEX:
-        pytest.skip("on today's stack the job always ends before its signal; cause not found")
     draw, outcome = random.Random(how), None
     while outcome is None:  # the job may end before the fault
         outcome = node_faults.one_fault(trial, [2, 2], how, draw)
