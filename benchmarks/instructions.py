@@ -28,7 +28,7 @@ from ishmem.dpex import kernel_api as kapi
 from ishmem.environment import stack
 from ishmem.kernels import front_end
 
-FUNCTION, FUNCTION_END, LABEL, RETURN = 54, 56, 248, 253
+FUNCTION, FUNCTION_END, BITCAST, LABEL, RETURN = 54, 56, 124, 248, 253
 BINARY_SIZES, BINARIES = 0x1165, 0x1166  # of clGetProgramInfo
 
 
@@ -90,12 +90,12 @@ def compiled(kernel) -> bytes:
 
 
 def spirv_instructions(code: bytes) -> int:
-    """Count the instructions in function bodies, without function headers, labels and returns."""
+    """Count the instructions in function bodies, without function headers, labels, returns and casts of pointers."""
     words, at, count, inside = np.frombuffer(code, "<u4"), 5, 0, False
     while at < len(words):
         op = int(words[at]) & 0xFFFF
         inside = (inside or op == FUNCTION) and op != FUNCTION_END
-        count += inside and op not in (FUNCTION, FUNCTION + 1, LABEL, RETURN)
+        count += inside and op not in (FUNCTION, FUNCTION + 1, BITCAST, LABEL, RETURN)
         at += int(words[at]) >> 16
     return count
 

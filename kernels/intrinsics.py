@@ -321,12 +321,28 @@ def store_volatile(_context, address, value):
     """Store an int64 at an address by a volatile store."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        stored = VolatileStore(builder.block, arguments[1], builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
-        stored.align = 8
-        builder._insert(stored)
+        _store(builder, *arguments)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), code
+
+
+@device_intrinsic
+def store_tuple_volatile(_context, address, values):
+    """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        for number, value in enumerate(cgutils.unpack_tuple(builder, arguments[1])):
+            _store(builder, builder.add(arguments[0], I64(8 * number)), value)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, values), code
+
+
+def _store(builder: Any, address: Any, value: Any) -> None:
+    stored = VolatileStore(builder.block, value, builder.inttoptr(address, I64.as_pointer(GLOBAL)))
+    stored.align = 8
+    builder._insert(stored)
 
 
 @device_intrinsic

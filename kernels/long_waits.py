@@ -17,6 +17,7 @@ from .intrinsics import (
     device_function,
     device_intrinsic,
     load_volatile,
+    store_tuple_volatile,
     store_volatile,
     work_item,
 )
@@ -80,8 +81,7 @@ def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
     store_volatile(record + _ELEMENT, element)
     store_volatile(record + _PE, pe)
     store_volatile(record + _UNSIGNED, unsigned)
-    for i in range(WORDS):
-        store_volatile(record + SITE + 8 * i, words[i])
+    store_tuple_volatile(record + SITE, words)  # LLVM gives a loop over the words a switch on 63 bits
     store_volatile(record, me)
 
 

@@ -211,7 +211,6 @@ def test_failure(how: str) -> None:
 UID = """
 import sys
 import ishmem
-from ishmem import dpex
 uid, rank, nranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with ishmem.init(heap_size="1M", uid=uid, rank=rank, nranks=nranks):
     a = ishmem.zeros(1, dtype="int64")
@@ -283,7 +282,6 @@ if "RANK" not in os.environ:
     child = subprocess.Popen([sys.executable, "-c", open("/proc/self/cmdline").read().split("\\0")[2], *sys.argv[1:]])
     os.environ["RANK"] = "0"
 import ishmem
-from ishmem import dpex
 plain_init = ishmem.init
 def init(**given):
     plain_init(uid=os.environ["UID"], rank=int(os.environ["RANK"]), nranks=2, **given)

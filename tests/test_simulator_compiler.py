@@ -17,9 +17,17 @@ from pes import run_program
 from test_simulator import Level0, instruction, run, spirv
 
 from ishmem.common.errors import LevelZeroError
+from ishmem.environment import stack
 from ishmem.ipc import pyze
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
+
+
+@pytest.fixture(autouse=True)
+def _variables_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some tests use the simulator in this process; it reads its settings when the driver starts."""
+    for name, value in stack.variables("sim").items():
+        monkeypatch.setenv(name, value)
 
 
 class Item:
@@ -220,9 +228,10 @@ def test_only_sequential_consistency_takes_a_fence(op, order, tmp_path) -> None:
     assert found[:2] == ["3", "2"]
     assert op in (0, BARRIER) or found[2] == "2"
     machine_code = kept(tmp_path)[0].read_bytes()
-    if (op, order) != (LOAD, SEQ_CST):  # which needs no fence on x86, nor binds stores before it; the runtimes differ
-        assert (MFENCE in machine_code) == (order == SEQ_CST)
-        assert (struct.pack("<I", FIRST) in machine_code) == (order != RELAXED)
+    # Such a load needs no fence on x86, nor binds stores before it: the runtime of 2026 makes a plain load of it.
+    is_plain = order == RELAXED or ((op, order) == (LOAD, SEQ_CST) and not dpex.HAS_NUMBA_DPEX)
+    assert (MFENCE in machine_code) == (order == SEQ_CST and not is_plain)
+    assert (struct.pack("<I", FIRST) in machine_code) == (not is_plain)
 
 
 def test_a_crash_of_the_compiler_is_an_error(ze) -> None:
@@ -394,8 +403,7 @@ def test_a_kernel_that_does_not_build_is_an_error_of_the_launch() -> None:
     assert done.returncode == 0, done
     mine = [line for line in done.stdout.splitlines() if line.startswith("[1]")]
     assert "told" in mine[0] and "the kernel fill does not build" in mine[0] and "ISHMEM_SIM_FAIL" in mine[0], done
-    # numba-dpex keeps the failure; ishmem.dpex builds anew.
-    assert mine[1:] in (["[1] launched", "[1] sum 28"], [mine[0], "[1] sum 0"]) and "[0] sum 28" in done.stdout, done
+    assert mine[1:] == [mine[0], "[1] sum 0"] and "[0] sum 28" in done.stdout, done
 
 
 def test_threads_that_run_kernels_are_not_pinned() -> None:

@@ -76,6 +76,12 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         _load()
 
 
+def before_numba_compiles() -> None:
+    """Load ``ishmem.kernels``, in which code for the host is told that it cannot call ishmem; numba's entry point."""
+    if COMPILER in sys.modules:
+        installed().load()
+
+
 _waiting: list[Callable[[], None]] = []
 
 
