@@ -47,8 +47,8 @@ SCALARS = (types.Number, types.Boolean)
 
 
 def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
-    """Check the argument types; return whether an array is a view that is not contiguous."""
-    is_view = views.is_view(dest) or views.is_view(source)
+    """Check the argument types; return whether the elements lie differently in the two arrays."""
+    is_view = views.are_views(dest, source)
     if is_view:
         views.check(routine, nelems, dest=dest, source=source)
     else:

@@ -1,4 +1,4 @@
-"""``put`` and ``get`` of views that are not contiguous: 1-D slices with a step, and 2-D tiles.
+"""``put`` and ``get`` of views that are not contiguous: 1-D slices with a step, 2-D tiles, and transposed arrays.
 
 An array is described as rows: element ``i`` in C order is ``i // columns`` rows and ``i % columns`` columns away from
 the first one. A contiguous array and a 1-D slice are one row, which divides into rows of any length.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
+
 from . import type_checks
 from .intrinsics import address_of, device_function, item_bytes, rank_in, require, size_of
 from .strided import move_blocks
@@ -16,6 +18,13 @@ from .strided import move_blocks
 def is_view(array: Any) -> bool:
     """Return whether an array type is one of views that are not contiguous."""
     return getattr(array, "layout", "C") not in "CF"
+
+
+def are_views(dest: Any, source: Any) -> bool:
+    """Return whether `move_view` has to move the elements: of views, or of 2-D arrays in different memory orders."""
+    both = isinstance(dest, types.Array) and isinstance(source, types.Array)
+    transposed = both and dest.ndim == source.ndim == 2 and type_checks.orders_differ(dest, source)
+    return is_view(dest) or is_view(source) or transposed
 
 
 def check(routine: str, nelems: Any, **arrays: Any) -> None:
@@ -28,7 +37,7 @@ def check(routine: str, nelems: Any, **arrays: Any) -> None:
         )
         require(kind.ndim <= 2 or kind.layout == "C", words)
     given = type_checks.absent(nelems)
-    require(given, f"{routine}: nelems is for contiguous arrays; pass a shorter slice")
+    require(given, f"{routine}: nelems is for contiguous arrays in the same memory order; pass a shorter slice")
 
 
 def _is_row(array: Any) -> bool:
@@ -42,6 +51,8 @@ def steps_of(array):
         return lambda array: (array.size, 0, 1)
     if array.ndim == 1:
         return lambda array: (array.size, 0, array.strides[0] // item_bytes(array))
+    if array.layout == "F":  # numba-dpex gives such an array the strides of one in C order
+        return lambda array: (array.shape[1], 1, array.shape[0])
 
     def tile(array):
         item = item_bytes(array)

@@ -133,7 +133,7 @@ MISTAKES = {
     "ishmem.init()": "ishmem.init is a host function",
     "ishmem.iput(a[:, 0, 0], b, 1, 1, 2, 0)": "iput: dest is not contiguous; put and get take strided 1-D slices",
     "ishmem.put(a[:, 1:, 1:], b, 0)": "put: dest is a view of 3 dimensions that is not contiguous",
-    "ishmem.put(b[::2], b[::2], 0, nelems=2)": "put: nelems is for contiguous arrays; pass a shorter slice",
+    "ishmem.put(b[::2], b[::2], 0, nelems=2)": "put: nelems is for contiguous arrays in the same memory order; pass",
     "ishmem.put(a, b, 0.5)": "put: pe is an integer, got float64",
     "ishmem.team_sync('world')": "team_sync: team is an integer",
 }

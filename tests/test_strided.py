@@ -306,6 +306,77 @@ def test_kernel_dimensions(pes: Pool, group: tuple[int, ...]) -> None:
 
 
 @dpex.kernel
+def move_transposed(item: kapi.Item, put, get, source, pe):  # type: ignore
+    ishmem.put(put, source, pe)
+    ishmem.get(get, source, pe)
+    ishmem.quiet()
+
+
+@dpex.kernel
+def move_transposed_by_group(item: kapi.NdItem, put, get, source, pe):  # type: ignore
+    group = item.get_group()
+    ishmem.put_work_group(put, source, pe, group)
+    ishmem.get_work_group(get, source, pe, group)
+    ishmem.quiet_work_group(group)
+
+
+def check_transposed(dtype: str) -> None:
+    """Elements go to the same indices between arrays in C and in Fortran order."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 15, pe).reshape(5, 3) for pe in range(n)]
+    for kernel, span in ((move_transposed, kapi.Range(1)), (move_transposed_by_group, kapi.NdRange((4,), (4,)))):
+        for to_c, from_c in ((False, True), (True, False), (False, False)):
+            source = symmetric(values[me]) if from_c else symmetric(np.ascontiguousarray(values[me].T)).T
+            put, get = (symmetric(pattern(dtype, 15, 99).reshape((5, 3) if to_c else (3, 5))) for _ in range(2))
+            results = (put, get) if to_c else (put.T, get.T)
+            dpex.call_kernel(kernel, span, *results, source, right)
+            ishmem.barrier_all()
+            for whole, pe in ((put, left), (get, right)):
+                same(whole, values[pe] if to_c else np.ascontiguousarray(values[pe].T))
+            ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+def test_transposed(pes: Pool, dtype: str) -> None:
+    pes.run(check_transposed, dtype)
+
+
+@dpex.kernel
+def transposed_in_kernel(item: kapi.Item, a, b):  # type: ignore
+    ishmem.put(a.T, b, 0)
+
+
+@dpex.kernel
+def sum_transposed(item: kapi.Item, a, b):  # type: ignore
+    ishmem.sum_reduce(a, b)
+
+
+@dpex.kernel
+def part_of_transposed(item: kapi.Item, a, b):  # type: ignore
+    ishmem.put(a, b, 0, 2)
+
+
+def check_transposed_on_one_pe() -> None:
+    a, b = ishmem.zeros((4, 4), dtype="int32"), ishmem.zeros((4, 4), dtype="int32")
+    values = pattern("int32", 16, 1).reshape(4, 4)
+    b[:] = dpnp.asarray(values)
+    if not dpex.HAS_NUMBA_DPEX:  # which does not compile a.T
+        dpex.call_kernel(transposed_in_kernel, kapi.Range(1), a, b)
+        same(a, values.T)
+    words = "sum_reduce: the memory orders differ, dest in Fortran order and source in C order"
+    with pytest.raises(Exception, match=words):
+        dpex.call_kernel(sum_transposed, kapi.Range(1), a.T, b)
+    with pytest.raises(Exception, match="nelems is for contiguous arrays in the same memory order"):
+        dpex.call_kernel(part_of_transposed, kapi.Range(1), a.T, b)
+
+
+@pytest.mark.pes(1)
+def test_transposed_on_one_pe(pes: Pool) -> None:
+    pes.run(check_transposed_on_one_pe)
+
+
+@dpex.kernel
 def strides_of_reals(item: kapi.Item, a):  # type: ignore
     ishmem.iput(a, a, 1.5, 1, 1, 0)
 
