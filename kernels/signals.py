@@ -68,14 +68,14 @@ def update(sig_addr, signal, sig_op, pe, index):
 
 
 @device_function
-def update_after(dest, sig_addr, signal, sig_op, pe, index):
-    """Update the signal of a put to ``dest``, which the proxy may hold."""
+def update_after(dest, source, sig_addr, signal, sig_op, pe, index):
+    """Update the signal of a put from ``source`` to ``dest``, which the proxy may hold."""
     if not binding.options().late:
-        return lambda dest, sig_addr, signal, sig_op, pe, index: update(sig_addr, signal, sig_op, pe, index)
-    is_view = views.is_view(dest)
+        return lambda dest, source, sig_addr, signal, sig_op, pe, index: update(sig_addr, signal, sig_op, pe, index)
+    in_blocks = views.are_views(dest, source)  # of which the address of `dest` names the first only
 
-    def impl(dest, sig_addr, signal, sig_op, pe, index):
-        if is_view or has_atomics(pe):
+    def impl(dest, source, sig_addr, signal, sig_op, pe, index):
+        if in_blocks or has_atomics(pe):
             order_stores()
             update(sig_addr, signal, sig_op, pe, index)
         elif allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
@@ -93,7 +93,7 @@ def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0
     def impl(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
         rma.put(dest, source, pe, nelems)
         before_signal()
-        update_after(dest, sig_addr, signal, sig_op, pe, index)
+        update_after(dest, source, sig_addr, signal, sig_op, pe, index)
 
     return impl
 
@@ -109,7 +109,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
         kapi.group_barrier(group)
         if rank_in(group) == 0:
             before_signal()
-            update_after(dest, sig_addr, signal, sig_op, pe, index)
+            update_after(dest, source, sig_addr, signal, sig_op, pe, index)
         kapi.group_barrier(group)
 
     return impl

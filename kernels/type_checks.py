@@ -41,9 +41,9 @@ def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYP
     require(kind.layout in "CF" or (kind.ndim == 1 and kind.layout == "A"), f"{routine}: {name} is not contiguous")
 
 
-def orders_differ(dest: Any, source: Any) -> bool:
-    """Return whether one array is in C order and the other in Fortran order; one dimension has no order."""
-    return min(dest.ndim, source.ndim) > 1 and {dest.layout, source.layout} == {"C", "F"}
+def orders_differ(*arguments: Any) -> bool:
+    """Return whether one array is in C order and another in Fortran order; one dimension has no order."""
+    return {kind.layout for kind in arguments if isinstance(kind, types.Array) and kind.ndim > 1} == {"C", "F"}
 
 
 def contiguous(routine: str, **arrays: Any) -> None:
@@ -52,7 +52,7 @@ def contiguous(routine: str, **arrays: Any) -> None:
         element_type(routine, name, kind)
         words = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
         require(kind.layout in "CF", f"{words} take strides; other routines take a contiguous slice at a time")
-    if len(arrays) == 2 and orders_differ(*arrays.values()):
+    if orders_differ(*arrays.values()):
         orders = (f"{name} in {'C' if kind.layout == 'C' else 'Fortran'} order" for name, kind in arrays.items())
         words = f"{routine}: the memory orders differ, {' and '.join(orders)}"
         require(False, f"{words}; put and get take such arrays of two dimensions, other routines take one order")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import types
-
 from . import type_checks
 from .intrinsics import address_of, device_function, item_bytes, rank_in, require, size_of
 from .strided import move_blocks
@@ -22,8 +20,7 @@ def is_view(array: Any) -> bool:
 
 def are_views(dest: Any, source: Any) -> bool:
     """Return whether `move_view` has to move the elements: of views, or of 2-D arrays in different memory orders."""
-    both = isinstance(dest, types.Array) and isinstance(source, types.Array)
-    transposed = both and dest.ndim == source.ndim == 2 and type_checks.orders_differ(dest, source)
+    transposed = type_checks.orders_differ(dest, source) and dest.ndim == source.ndim == 2
     return is_view(dest) or is_view(source) or transposed
 
 

@@ -44,6 +44,38 @@ with ishmem.init():
 """
 """PE 0 raises, after PE 1 has left the barrier."""
 
+IN_BLOCKS = """
+import dpnp
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
+
+@dpex.kernel
+def send(item: kapi.Item, dest, source, flag):
+    ishmem.put_signal(dest, source, flag, 1, ishmem.SIGNAL_ADD, 1)
+
+@dpex.kernel
+def take(item: kapi.Item, flag, turn, box, seen):
+    ishmem.signal_wait_until(flag, ishmem.CMP_GE, turn)
+    for i in range(box.size):
+        seen[i] = box[i]
+
+with ishmem.init():
+    box, data = ishmem.zeros((8, 8), dtype="i4"), ishmem.zeros(128, dtype="i4")
+    flag, seen = ishmem.zeros(1, dtype="u8"), dpnp.zeros(64, dtype="i4")
+    tile, transposed = data.reshape(8, 16)[:, :8], data[:64].reshape(8, 8).T
+    for turn in range(1, 31):
+        data[:] = turn
+        ishmem.barrier_all()
+        if ishmem.my_pe() == 0:
+            dpex.call_kernel(send, kapi.Range(1), box, (tile, transposed)[turn % 2], flag)
+        elif ishmem.my_pe() == 1:
+            dpex.call_kernel(take, kapi.Range(1), flag, turn, box.reshape(64), seen)
+            assert (seen.asnumpy() == turn).all(), seen
+        ishmem.barrier_all()
+    ishmem.free_all()
+"""
+
 
 def line_of(program: str, mark: str) -> int:
     return next(number for number, line in enumerate(program.splitlines(), 1) if line.endswith(f"# {mark}"))
@@ -70,6 +102,12 @@ def test_names_what_was_overtaken() -> None:
     overtaken = rf"put at \S*{put} to PE ([01]), elements \d to \d of \S.* was on its way when (.*) arrived"
     found = re.search(overtaken, done.stderr)
     assert found and f"{flag} to PE {found[1]}, element 0 of" in found[2], done.stderr
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_signal_comes_after_all_blocks_of_its_put(seed: int) -> None:
+    done = run_program(IN_BLOCKS, PES, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
+    assert done.returncode == 0, done
 
 
 def test_names_a_changed_source() -> None:
