@@ -372,7 +372,7 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
     if board is None and member.node.place == 0:
         board = StatusBoard.make(len(member.node.pes))
     if board:
-        board.join(member.node.place, callsite.describe(callsite.of_frame(sys._getframe())), _core.answer_on)
+        board.join(member.node.place, callsite.describe(callsite.of_frame(sys._getframe())), _core)
     return board
 
 

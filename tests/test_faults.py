@@ -435,3 +435,49 @@ def test_a_program_and_a_job_within_a_pe(trial: trials.Trial) -> None:
     """The environment of the outer job does not make the program one of its PEs."""
     done = run_program(OUTER, 1, env=SMALL)
     assert done.stdout.splitlines() == ["[0] ['alone 0 1'] ", "[0] ['[0] alone 0 2', '[1] alone 1 2'] "], done
+
+
+BUSY = """
+def count(n):
+    def numbers():
+        yield from range(3)
+    with contextlib.suppress(ZeroDivisionError):
+        exec("1 / 0")
+    return sum(numbers()) + (count(n - 1) if n else 0)
+
+def held():
+    other = subprocess.Popen(["sh", "-c", "sleep 2; echo"], stdout=subprocess.PIPE)
+    ctypes.PyDLL(None).read(other.stdout.fileno(), ctypes.create_string_buffer(1), 1)
+"""
+ASK = """
+from ishmem.runtime.status_board import StatusBoard
+import contextlib
+ishmem.init()
+done = ishmem.zeros(1, dtype="i8")
+board = StatusBoard.find(os.environ["ISHMEM_BOARD"], ishmem.n_pes())
+if me == VICTIM:
+    while ishmem.g(done, me) == 0:
+        count(5)
+    ishmem.barrier_all()
+    held()
+else:
+    places = set()
+    for _ in range(300):
+        places |= {board.ask([VICTIM]).get(VICTIM)}
+    ishmem.p(done, 1, VICTIM)
+    ishmem.barrier_all()
+    time.sleep(0.2)
+    print(len(places - {None}), board.ask([VICTIM]), flush=True)
+ishmem.finalize()
+"""
+
+
+def test_a_pe_that_is_asked_where_it_is_goes_on() -> None:
+    """Whether Python runs, whose frames change meanwhile, or other code holds the interpreter."""
+    program = HEAD + BUSY + ASK
+    done = run_program(program, 2, env=SMALL)
+    held = 1 + program[: program.index("ctypes.PyDLL")].count("\n")
+    assert done.returncode == 0, done.stderr
+    _prefix, places, answer = done.stdout.split(maxsplit=2)
+    assert int(places) > 1
+    assert f":{held}" in answer

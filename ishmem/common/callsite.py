@@ -16,7 +16,6 @@ _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex"
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 _NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
-_HEAD = re.compile(r"^(?:Stack|Current thread|Thread) .*$", re.MULTILINE)
 
 
 class CallSite(NamedTuple):
@@ -39,10 +38,14 @@ def of_frame(frame: FrameType | None) -> Iterator[CallSite]:
         frame = frame.f_back
 
 
+def dump(frame: FrameType | None) -> str:
+    """Write the call sites from a frame outwards as `faulthandler` does."""
+    return "".join(f'  File "{call.file}", line {call.line} in {call.function}\n' for call in of_frame(frame))
+
+
 def of_dump(text: str) -> list[CallSite]:
-    """Parse the last traceback that `faulthandler` wrote; the innermost call comes first."""
-    last = _HEAD.split(text)[-1]
-    return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(last)]
+    """Parse a traceback that `faulthandler` or `dump` wrote; the innermost call comes first."""
+    return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(text)]
 
 
 def describe(calls: Iterable[CallSite], details: str = "") -> str:

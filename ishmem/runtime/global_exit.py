@@ -39,7 +39,7 @@ def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusB
     ((fd,),) = (fds for _payload, fds in parts if fds)
     if board is None:
         board = StatusBoard(fd, links.n_pes)
-        board.join(links.pe, "init", _core.answer_on)
+        board.join(links.pe, "init", _core)
     else:
         os.close(fd)
     return [int(payload) for payload, _fds in parts], board

@@ -12,22 +12,39 @@ import ctypes
 import enum
 import faulthandler
 import fcntl
+import functools
 import mmap
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Callable
+from typing import Protocol
 
 from ishmem.common import callsite, kernel_wait
 
 TELL = signal.SIGRTMAX - 4
-"""Signal that asks a PE to write its traceback."""
+"""Signal that asks a PE to write its traceback; a thread of the PE does, when it gets the interpreter."""
+
+INSIST = signal.SIGRTMAX - 5
+"""Signal by which the main thread writes it itself, since code that is not Python's holds the interpreter."""
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
 _TEXT = _PAGE - 8 * 64
 _STEP = 0.002
+_INSIST_AFTER = 0.2  # seconds
+
+
+class SignalHandlers(Protocol):
+    """Installs the handlers of `TELL` and `INSIST`; the core does."""
+
+    def answer_on(self, number: int, pipe: int, /) -> None:
+        """On a signal, write a byte to a pipe, and what a kernel of this PE waits for to the board."""
+
+    def insist_on(self, number: int, file: int, place: int, /) -> None:
+        """On a signal, let `faulthandler` write to a place of a file, unless the interpreter runs."""
 
 
 class PeState(enum.IntEnum):
@@ -173,16 +190,17 @@ class StatusBoard:
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
 
-    def join(self, pe: int, text: str, prepare: Callable[[int], None]) -> None:
-        """Register this process as a PE; on `TELL` it writes its traceback, even while it runs a kernel.
-
-        ``prepare`` installs a handler for `TELL` that runs after that.
-        """
-        prepare(TELL)
+    def join(self, pe: int, text: str, handlers: SignalHandlers) -> None:
+        """Register this process as a PE; on `TELL` it writes where it is, on `INSIST` also while it runs a kernel."""
         record = self[pe]
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
-        os.lseek(fd, self._trace(pe), os.SEEK_SET)
-        faulthandler.register(TELL, file=fd, all_threads=False, chain=True)
+        requests, pipe = os.pipe()
+        os.set_blocking(pipe, False)
+        faulthandler.register(INSIST, file=fd, all_threads=False)
+        handlers.insist_on(INSIST, fd, self._trace(pe))
+        handlers.answer_on(TELL, pipe)
+        answer = functools.partial(_answer, requests, fd, self._trace(pe))
+        threading.Thread(target=answer, name="ishmem-answer", daemon=True).start()
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
 
@@ -207,18 +225,22 @@ class StatusBoard:
         since = f", for {now - record.since:.1f} s" if now is not None else ""
         return record.text + since
 
-    def ask(self, pes: Iterable[int], patience: float = 0.5) -> dict[int, str]:
-        """Ask PEs for their tracebacks and return the answers; PEs answer late when kernels hold all cores."""
-        dumps = {pe: self._dump(pe) for pe in pes}  # before any request, since an answer may come at once
-        before = {pe: dump for pe, dump in dumps.items() if self._tell(pe)}
+    def ask(self, pes: Iterable[int], patience: float = 0.7) -> dict[int, str]:
+        """Ask PEs where they are and return the answers; PEs answer late when kernels hold all cores."""
+        silent = {pe for pe in pes if self._request(pe)}
         answers: dict[int, str] = {}
-        deadline = time.monotonic() + patience
-        while len(answers) < len(before) and time.monotonic() < deadline:
+        now = time.monotonic()
+        deadline, insist_at = now + patience, now + _INSIST_AFTER
+        while silent and time.monotonic() < deadline:
             time.sleep(_STEP)
-            for pe, dump in before.items():
-                if pe not in answers and self._dump(pe) != dump:
-                    time.sleep(_STEP)  # until the traceback is complete
-                    answers[pe] = callsite.describe(callsite.of_dump(self._dump(pe)))
+            if time.monotonic() > insist_at:
+                insist_at = deadline
+                for pe in silent:
+                    self._send(pe, INSIST)
+            for pe in [pe for pe in silent if self._dump(pe)]:
+                time.sleep(_STEP)  # until the traceback is complete
+                answers[pe] = callsite.describe(callsite.of_dump(self._dump(pe).decode(errors="replace")))
+                silent.remove(pe)
         return answers
 
     def table(self, pes: Iterable[int]) -> list[str]:
@@ -269,8 +291,13 @@ class StatusBoard:
         held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""
         return f"{answer}{held}{told}" if answer else "does not answer"
 
-    def _tell(self, pe: int) -> bool:
-        """Send `TELL` to a PE, but only to a process that has this board open, since process numbers are reused.
+    def _request(self, pe: int) -> bool:
+        """Remove the last answer of a PE and ask it; return whether it exists."""
+        os.pwrite(self.fd, bytes(len(self._dump(pe))), self._trace(pe))
+        return self._send(pe, TELL)
+
+    def _send(self, pe: int, number: int) -> bool:
+        """Send a signal to a PE, but only to a process that has this board open, since process numbers are reused.
 
         To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
         the OpenCL runtime, which has no Python code to tell of.
@@ -278,14 +305,24 @@ class StatusBoard:
         record = self[pe]
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
-                return bool(ctypes.CDLL(None).tgkill(record.pid, record.pid, TELL) == 0)
+                return bool(ctypes.CDLL(None).tgkill(record.pid, record.pid, number) == 0)
         return False
 
     def _trace(self, pe: int) -> int:
         return _PAGE * (1 + self.n_pes) + _TRACE * pe
 
-    def _dump(self, pe: int) -> str:
-        return os.pread(self.fd, _TRACE, self._trace(pe)).rstrip(b"\0").decode(errors="replace")
+    def _dump(self, pe: int) -> bytes:
+        return os.pread(self.fd, _TRACE, self._trace(pe)).rstrip(b"\0")
+
+
+def _answer(requests: int, trace: int, place: int) -> None:
+    """Write where the main thread is, for each request, until the pipe is closed."""
+    main = threading.main_thread().ident
+    while os.read(requests, _PAGE):
+        frame = sys._current_frames().get(main) if main else None
+        os.pwrite(trace, (callsite.dump(frame) or "(no Python code)").encode(errors="replace")[:_TRACE], place)
+    os.close(requests)
+    os.close(trace)
 
 
 def _is_board(path: str) -> bool:
