@@ -174,7 +174,7 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
 
     def make() -> Any:
         usable = hasattr(type(a), "__sycl_usm_array_interface__") and hasattr(a, "flags")  # memory has none
-        return a if usable else np.asarray(a)
+        return a if usable else np.asarray(a, None if isinstance(a, np.ndarray) else dtype)
 
     return _copied("array", make, dtype, order)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ishmem import _core, strided
+from ishmem.common.type_tables import misfit
 from ishmem.runtime import blocks, check, job
 from ishmem.runtime.stubs import fast_path, work_group_form
 
@@ -259,5 +260,5 @@ def as_element(dest: ndarray, value: Any) -> np.ndarray[Any, Any]:
     except OverflowError:  # an int of more bits than any dtype has
         exact = False
     if not exact:
-        raise ValueError(f"value is {value!r}, which does not fit dtype {dtype}")
+        raise ValueError(misfit("value", value, dtype))
     return out

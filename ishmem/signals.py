@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core, amo, rma, wait
-from ishmem.common.constants import Cmp, SignalOp
+from ishmem.common.constants import Cmp, SignalOp, no_member
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
@@ -232,7 +232,7 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
     """Raise what is wrong with a signal that goes with a put."""
     job.current()
     if sig_op not in _ALLOWED:
-        raise ValueError(f"sig_op is {sig_op!r}; allowed are SIGNAL_SET, SIGNAL_ADD")
+        raise ValueError(no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)
     check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
     rma.as_element(sig_addr, signal)

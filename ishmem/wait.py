@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ishmem import _core
-from ishmem.common.constants import SYMBOLS, Cmp
+from ishmem.common.constants import SYMBOLS, Cmp, no_member
 from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import as_element, g
@@ -102,8 +102,7 @@ def check_cmp(cmp: Any) -> None:
         ValueError: It is none.
     """
     if cmp not in list(Cmp):
-        allowed = ", ".join(f"CMP_{member.name}" for member in Cmp)
-        raise ValueError(f"cmp is {cmp!r}; allowed are {allowed}")
+        raise ValueError(no_member("cmp", Cmp, cmp))
 
 
 def explain(

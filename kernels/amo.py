@@ -10,11 +10,13 @@ from ishmem.common.violations import number
 from ishmem.runtime import binding
 
 from . import type_checks
+from .front_end import device_func
+from .integers import fits_dtype
 from .intrinsics import address_of, atomic, atomic_add_float, device, device_function, item_bytes, store
 from .orders import AMO
 from .peers import peer_delta
 from .proxy import ALONE, atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
-from .runtime_checks import allowed
+from .runtime_checks import allowed, value_fits
 
 INSTRUCTIONS = {
     Rmw.FETCH: atomic("AtomicLoad", AMO, operands=0),
@@ -72,7 +74,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         run, rmw = INSTRUCTIONS[operation], int(operation)
 
         def impl(dest, value, pe, index=0):
-            if allowed(this, dest, pe, index, 1):
+            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value)
@@ -86,16 +88,30 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         zero = dest.dtype(0)
 
         def impl(dest, cond, value, pe, index=0):
-            if allowed(this, dest, pe, index, 1):
+            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return run(at + peer_delta(pe), dest, value, cond)
                 return by_proxy(rmw, dest, pe, at, value, cond)
             return zero
 
-        return impl
+        if type_checks.holds(dest.dtype, cond):
+            return impl
+        return _if_possible(impl)
 
     device(host)(fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)])
+
+
+def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compare-and-swap that does not cut its condition to the dtype: one that no element has only fetches."""
+    swap = device_func(compare_swap)
+
+    def impl(dest, cond, value, pe, index=0):
+        if fits_dtype(dest, cond):
+            return swap(dest, cond, value, pe, index)
+        return amo.atomic_fetch(dest, pe, index)
+
+    return impl
 
 
 def _make_update(routine: Atomic) -> Any:
@@ -108,7 +124,7 @@ def _make_update(routine: Atomic) -> Any:
         run, rmw = INSTRUCTIONS[operation], int(operation)
 
         def impl(dest, value, pe, index):
-            if allowed(this, dest, pe, index, 1):
+            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     run(at + peer_delta(pe), dest, value)
@@ -143,7 +159,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
             return lambda dest, value, pe, index=0: update(dest, value, pe, index)
 
         def impl(dest, value, pe, index=0):
-            if allowed(this, dest, pe, index, 1):
+            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 fetching(dest, value, pe, index)
 
         return impl

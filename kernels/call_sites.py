@@ -70,10 +70,10 @@ class CallSites(Rewrite):  # type: ignore[misc]
         return block
 
     def _is_call(self, func_ir: Any, value: Any) -> bool:
-        return _called(func_ir, value) is not None
+        return called_in(func_ir, value) is not None
 
     def _note(self, scope: Any, loc: Any) -> list[Any]:
-        return _call_with(note_call, failures.words_of(self._name, loc.filename, loc.line), scope, loc)
+        return call_with(note_call, failures.words_of(self._name, loc.filename, loc.line), scope, loc)
 
 
 @register_rewrite("before-inference")
@@ -86,14 +86,14 @@ class WaitSites(Rewrite):  # type: ignore[misc]
 
     def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
         """Find the calls of a block."""
-        if binding.bound() is None or not _is_users(func_ir):
+        if binding.bound() is None or not is_users(func_ir):
             return False
         self._ir, self._block = func_ir, block
         self._found = {
             each: called
             for each in block.find_insts(ir.Assign)
             if each not in self._done
-            and (called := _called(func_ir, each.value))
+            and (called := called_in(func_ir, each.value))
             and (_has_site(called) or _meets(called))
         }
         return bool(self._found)
@@ -116,7 +116,7 @@ class WaitSites(Rewrite):  # type: ignore[misc]
             self._ir.func_id.func_name, _place(loc), called.__name__, _first_argument(self._ir, call)
         )
         maker = site_of if _has_site(called) else note_call_begun
-        added = _call_with(maker, text_words.pack(text, kernel_wait.WORDS), block.scope, loc)
+        added = call_with(maker, text_words.pack(text, kernel_wait.WORDS), block.scope, loc)
         for each in added:
             block.append(each)
         if not _has_site(called):
@@ -131,8 +131,8 @@ def _place(loc: Any) -> str:
     return f"{Path(loc.filename).name}:{loc.line}"
 
 
-def _call_with(function: Any, words: tuple[int, ...], scope: Any, loc: Any) -> list[Any]:
-    """Return the statements that call a function with words; the last one assigns its result."""
+def call_with(function: Any, words: tuple[int, ...], scope: Any, loc: Any, *variables: Any) -> list[Any]:
+    """Return the statements that call a function with words, then variables; the last one assigns its result."""
     made: list[Any] = []
 
     def assign(value: Any, what: str) -> Any:
@@ -140,13 +140,13 @@ def _call_with(function: Any, words: tuple[int, ...], scope: Any, loc: Any) -> l
         made.append(ir.Assign(value, target, loc))
         return target
 
-    arguments = [assign(ir.Const(word, loc), "$word") for word in words]
+    arguments = [*(assign(ir.Const(word, loc), "$word") for word in words), *variables]
     callee = assign(ir.Global(function.__name__, function, loc), "$note")
     assign(ir.Expr.call(callee, arguments, (), loc), "$noted")
     return made
 
 
-def _called(func_ir: Any, value: Any) -> Any:
+def called_in(func_ir: Any, value: Any) -> Any:
     """Return the function of ishmem that an expression calls, else None."""
     if not isinstance(value, ir.Expr) or value.op != "call":
         return None
@@ -178,7 +178,7 @@ def _first_argument(func_ir: Any, call: Any) -> str:
     return ""
 
 
-def _is_users(func_ir: Any) -> bool:
+def is_users(func_ir: Any) -> bool:
     """Return whether a function is the program's."""
     return CallSite(func_ir.func_id.filename, 0, "").is_users
 
@@ -186,4 +186,4 @@ def _is_users(func_ir: Any) -> bool:
 def _is_checked(func_ir: Any) -> bool:
     """Return whether a function is the program's, in a job with ``ISHMEM_CHECK``."""
     bound = binding.bound()
-    return bound is not None and bound[0].check and _is_users(func_ir)
+    return bound is not None and bound[0].check and is_users(func_ir)

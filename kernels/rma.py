@@ -40,7 +40,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, fits, report
+from .runtime_checks import allowed, fits, report, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -207,7 +207,7 @@ def _p(dest, value, pe, index=0):
     type_checks.value("p", "value", value, dest.dtype)
 
     def impl(dest, value, pe, index=0):
-        if allowed(P, dest, pe, index, 1):
+        if allowed(P, dest, pe, index, 1) and value_fits(P, dest, value):
             if reachable(pe):
                 store_element(address_of(dest) + peer_delta(pe), index, dest, value)
             else:

@@ -6,9 +6,16 @@ see ``ishmem.common.violations``.
 
 from __future__ import annotations
 
-from ishmem.common.violations import NO_PE, NOT_SYMMETRIC, OUTSIDE, Violation
+from typing import Any
+
+from numba.core import types
+
+from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.violations import MISFIT, NO_MEMBER, NO_PE, NOT_SYMMETRIC, OPTIONS, OUTSIDE, Violation
 from ishmem.runtime import binding
 
+from . import type_checks
+from .integers import fits_dtype
 from .intrinsics import (
     address_of,
     atomic_exchange_word,
@@ -67,6 +74,46 @@ def fits(routine, array, count):
         return False
 
     return impl
+
+
+@device_function
+def value_fits(routine, array, value):
+    """Return whether an array's dtype has a value that is to be stored."""
+    if not binding.options().check or type_checks.holds(array.dtype, value):
+        return lambda routine, array, value: True
+    number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
+
+    def impl(routine, array, value):
+        if fits_dtype(array, value):
+            return True
+        report(routine, MISFIT, number, 0, types.int64(value), 0, unsigned)
+        return False
+
+    return impl
+
+
+def _option(name: str) -> Any:
+    """Make the check of an argument that is one of the constants."""
+    number, first, last = list(OPTIONS).index(name), int(min(OPTIONS[name])), int(max(OPTIONS[name]))
+
+    @device_function
+    def is_member(routine, value):
+        """Return whether the value of an integer is one of the constants; they have successive values."""
+        if not binding.options().check or not isinstance(value, types.Integer):
+            return lambda routine, value: True
+
+        def impl(routine, value):
+            if first <= value <= last:
+                return True
+            report(routine, NO_MEMBER, number, 0, types.int64(value), 0, 0)
+            return False
+
+        return impl
+
+    return is_member
+
+
+is_cmp, is_sig_op = map(_option, OPTIONS)
 
 
 @device_function

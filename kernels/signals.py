@@ -14,24 +14,26 @@ from ishmem.runtime import binding
 
 from . import type_checks, views
 from .front_end import kernel_api as kapi
+from .integers import wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
+    compiled,
     device,
     device_function,
     group_sum,
     item_bytes,
     memory_fence,
     rank_in,
-    require,
 )
 from .long_waits import SPINS, forget, tell_variable
 from .orders import SIGNAL
 from .proxy import has_atomics, order_stores, update_by_proxy
-from .runtime_checks import allowed
+from .runtime_checks import allowed, is_cmp, is_sig_op, value_fits
 from .wait import compare, seen_in_order
 
-SIGNAL_FETCH, SIGNAL_WAIT_UNTIL, PUT_SIGNAL = map(number, ("signal_fetch", "signal_wait_until", "signal_set"))
+SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
+PUT_SIGNAL = number("put_signal, signal_set or signal_add")
 
 SET, ADD = int(Rmw.SWAP), int(Rmw.ADD)
 
@@ -49,9 +51,13 @@ def _check(routine: str, sig_addr: Any, signal: Any, index: Any, pe: Any = 0) ->
 
 def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any, pe: Any) -> None:
     _check(routine, sig_addr, signal, index, pe)
-    good = isinstance(sig_op, types.Integer) or getattr(sig_op, "instance_class", None) is SignalOp
-    good = good or isinstance(sig_op, types.IntEnumMember)
-    require(good, f"{routine}: sig_op is {sig_op}; allowed are SIGNAL_SET, SIGNAL_ADD")
+    type_checks.member(routine, "sig_op", sig_op)
+
+
+@compiled
+def is_update(sig_addr, signal, sig_op):
+    """Return whether the arguments of an update of a signal are allowed."""
+    return is_sig_op(PUT_SIGNAL, sig_op) and value_fits(PUT_SIGNAL, sig_addr, signal)
 
 
 @device_function
@@ -59,6 +65,8 @@ def update(sig_addr, signal, sig_op, pe, index):
     """Set the signal on PE ``pe`` to a value, or add the value to it."""
 
     def impl(sig_addr, signal, sig_op, pe, index):
+        if not is_update(sig_addr, signal, sig_op):
+            return
         if sig_op == SignalOp.ADD:
             amo.atomic_add(sig_addr, signal, pe, index)
         else:
@@ -78,7 +86,7 @@ def update_after(dest, source, sig_addr, signal, sig_op, pe, index):
         if in_blocks or has_atomics(pe):
             order_stores()
             update(sig_addr, signal, sig_op, pe, index)
-        elif allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
+        elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
             at, rmw = address_of(sig_addr) + index * item_bytes(sig_addr), ADD if sig_op == SignalOp.ADD else SET
             update_by_proxy(rmw, sig_addr, pe, at, signal, address_of(dest))
 
@@ -152,11 +160,12 @@ def _signal_set(sig_addr, signal, pe, index=0):
 def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
     type_checks.may_wait("signal_wait_until")
     type_checks.site("signal_wait_until", site)
+    type_checks.member("signal_wait_until", "cmp", cmp)
     _check("signal_wait_until", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, index=0, site=None):
-        wanted, spins = types.uint64(cmp_value), 0
-        if not allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1):
+        wanted, spins = wanted_of(sig_addr, cmp_value), 0
+        if not (allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1) and is_cmp(SIGNAL_WAIT_UNTIL, cmp)):
             return types.uint64(0)
         address = address_of(sig_addr) + index * sig_addr.itemsize
         seen = atomic_load(address, sig_addr)
@@ -177,6 +186,7 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
 def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0, site=None):
     type_checks.may_wait("signal_wait_until_work_group")
     type_checks.site("signal_wait_until_work_group", site)
+    type_checks.member("signal_wait_until_work_group", "cmp", cmp)
     _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
 
     def impl(sig_addr, cmp, cmp_value, group, index=0, site=None):

@@ -6,7 +6,9 @@ from typing import Any
 
 from numba.core import types
 
+from ishmem.common.constants import no_member
 from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.common.violations import OPTIONS
 from ishmem.runtime import binding
 
 from .intrinsics import require
@@ -81,6 +83,20 @@ def integer(routine: str, name: str, kind: Any) -> None:
 
 # A dtype accepts values of its own kind and of kinds with a lower number.
 _WIDTH = {types.Boolean: 0, types.Integer: 1, types.Float: 2, types.Complex: 3}
+
+
+def holds(dtype: Any, kind: Any) -> bool:
+    """Return whether a dtype has all values of an integer type; numbers of other kinds are converted."""
+    if not isinstance(dtype, types.Integer) or not isinstance(kind, types.Integer):
+        return True
+    return bool(dtype.minval <= kind.minval and kind.maxval <= dtype.maxval)
+
+
+def member(routine: str, name: str, kind: Any) -> None:
+    """Require one of the constants of an argument, or an integer."""
+    constants = OPTIONS[name]
+    fine = isinstance(kind, types.Integer) or getattr(kind, "instance_class", None) is constants
+    require(fine, f"{routine}: {no_member(name, constants, kind)}")
 
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:

@@ -14,10 +14,11 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .front_end import kernel_api as kapi
+from .integers import is_less, wanted_of
 from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
 from .long_waits import SPINS, forget, tell_variable
 from .orders import WAIT
-from .runtime_checks import allowed
+from .runtime_checks import allowed, is_cmp
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 
@@ -31,7 +32,8 @@ def compare(seen, cmp, wanted):
 
     # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, which crashes the OpenCL CPU runtime.
     def impl(seen, cmp, wanted):
-        less, equal, greater = seen < wanted, seen == wanted, seen > wanted
+        less, greater = is_less(seen, wanted), is_less(wanted, seen)
+        equal = not (less | greater)
         return (
             ((cmp == Cmp.EQ) & equal)
             | ((cmp == Cmp.NE) & (less | greater))
@@ -44,12 +46,12 @@ def compare(seen, cmp, wanted):
     return impl
 
 
-def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
+def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> None:
     type_checks.array(routine, "ivar", ivar, WAIT_TYPES)
     type_checks.contiguous(routine, ivar=ivar)
+    type_checks.member(routine, "cmp", cmp)
     type_checks.integer(routine, "index", index)
     type_checks.value(routine, "cmp_value", cmp_value, ivar.dtype)
-    return ivar.dtype
 
 
 # Model: tests/models/signal.pml.
@@ -57,12 +59,12 @@ def _check(routine: str, ivar: Any, cmp_value: Any, index: Any) -> Any:
 def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
     type_checks.may_wait("wait_until")
     type_checks.site("wait_until", site)
-    dtype = _check("wait_until", ivar, cmp_value, index)
+    _check("wait_until", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0, site=None):
         address, spins = address_of(ivar) + index * item_bytes(ivar), 0
-        wanted = dtype(cmp_value)
-        if not allowed(WAIT_UNTIL, ivar, 0, index, 1):
+        wanted = wanted_of(ivar, cmp_value)
+        if not (allowed(WAIT_UNTIL, ivar, 0, index, 1) and is_cmp(WAIT_UNTIL, cmp)):
             return
         seen = atomic_load(address, ivar)
         while not compare(seen, cmp, wanted):
@@ -80,13 +82,13 @@ def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
 # Model: tests/models/signal.pml.
 @device(wait.test)
 def _test(ivar, cmp, cmp_value, index=0):
-    dtype = _check("test", ivar, cmp_value, index)
+    _check("test", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0):
-        if not allowed(TEST, ivar, 0, index, 1):
+        if not (allowed(TEST, ivar, 0, index, 1) and is_cmp(TEST, cmp)):
             return False
         address = address_of(ivar) + index * item_bytes(ivar)
-        held = compare(atomic_load(address, ivar), cmp, dtype(cmp_value))
+        held = compare(atomic_load(address, ivar), cmp, wanted_of(ivar, cmp_value))
         if held:
             seen_in_order()
         return held
@@ -99,7 +101,7 @@ def _test(ivar, cmp, cmp_value, index=0):
 def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0, site=None):
     type_checks.may_wait("wait_until_work_group")
     type_checks.site("wait_until_work_group", site)
-    _check("wait_until_work_group", ivar, cmp_value, index)
+    _check("wait_until_work_group", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, group, index=0, site=None):
         kapi.group_barrier(group)
@@ -112,7 +114,7 @@ def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0, site=None):
 
 @device(wait.test_work_group)
 def _test_work_group(ivar, cmp, cmp_value, group, index=0):
-    _check("test_work_group", ivar, cmp_value, index)
+    _check("test_work_group", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, group, index=0):
         kapi.group_barrier(group)

@@ -16,6 +16,7 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .front_end import device_func, kernel_api as kapi
+from .integers import wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
@@ -28,11 +29,11 @@ from .intrinsics import (
     require,
 )
 from .long_waits import SPINS, forget, tell_none_of, tell_variable
-from .runtime_checks import allowed
+from .runtime_checks import allowed, is_cmp
 from .spec_constants import turn_counter
 from .wait import compare, seen_in_order
 
-WAIT = number("wait_until_all, _any or _some")
+WAIT, TEST = map(number, ("wait_until_all, _any or _some", "test_all, _any or _some"))
 
 
 @device_function
@@ -46,13 +47,12 @@ def ignored(status, i):
 @device_function
 def satisfied(ivars, i, cmp, wanted):
     """Return whether variable ``i`` satisfies the comparison with ``wanted``, one value or an array of values."""
-    dtype = ivars.dtype
     if isinstance(wanted, types.Array):
         return lambda ivars, i, cmp, wanted: compare(
             atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i]
         )
     return lambda ivars, i, cmp, wanted: compare(
-        atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, dtype(wanted)
+        atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted_of(ivars, wanted)
     )
 
 
@@ -95,6 +95,8 @@ def test_all(ivars, indices, cmp, wanted, status, site):
     """
 
     def impl(ivars, indices, cmp, wanted, status, site):
+        if not is_cmp(TEST, cmp):
+            return False
         for i in range(ivars.size):
             if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
                 return False
@@ -112,6 +114,8 @@ def test_any(ivars, indices, cmp, wanted, status, site):
     """
 
     def impl(ivars, indices, cmp, wanted, status, site):
+        if not is_cmp(TEST, cmp):
+            return -1
         i = random_index(ivars.size) if ivars.size > 1 else 0
         for _ in range(ivars.size):
             if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
@@ -132,6 +136,8 @@ def test_some(ivars, indices, cmp, wanted, status, site):
 
     def impl(ivars, indices, cmp, wanted, status, site):
         count = 0
+        if not is_cmp(TEST, cmp):
+            return count
         for i in range(ivars.size):
             if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
                 indices[count] = i
@@ -163,7 +169,7 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """
 
     def impl(ivars, indices, cmp, wanted, status, site):
-        if not allowed(WAIT, ivars, 0, 0, ivars.size):
+        if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return True
         spins = 0
         for i in range(ivars.size):
@@ -184,7 +190,7 @@ def _until(test: Any, nothing: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
     def impl(ivars, indices, cmp, wanted, status, site):
-        if not allowed(WAIT, ivars, 0, 0, ivars.size):
+        if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return nothing
         result, spins = test(ivars, indices, cmp, wanted, status, None), 0
         if result == nothing and not empty(ivars, status):
@@ -212,8 +218,9 @@ def wait_until_some(ivars, indices, cmp, wanted, status, site):
     return _until(test_some, 0)
 
 
-def _check(routine: str, ivars: Any, wanted: Any, status: Any, site: Any) -> None:
+def _check(routine: str, ivars: Any, cmp: Any, wanted: Any, status: Any, site: Any) -> None:
     type_checks.site(routine, site)
+    type_checks.member(routine, "cmp", cmp)
     if routine.startswith("wait"):
         type_checks.may_wait(routine)
     type_checks.array(routine, "ivars", ivars, WAIT_TYPES)
@@ -228,8 +235,8 @@ def _check(routine: str, ivars: Any, wanted: Any, status: Any, site: Any) -> Non
         type_checks.array(routine, "status", status, STATUS_TYPES)
 
 
-def _check_some(routine: str, ivars: Any, indices: Any, wanted: Any, status: Any, site: Any) -> None:
-    _check(routine, ivars, wanted, status, site)
+def _check_some(routine: str, ivars: Any, indices: Any, cmp: Any, wanted: Any, status: Any, site: Any) -> None:
+    _check(routine, ivars, cmp, wanted, status, site)
     type_checks.array(routine, "indices", indices, STANDARD)
 
 
@@ -271,28 +278,28 @@ def _register(name: str, operation: Any) -> None:
 
     @device(getattr(wait_sets, name))
     def _scalar(ivars, cmp, cmp_value, status=None, site=None):
-        _check(name, ivars, cmp_value, status, site)
+        _check(name, ivars, cmp, cmp_value, status, site)
         return lambda ivars, cmp, cmp_value, status=None, site=None: operation(
             ivars, None, cmp, cmp_value, status, site
         )
 
     @device(getattr(wait_sets, vector))
     def _vector(ivars, cmp, cmp_values, status=None, site=None):
-        _check(vector, ivars, cmp_values, status, site)
+        _check(vector, ivars, cmp, cmp_values, status, site)
         return lambda ivars, cmp, cmp_values, status=None, site=None: operation(
             ivars, None, cmp, cmp_values, status, site
         )
 
     @device(getattr(wait_sets, work_group))
     def _scalar_group(ivars, cmp, cmp_value, group, status=None, site=None):
-        _check(work_group, ivars, cmp_value, status, site)
+        _check(work_group, ivars, cmp, cmp_value, status, site)
         return lambda ivars, cmp, cmp_value, group, status=None, site=None: group_form(
             ivars, None, cmp, cmp_value, status, group, site
         )
 
     @device(getattr(wait_sets, vector_group))
     def _vector_group(ivars, cmp, cmp_values, group, status=None, site=None):
-        _check(vector_group, ivars, cmp_values, status, site)
+        _check(vector_group, ivars, cmp, cmp_values, status, site)
         return lambda ivars, cmp, cmp_values, group, status=None, site=None: group_form(
             ivars, None, cmp, cmp_values, status, group, site
         )
@@ -305,28 +312,28 @@ def _register_some(name: str, operation: Any) -> None:
 
     @device(getattr(wait_sets, name))
     def _scalar(ivars, indices, cmp, cmp_value, status=None, site=None):
-        _check_some(name, ivars, indices, cmp_value, status, site)
+        _check_some(name, ivars, indices, cmp, cmp_value, status, site)
         return lambda ivars, indices, cmp, cmp_value, status=None, site=None: operation(
             ivars, indices, cmp, cmp_value, status, site
         )
 
     @device(getattr(wait_sets, vector))
     def _vector(ivars, indices, cmp, cmp_values, status=None, site=None):
-        _check_some(vector, ivars, indices, cmp_values, status, site)
+        _check_some(vector, ivars, indices, cmp, cmp_values, status, site)
         return lambda ivars, indices, cmp, cmp_values, status=None, site=None: operation(
             ivars, indices, cmp, cmp_values, status, site
         )
 
     @device(getattr(wait_sets, work_group))
     def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None, site=None):
-        _check_some(work_group, ivars, indices, cmp_value, status, site)
+        _check_some(work_group, ivars, indices, cmp, cmp_value, status, site)
         return lambda ivars, indices, cmp, cmp_value, group, status=None, site=None: group_form(
             ivars, indices, cmp, cmp_value, status, group, site
         )
 
     @device(getattr(wait_sets, vector_group))
     def _vector_group(ivars, indices, cmp, cmp_values, group, status=None, site=None):
-        _check_some(vector_group, ivars, indices, cmp_values, status, site)
+        _check_some(vector_group, ivars, indices, cmp, cmp_values, status, site)
         return lambda ivars, indices, cmp, cmp_values, group, status=None, site=None: group_form(
             ivars, indices, cmp, cmp_values, status, group, site
         )

@@ -104,6 +104,8 @@ def check_array_and_arange() -> None:
     ):  # fmt: skip
         alike(ishmem.array(given), dpnp.array(given))
     alike(ishmem.array(block, "int8"), dpnp.array(block, "int8"))
+    exact = np.array([1, 2**63 - 2, 2**64 - 2], "uint64")  # as Python's integers without a dtype, they become float64
+    same(ishmem.array(exact.tolist(), "uint64"), exact)
     alike(ishmem.array(block, order="F"), dpnp.array(block, order="F"))
     alike(ishmem.array(block.T, order="C"), dpnp.array(block.T, order="C"))
     for arguments in ((5,), (2, 9), (9, 2, -3), (0.5, 4), (5, 2), (0, 1, 0.25)):

@@ -42,7 +42,7 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
     if case == NO_PE:
         ishmem.p(a, 1, 99)
     if case == NEGATIVE_PE:
-        local[0] = ishmem.g(a, -1)
+        local[0] = ishmem.g(a, pe - pe - 1)
     if case == SLICE:
         ishmem.put(a[4:8], a, pe)
     if case == LOCAL:

@@ -55,6 +55,20 @@ SAME = {
     "ishmem.p(a, 1j, 0)": ("float64", "not of the kind of dtype float64"),
     "ishmem.atomic_set(a, 0.5, 0)": ("uint64", "not of the kind of dtype uint64"),
     "ishmem.wait_until(a, 1, 0.5)": ("int64", "not of the kind of dtype int64"),
+    "ishmem.p(a, 2**40 + 3, 0)": ("int32", "value is 1099511627779, which does not fit dtype int32"),
+    "ishmem.p(a, -1, 0)": ("uint64", "value is -1, which does not fit dtype uint64"),
+    "ishmem.put(a, 300, 0)": ("uint8", "is 300, which does not fit dtype uint8"),
+    "ishmem.atomic_add(a, -1, 0)": ("uint32", "value is -1, which does not fit dtype uint32"),
+    "ishmem.atomic_compare_swap(a, 2**40, 7, 0)": ("int32", "is 1099511627776, which does not fit dtype int32"),
+    "ishmem.signal_set(a, -1, 0)": ("uint64", "is -1, which does not fit dtype uint64"),
+    "ishmem.put_signal(b, b, a, -2, 0, 0)": ("uint64 int32", "is -2, which does not fit dtype uint64"),
+    "ishmem.put_signal(b, b, a, 1, 7, 0)": ("uint64 int32", "sig_op is 7; allowed are SIGNAL_SET, SIGNAL_ADD"),
+    "ishmem.put_signal(b, b, a, 1, ishmem.CMP_LE, 0)": ("uint64 int32", "allowed are SIGNAL_SET, SIGNAL_ADD"),
+    "ishmem.test(a, 99, 0)": ("int64", "cmp is 99; allowed are CMP_EQ, CMP_NE, CMP_GT, CMP_GE, CMP_LT, CMP_LE"),
+    "ishmem.wait_until(a, 0, 0)": ("int64", "cmp is 0; allowed are CMP_EQ"),
+    "ishmem.wait_until_all(a, 7, 0)": ("int64", "cmp is 7; allowed are CMP_EQ"),
+    "ishmem.signal_wait_until(a, -1, 0)": ("uint64", "cmp is -1; allowed are CMP_EQ"),
+    "ishmem.test(a, ishmem.CMP_EQ, cmp_value=2**40)": ("int32", "is 1099511627776, which does not fit dtype int32"),
     "ishmem.atomic_inc(a[::2], 0)": ("int64", "dest is not contiguous"),
     "ishmem.wait_until(a[::2], 1, 1)": ("int64", "ivar is not contiguous"),
 }
@@ -77,6 +91,12 @@ def check_only_kernels() -> None:
     """Calls that only a kernel refuses: the host supports them, or has no such form."""
     a = ishmem.zeros((4, 6), dtype="int64")
     for text, words in (
+        ("ishmem.p(a, 1, -1)", "p: pe is -1; it is at least 0"),
+        ("ishmem.get(a, a, 0, nelems=-3)", "get: nelems is -3; it is at least 0"),
+        ("ishmem.atomic_inc(a, 0, -1)", "atomic_inc: index is -1; it is at least 0"),
+        ("ishmem.iget(a, a, 0, 1, 2, 0)", "iget: dst is 0; it is at least 1"),
+        ("ishmem.put_signal(a, a, b, 1, c, 0)", "sig_addr has dtype int64"),
+        ("ishmem.test(a, c, 0)", "; allowed are CMP_EQ, CMP_NE"),
         ("ishmem.iput(a[:, 1], b[:, 0], 1, 1, 2, 0)", "iput: dest is not contiguous"),
         ("ishmem.get(a, 1, 0)", "get: source is an array, got"),
         ("ishmem.atomic_fetch_add_nbi(c, a, 1, 0)", "dest has dtype int64"),

@@ -109,6 +109,11 @@ COLLECTIVES = {**dict.fromkeys(MOVEMENTS, RMA_TYPES), **REDUCTIONS}
 """Collective routines in the order of ``Routine`` of ishmem/core/collectives.hpp, and the dtypes that each takes."""
 
 
+def misfit(name: str, value: object, dtype: object) -> str:
+    """Return the error message for a number that is no value of a dtype, on the host and in kernels."""
+    return f"{name} is {value!r}, which does not fit dtype {dtype}"
+
+
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
     """Return the error message for a dtype that a routine does not take, on the host and in kernels."""
     return f"{routine}: {argument} has dtype {dtype}; allowed are {', '.join(allowed)}"

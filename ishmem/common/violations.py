@@ -6,15 +6,21 @@ into an error: ``ishmem.runtime.violation_errors``.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 from ishmem.common import text_words
+from ishmem.common.constants import Cmp, SignalOp
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
+MISFIT, NO_MEMBER = range(14, 16)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
+
+OPTIONS: dict[str, type[IntEnum]] = {"cmp": Cmp, "sig_op": SignalOp}
+"""Arguments that are members of an enumeration."""
 
 CALL_WORDS = 6
 """Words of the record that name the call, 8 characters each."""
@@ -49,7 +55,9 @@ class Violation(NamedTuple):
     that the receiver does not expect, ``address`` is the sender.
     For an index out of bounds of an array access, ``first`` is the index, ``pe`` its dimension, ``size`` the number of
     dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
-    For an element that is no lock, ``first`` is its index and ``nelems`` the word.
+    For a number that does not fit a dtype, ``first`` is the number, ``size`` 1 if it is unsigned, and ``pe`` the index
+    of the dtype in `RMA_TYPES`. For an argument that is none of the constants, ``first`` is its value and ``pe`` its
+    index in `OPTIONS`. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

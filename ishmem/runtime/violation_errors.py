@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
 from ishmem.common.call_id import NO_DTYPE, REFUSED, unpack
+from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
-from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES, misfit
 from ishmem.common.violations import (
     INDEX,
     LISTS,
+    MISFIT,
     MISMATCH,
     NEGATIVE,
     NO_LOCK,
+    NO_MEMBER,
     NO_PE,
     NO_ROOT,
     NO_TEAM,
     NOT_SYMMETRIC,
+    OPTIONS,
     RAISED,
     ROUTINES,
     STRIDE,
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
-           NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError}
+           NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
+           MISFIT: ValueError, NO_MEMBER: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -67,9 +72,11 @@ def _error(found: Violation) -> type[Exception]:
     return raised if fits and isinstance(raised, type) else IshmemError
 
 
-_OF_LISTS: dict[int, Callable[[Violation], str]] = {
+_TEXTS: dict[int, Callable[[Violation], str]] = {
     WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
     NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
+    MISFIT: lambda it: misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
+    NO_MEMBER: lambda it: no_member(*list(OPTIONS.items())[it.pe], it.first),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }
 
@@ -88,8 +95,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
-    if found.problem in _OF_LISTS:
-        return f"{call}: {_OF_LISTS[found.problem](found)}"
+    if found.problem in _TEXTS:
+        return f"{call}: {_TEXTS[found.problem](found)}"
     address = found.address % (1 << 64)  # of a GPU it is negative as int64
     array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:

@@ -1,0 +1,110 @@
+"""Checks of constant arguments of ishmem's calls in kernels, when the kernel compiles.
+
+numba chooses a device function by the types of the arguments, without the values of constants. So the calls are looked
+at before the types are known; what depends on the dtype of an array is checked by a function that emits no code.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from numba.core import ir, types
+from numba.core.errors import TypingError
+from numba.core.rewrites import Rewrite, register_rewrite
+
+from ishmem.common.constants import no_member
+from ishmem.common.type_tables import misfit
+from ishmem.common.violations import OPTIONS
+
+from .call_sites import call_with, called_in, is_users
+from .intrinsics import device_intrinsic, registered, require
+from .numba_ir import constant_of
+
+LEAST = {"pe": 0, "root": 0, "index": 0, "nelems": 0, "dst": 1, "sst": 1}
+"""The arguments that have a least value."""
+
+ARRAYS = {
+    "value": ("dest",), "cond": ("dest",), "source": ("dest",), "signal": ("sig_addr",),
+    "cmp_value": ("ivar", "ivars", "sig_addr"),
+}  # fmt: skip
+"""The arguments that are an element of an array, and the names of that array."""
+
+
+@register_rewrite("before-inference")
+class ConstantArguments(Rewrite):  # type: ignore[misc]
+    """Raises what is wrong with constants, and inserts checks of those that depend on a dtype before their calls."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__(state)
+        self._typing, self._done = state.typingctx, set[Any]()
+
+    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
+        """Find the calls of a block with constants to check, and check the others."""
+        self._block, self._checks = block, dict[Any, list[tuple[Any, Any]]]()
+        if is_users(func_ir):
+            for statement in block.find_insts(ir.Assign):
+                called = called_in(func_ir, statement.value)
+                if called and statement not in self._done:
+                    self._done.add(statement)
+                    self._checks[statement] = list(_checks(func_ir, called, statement))
+        return any(self._checks.values())
+
+    def apply(self) -> Any:
+        """Return the block with checks."""
+        block = self._block.copy()
+        block.clear()
+        for statement in self._block.body:
+            for check, array in self._checks.get(statement, ()):
+                for added in call_with(check, (), block.scope, statement.loc, array):
+                    block.append(added)
+            block.append(statement)
+        self._typing.refresh()  # it does not know the new checks
+        return block
+
+
+def _checks(func_ir: Any, called: Any, statement: Any) -> Iterator[tuple[Any, Any]]:
+    """Check the constants of a call; yield the checks that take an array, with that array."""
+    given = _arguments(called, statement.value)
+    for name, variable in given.items():
+        value = constant_of(func_ir, variable) if isinstance(variable, ir.Var) else None
+        if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        _check(called.__name__, name, value, statement.loc)
+        array = next((given[each] for each in ARRAYS.get(name, ()) if each in given), None)
+        if array is not None:
+            yield _element_check(called.__name__, name, value), array
+
+
+def _arguments(called: Any, call: Any) -> dict[str, Any]:
+    """Return the variables of a call by the names of the parameters; none for a call that numba will refuse."""
+    try:
+        return inspect.signature(registered[called]).bind(*call.args, **dict(call.kws)).arguments
+    except TypeError:
+        return {}
+
+
+def _check(routine: str, name: str, value: int, loc: Any) -> None:
+    problem = ""
+    if name in OPTIONS and value not in list(OPTIONS[name]):
+        problem = no_member(name, OPTIONS[name], value)
+    if name in LEAST and value < LEAST[name]:
+        problem = f"{name} is {value}; it is at least {LEAST[name]}"
+    if problem:
+        raise TypingError(f"{routine}: {problem}", loc)
+
+
+@functools.cache
+def _element_check(routine: str, name: str, value: int) -> Any:
+    """Return a function that requires an array of a dtype that has the value."""
+
+    @device_intrinsic
+    def check_element(_context, array):
+        dtype = getattr(array, "dtype", None)
+        fits = not isinstance(dtype, types.Integer) or dtype.minval <= value <= dtype.maxval
+        require(fits, f"{routine}: {misfit(name, value, dtype)}")
+        return types.void(array), lambda context, _builder, _signature, _arguments: context.get_dummy_value()
+
+    return check_element
