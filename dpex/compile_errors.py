@@ -33,7 +33,7 @@ _NO_MEMBER = re.compile(r"Unknown attribute '(?P<name>\w+)' of type (?P<kind>\w*
 _NO_MEMBER_OF_ARRAY = re.compile(r"Unknown attribute '(?P<name>\w+)' of type (?:\w+NdArray|LocalAcc\w+|PrivateA\w+)\(")
 _NOT_IN_MODULE = (
     re.compile(r"Unknown attribute '(?P<name>\w+)' of type Module\(<module '(?P<module>[\w.]+)'"),
-    re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'"),
+    re.compile(r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'(?P<advice>; [^\n]*)?"),
 )
 _NAMED = re.compile(r"(?:name|attribute) '(\w+)'")
 _LINES = 3  # of a cause that numba itself words
@@ -120,8 +120,8 @@ def _cause(text: str) -> str:
         return f"arrays in kernels have no {found['name']}"
     for pattern in _NOT_IN_MODULE:
         if found := pattern.search(text):
-            names = dir(sys.modules.get(found["module"]))
-            return f"{found['module']} has no {found['name']}" + _similar(found["name"], names)
+            advice = found.groupdict().get("advice") or _similar(found["name"], dir(sys.modules.get(found["module"])))
+            return f"{found['module']} has no {found['name']}{advice}"
     words = [line.strip() for line in _SOURCE.split(text)[0].splitlines() if not _HEADING.match(line)]
     return "\n".join(list(dict.fromkeys(words))[:_LINES]).strip() or text.strip()
 

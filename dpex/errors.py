@@ -46,6 +46,15 @@ class UnsupportedKernelArgumentError(Exception):
         )
 
 
+COPY = "; dpnp.asarray(a) copies a numpy array to the device"
+"""Advice for an argument of numpy."""
+
+
+def call_refused(kernel_name: str) -> str:
+    """Return the error message for a kernel that is called as a function."""
+    return f"a kernel is launched: dpex.call_kernel({kernel_name}, dpex.Range(n), ...)"
+
+
 class InvalidKernelSpecializationError(Exception):
     """A signature given ahead has types that no kernel argument has."""
 

@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from . import cache, keys
 from .code import Code
+from .errors import call_refused
 from .extension import installed
 
 log = logging.getLogger(__package__)
@@ -108,7 +109,7 @@ class Kernel(DeviceFunction):
         Raises:
             TypeError: Always.
         """
-        raise TypeError(f"a kernel is launched: dpex.call_kernel({self.__name__}, dpex.Range(n), ...)")
+        raise TypeError(call_refused(self.__name__))
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature given ahead.

@@ -12,7 +12,7 @@ from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
 
-from .errors import ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
+from .errors import COPY, ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
 from .kernels import Kernel
@@ -77,7 +77,7 @@ class _Launch:
     def _other(self, argument: Any) -> Any:
         """Add an argument of a type that a library has registered with numba as an integer."""
         if isinstance(argument, np.ndarray):
-            raise UnsupportedKernelArgumentError(argument, "; dpnp.asarray(a) copies a numpy array to the device")
+            raise UnsupportedKernelArgumentError(argument, COPY)
         installed().load()
         from numba.core import types
         from numba.core.typing.typeof import Purpose, typeof

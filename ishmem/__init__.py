@@ -4,7 +4,6 @@ PGAS programming for Intel GPUs: every PE owns a GPU and a symmetric heap in its
 atomically updates the same arrays on every other PE, from the host and from inside kernels, by the same names.
 """
 
-import sys
 from typing import Any
 
 import lazy_loader
@@ -42,11 +41,9 @@ _ELSEWHERE = {
 def __getattr__(name: str) -> Any:
     try:
         return _import(name)
-    except AttributeError as error:
-        if name in _ELSEWHERE:
-            raise AttributeError(f"ishmem has no {name}; its name here is {_ELSEWHERE[name]}") from None
-        error.name, error.obj = name, sys.modules[__name__]  # so that Python suggests a similar name
-        raise
+    except AttributeError:
+        advice = f"; its name here is {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'ishmem' has no attribute {name!r}{advice}") from None
 
 
 def load_ipython_extension(shell: Any) -> None:

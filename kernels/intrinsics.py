@@ -7,6 +7,7 @@ element's width. Floating-point elements are bit-cast, so one implementation ser
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import weakref
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from numba.extending import intrinsic, overload
 from ishmem.dpex.extension import Origin
 
 from . import orders
-from .front_end import SPIR_FUNC, TARGET, SubGroupType, built_in, mangle, sub_group_place
+from .front_end import SPIR_FUNC, TARGET, GroupType, SubGroupType, built_in, mangle, sub_group_place
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP, SUB_GROUP = 0, 2, 3  # SPIR-V scopes
@@ -85,10 +86,26 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
     def register(implementation: Callable[..., Any]) -> Any:
         registered[host] = implementation
+        if "group" in inspect.signature(implementation).parameters:
+            implementation = _of_group(host.__name__, implementation)
         overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
         return overload(host, target=TARGET)(_recorded(implementation))
 
     return register
+
+
+def _of_group(routine: str, choose: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``choose`` that also checks the type of the argument ``group``."""
+    kinds, signature = (GroupType, SubGroupType), inspect.signature(choose)
+
+    @functools.wraps(choose)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        group = signature.bind(*arguments, **named).arguments["group"]
+        words = f"{routine}: group is item.get_group() of an NdItem"
+        require(isinstance(group, kinds), f"{words}, got {group}")
+        return choose(*arguments, **named)
+
+    return checked
 
 
 def device_function(choose: Callable[..., Any]) -> Any:

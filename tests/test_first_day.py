@@ -135,6 +135,11 @@ MISTAKES = {
     "ishmem.put(a[:, 1:, 1:], b, 0)": "put: dest is a view of 3 dimensions that is not contiguous",
     "ishmem.put(b[::2], b[::2], 0, nelems=2)": "put: nelems is for contiguous arrays in the same memory order; pass",
     "ishmem.put(a, b, 0.5)": "put: pe is an integer, got float64",
+    "ishmem.putt(b, b, 0)": "ishmem has no putt; did you mean put?",
+    "ishmem.allreduce(b, b)": "ishmem has no allreduce; its name here is sum_reduce",
+    "ishmem.put_work_group(b, b, 0, item)": "put_work_group: group is item.get_group() of an NdItem, got",
+    "ishmem.put_work_group(b, b, 0, item.get_group())": "Item has no get_group: launch the kernel with an NdRange",
+    "ishmem.put(b)": "missing a required argument: 'source'",
     "ishmem.team_sync('world')": "team_sync: team is an integer",
 }
 
@@ -152,6 +157,27 @@ def check_mistakes() -> None:
 @pytest.mark.pes(1)
 def test_kernel_mistakes(pes: Pool) -> None:
     pes.run(check_mistakes)
+
+
+@dpex.kernel
+def set_first(item: kapi.Item, a):
+    a[0] = 1
+
+
+def check_wrong_arguments() -> None:
+    with pytest.raises(Exception, match=r"got ndarray; dpnp.asarray\(a\) copies a numpy array to the device") as caught:
+        dpex.call_kernel(set_first, kapi.Range(1), np.zeros(4))
+    assert len(str(caught.value).splitlines()) == 1
+    with pytest.raises(TypeError, match=r"a kernel is launched: dpex.call_kernel\(set_first, dpex.Range\(n\), ...\)"):
+        set_first(np.zeros(4))
+    half = ishmem.zeros(4, dtype="float16")
+    if dpex.HAS_NUMBA_DPEX:
+        assert "numba-dpex has no float16 in kernels; ishmem.dpex has" in says("ishmem.put(a, b, 0)", half, half)
+
+
+@pytest.mark.pes(1)
+def test_wrong_kernel_arguments(pes: Pool) -> None:
+    pes.run(check_wrong_arguments)
 
 
 UNCOMPILED = """

@@ -47,7 +47,8 @@ def test_messages(pes: Pool) -> None:
     [("allreduce", "sum_reduce"), ("barrier", "barrier_all"), ("send", "put"), ("rank", "my_pe")],
 )
 def test_names_of_other_libraries(name: str, wanted: str) -> None:
-    raises(AttributeError, rf"ishmem has no {name}; its name here is {wanted}", getattr, ishmem, name)
+    words = rf"module 'ishmem' has no attribute '{name}'; its name here is {wanted}"
+    raises(AttributeError, words, getattr, ishmem, name)
     assert not hasattr(ishmem, name)
 
 

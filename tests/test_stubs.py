@@ -54,4 +54,4 @@ def test_the_version_is_the_installed_one() -> None:
 def test_a_misspelt_name_gets_a_suggestion() -> None:
     done = subprocess.run([sys.executable, "-c", "import ishmem; ishmem.barier_all()"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "barier_all. Did you mean: 'barrier_all'?" in done.stderr
+    assert "no attribute 'barier_all'. Did you mean: 'barrier_all'?" in done.stderr

@@ -6,18 +6,24 @@ numba wraps the cause into the history of its type inference, and once more for 
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
+import re
 from typing import Any
 
+import numpy as np
 from numba.core.errors import NumbaError
 from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
 from numba_dpex.core.exceptions import InternalError
-from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
+from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher, _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
+from ishmem.dpex.errors import COPY, UnsupportedKernelArgumentError, call_refused
 from ishmem.dpex.extension import installed
 
 log = logging.getLogger("ishmem")
+
+_NO_TYPE = re.compile(r"Failed in .*qualified name disambiguation\)\s*(\w+)")
 
 _STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
 
@@ -30,6 +36,7 @@ def install() -> None:
     """Replace the methods that compile a kernel and its launch."""
     _SPIRVKernelCompiler.compile = _explaining
     DpjitDispatcher._compile_for_args = _launching
+    SPIRVKernelDispatcher.__call__ = _called
 
 
 @functools.wraps(_compile_kernel)
@@ -40,7 +47,7 @@ def _explaining(self: Any, args: Any, return_type: Any) -> Any:
         self._failed_cache.clear()
         code = self.py_func.__code__
         log.debug("%s", error)
-        text = str(error).partition(_STACK)[0]
+        text = _NO_TYPE.sub(r"numba-dpex has no \1 in kernels; ishmem.dpex has", str(error).partition(_STACK)[0])
         if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             name, file, line = self.py_func.__name__, code.co_filename, code.co_firstlineno
             _pending.append(installed().compile_error(name, file, line, text) or error)
@@ -54,7 +61,13 @@ def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
         return _compile_launch(self, *args, **keywords)
     except NumbaError:
         self._compiler._failed_cache.clear()
-        if not _pending:
+        given = itertools.chain.from_iterable(each for each in args if isinstance(each, tuple))
+        host = next((each for each in given if isinstance(each, np.ndarray)), None)
+        if not _pending and host is None:
             raise
-        error = _pending[-1]
+        error = _pending[-1] if _pending else UnsupportedKernelArgumentError(host, COPY)
     raise error
+
+
+def _called(kernel: Any, *_arguments: Any, **_named: Any) -> None:
+    raise TypeError(call_refused(kernel.py_func.__name__))
