@@ -20,7 +20,18 @@ from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
-from ishmem.runtime import check, exit_status, itt, job, kernel_loading, long_waits, mpi_job, network, submitted
+from ishmem.runtime import (
+    check,
+    exit_status,
+    itt,
+    job,
+    kernel_loading,
+    long_waits,
+    mpi_job,
+    network,
+    submitted,
+    uncaught,
+)  # fmt: skip
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 
@@ -296,6 +307,8 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         raise
     waits.begin()
     job.start(this)
+    if settings.debug is None:
+        uncaught.install(this.board, member.pe)
     submitted.watch()
     atexit.register(_at_exit)
 

@@ -40,6 +40,5 @@ __all__ = [
 ]  # fmt: skip
 
 host_only.register()
-compile_errors.install()
 front_end.install()
 intrinsics.end_registration()

@@ -13,9 +13,15 @@ from typing import NamedTuple
 _PACKAGE = Path(__file__).parent.parent
 # In a checkout, these lie beside the package; in an installation, inside it.
 _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
+_MODULES = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
-_NOT_USERS = ("<frozen", *(f"{folder}/" for folder in (*_OWN, *map(sysconfig.get_path, _SCHEMES))))
+_NOT_USERS = ("<frozen", *_MODULES, *(f"{sysconfig.get_path(scheme)}/" for scheme in _SCHEMES))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
+
+
+def is_own(file: str) -> bool:
+    """Return whether a file is a module of ishmem."""
+    return file.startswith(_MODULES)
 
 
 class CallSite(NamedTuple):

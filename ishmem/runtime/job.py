@@ -136,7 +136,8 @@ class Job:
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
-        log.warning("PE %d is lost: %s", pe, how)
+        told = getattr(self, "board", None) and self.board.supervised  # ishmrun tells it
+        log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
         _core.set_lost(pe)
 
     def on_left(self, pe: int) -> None:

@@ -1,0 +1,96 @@
+"""Prints an exception that the program does not catch: once for each job and node, and without the frames of ishmem.
+
+A failure of one PE soon fails the others. The PE that caused it prints its traceback; one that fails in the same way,
+or because a PE is gone, prints one line. ``ISHMEM_DEBUG`` shows all tracebacks in full.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import re
+import sys
+import traceback
+from types import TracebackType
+from typing import Callable
+
+from ishmem.common.callsite import CallSite, is_own
+from ishmem.common.errors import PeerLost
+from ishmem.runtime.status_board import StatusBoard
+
+Hook = Callable[[type[BaseException], BaseException, "TracebackType | None"], object]
+
+
+def install(board: StatusBoard, pe: int) -> None:
+    """Shorten the reports of this process from now on; the hook that the program has set prints them."""
+    show = getattr(sys.excepthook, "replaced", sys.excepthook)
+    hook: Hook = _Reports(board, pe, show)
+    sys.excepthook = hook
+
+
+class _Reports:
+    """The ``sys.excepthook`` of a PE.
+
+    Attributes:
+        replaced: The hook before it.
+    """
+
+    def __init__(self, board: StatusBoard, pe: int, replaced: Hook) -> None:
+        self._board, self._pe, self.replaced = board, pe, replaced
+
+    def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if _is_own(trace):
+            trace = _without_own(trace)
+            error.__cause__, error.__suppress_context__ = None, True
+        text = "".join(traceback.format_exception_only(kind, error)).strip()
+        if isinstance(error, PeerLost):
+            print(f"{text} ({_place(trace)})", file=sys.stderr)
+        elif self._is_first(f"{_place(trace)} {text}"):
+            self.replaced(kind, error.with_traceback(trace), trace)
+        else:
+            name, _, words = text.splitlines()[0].partition(": ")
+            print(f"{name}: as on another PE{': ' * bool(words)}{words.rstrip(':')} ({_place(trace)})", file=sys.stderr)
+
+    def _is_first(self, text: str) -> bool:
+        """Return whether no other PE of this node has printed a failure, but for its own number."""
+        common = re.sub(rf"\bon PE {self._pe}\b", "on PE", text)
+        digest = int.from_bytes(hashlib.sha256(common.encode()).digest()[:7], "little")
+        with open(self._board.path, "r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            first = bool(self._board.head.printed != digest)
+            self._board.head.printed = digest
+        return first
+
+
+def _frames(trace: TracebackType | None) -> list[TracebackType]:
+    frames = []
+    while trace:
+        frames.append(trace)
+        trace = trace.tb_next
+    return frames
+
+
+def _is_own(trace: TracebackType | None) -> bool:
+    """Return whether ishmem raised the error."""
+    frames = _frames(trace)
+    return bool(frames) and is_own(_file(frames[-1]))
+
+
+def _without_own(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback without what follows the program's last frame."""
+    frames = _frames(trace)
+    while len(frames) > 1 and not CallSite(_file(frames[-1]), 0, "").is_users:
+        frames.pop()
+    shown: TracebackType | None = None
+    for frame in reversed(frames):
+        shown = TracebackType(shown, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return shown
+
+
+def _file(trace: TracebackType) -> str:
+    return trace.tb_frame.f_code.co_filename
+
+
+def _place(trace: TracebackType | None) -> str:
+    last = traceback.extract_tb(trace)[-1:]
+    return f"{last[0].filename}:{last[0].lineno}" if last else "no Python code"
