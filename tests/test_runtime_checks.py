@@ -84,6 +84,30 @@ def check_violations() -> None:
     assert a.asnumpy().tolist() == [0, 0, 7, *[0] * 7]
 
 
+WRONG_ADDRESS = """
+import ishmem
+from ishmem import dpex
+
+@dpex.kernel
+def far(item, a, pe):
+    ishmem.p(a, 1, pe, index=1 << 44)
+
+ishmem.init()
+a = ishmem.zeros(4, dtype="i8")
+if ishmem.my_pe():
+    dpex.call_kernel(far, dpex.Range(1), a, 0)
+ishmem.barrier_all()
+"""
+
+
+def test_a_pe_that_a_kernel_ends_is_told_of_the_checks() -> None:
+    advice = "if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
+    done = run_program(WRONG_ADDRESS, 2)
+    assert "PE 1 was ended by SIGSEGV" in done.stderr and advice in done.stderr, done
+    done = run_program(WRONG_ADDRESS, 2, env={"ISHMEM_CHECK": "1"})
+    assert "IndexError: p in a kernel on PE 1" in done.stderr and advice not in done.stderr, done
+
+
 def check_first_is_reported() -> None:
     a, local = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8")
     signal = dpnp.zeros(1, dtype="u8")

@@ -42,6 +42,9 @@ _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _PF_EXITING = 0x4
 
+_BY_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
+_CHECK = "  if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -304,6 +307,8 @@ class _Supervisor:
         if -code not in self._sent:
             others = "; ending the other PEs" if self._running and first else ""
             self._report(f"PE {pe} {describe_end(code)}{' without ishmem.finalize()' * (code == 0)}{others}")
+            if first and deserted and -code in _BY_ADDRESS and "ISHMEM_CHECK" not in self._job.environments[pe]:
+                self._report(_CHECK)
         status = 128 - code if code < 0 else code or 1
         if self._sent.isdisjoint(FORWARDED):
             self._report(*places)
