@@ -74,3 +74,13 @@ class MissingSpecializationError(Exception):
 
 class KernelBuildError(Exception):
     """The device's compiler, or LLVM before it, rejects a kernel."""
+
+
+class DeviceLostError(Exception):
+    """A kernel or copy has failed or does not end, and the driver has given up the device."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a kernel or copy has not completed: the device is lost, and this process cannot use it any more; the "
+            "driver may have told why on stderr"
+        )

@@ -12,6 +12,7 @@ from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
 
+from . import events
 from .errors import COPY, ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
@@ -25,6 +26,8 @@ _C_TYPES = {
 }  # fmt: skip
 
 _PYTHON_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+events.install()
 
 _known_arrays: dict[tuple[Any, ...], ArrayKind] = {}
 
@@ -147,7 +150,7 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
 
 
 def _submit(
-    kernel: Any, index_space: Range | NdRange, events: Sequence[Any], arguments: Sequence[Any]
+    kernel: Any, index_space: Range | NdRange, after: Sequence[Any], arguments: Sequence[Any]
 ) -> tuple[Any, Any]:
     """Submit a kernel; return its event and its queue."""
     if not isinstance(kernel, Kernel):
@@ -164,9 +167,9 @@ def _submit(
     launch = _Launch(arguments)
     items = (item,) if kernel.parameters > len(arguments) else ()
     program = _program(kernel, (*items, *launch.kinds), launch.queue)
-    events = [*events, *_submitted_before(launch.queue)]
+    before = [*after, *_submitted_before(launch.queue)]
     try:
-        return launch.queue.submit_async(program, launch.flat, *sizes, events), launch.queue
+        return launch.queue.submit_async(program, launch.flat, *sizes, before), launch.queue
     except dpctl.SyclKernelSubmitError:
         installed().raise_problems()
         raise
@@ -190,6 +193,8 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
         NumbaError: The kernel does not compile for these arguments.
         KernelBuildError: The device's compiler rejects it.
         SyclKernelSubmitError: The device takes no kernel.
+        LevelZeroError: The kernel fails or does not end, and the device is lost; in a job of ishmem.
+        DeviceLostError: The same outside a job.
         ExecutionQueueInferenceError: The arrays are on several queues, or there are none.
         UnsupportedKernelArgumentError: A kernel does not take an argument.
         TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, or a local accessor lacks work-groups.
@@ -215,7 +220,7 @@ def call_kernel_async(
         The event of the release of the arguments on the host, and that of the kernel.
 
     Raises:
-        Exception: As `call_kernel`.
+        Exception: As `call_kernel`; if the kernel fails, ``wait()`` of its event raises.
     """
     event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args)
     return queue._submit_keep_args_alive(kernel_args, [event]), event

@@ -405,6 +405,11 @@ def _find(name: str) -> Any:
     return getattr(_library(), name, None) or getattr(ctypes.CDLL(None), name, None)
 
 
+def function_address(name: str) -> int:
+    """Return the address of a function of the driver; 0 if it has none of this name."""
+    return ctypes.cast(_find(name), c_void_p).value or 0 if _find(name) else 0
+
+
 @functools.cache
 def _bind(name: str) -> Callable[..., int]:
     function = _find(name)

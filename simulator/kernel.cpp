@@ -1,8 +1,24 @@
 #include "kernel.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <cstring>
 
 namespace simulator {
+
+// The parts of a name that numba has mangled: lengths and texts. numba-dpex appends "$" and a number.
+std::string readableName(const std::string &mangled) {
+  std::string name;
+  for (size_t at = mangled.compare(0, 3, "_ZN") ? mangled.size() : 3; at < mangled.size() && isdigit(mangled[at]);) {
+    char *text;
+    size_t size = strtoul(&mangled[at], &text, 10);
+    at = (size_t)(text - mangled.data());
+    name += (name.empty() ? "" : ".") + mangled.substr(at, size).substr(0, mangled.substr(at, size).rfind("_24"));
+    at += std::min(size, mangled.size() - at);
+  }
+  return name.empty() ? mangled : name;
+}
 
 ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_t *desc,
                                   ze_kernel_handle_t *kernel) {

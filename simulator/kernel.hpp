@@ -19,6 +19,9 @@ struct KernelCode {
   ~KernelCode() { openCl()->clReleaseKernel(kernel); }
 };
 
+// A kernel's name in the source, as far as the name that the compiler has given it tells.
+std::string readableName(const std::string &mangled);
+
 struct Argument {
   bool set = false;
   size_t size = 0;

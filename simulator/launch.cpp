@@ -46,7 +46,7 @@ int32_t Launch::setArguments(const OpenCl &cl, cl_object kernel) const {
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     int32_t error = setArgument(cl, kernel, i);
     if (!error) continue;
-    complain("argument %u of kernel %s was refused", i, code->name.c_str());
+    complain("argument %u of kernel %s was refused", i, readableName(code->name).c_str());
     return error;
   }
   return 0;
@@ -87,7 +87,7 @@ bool Launch::run() const {
   Yielding yielding(severalGroups);
   TimeLimit limit(code->name, global, local);
   int32_t error = severalGroups ? runShared(*openCl()) : runHere(*openCl());
-  if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", code->name.c_str(), error);
+  if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", readableName(code->name).c_str(), error);
   return !error;
 }
 

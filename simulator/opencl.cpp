@@ -191,6 +191,12 @@ bool vectoriserIsRight() {
   return sscanf(version, "%d.%d", &year, &release) == 2 && (year > 2026 || (year == 2026 && release >= 22));
 }
 
+size_t groupsAtOnce() {
+  uint32_t units = 1;
+  if (const OpenCl *cl = openCl()) cl->clGetDeviceInfo(cl->device, CL_DEVICE_MAX_COMPUTE_UNITS, 4, &units, nullptr);
+  return units;
+}
+
 size_t localMemorySize() {
   uint64_t size = 32 << 10;
   if (const OpenCl *cl = openCl()) cl->clGetDeviceInfo(cl->device, CL_DEVICE_LOCAL_MEM_SIZE, 8, &size, nullptr);

@@ -13,6 +13,7 @@ using cl_callback = void (*)(cl_object, void *);
 
 enum : uint32_t {
   CL_DEVICE_TYPE_CPU = 1 << 1,
+  CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
   CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
   CL_DEVICE_NAME = 0x102b,
   CL_DRIVER_VERSION = 0x102d,
@@ -79,6 +80,9 @@ static const uint32_t maxGroupSize = 1024, maxSubgroupSize = 32;
 static const size_t maxFillPattern = 128;
 
 size_t localMemorySize();
+
+// The number of work-groups that run at the same time.
+size_t groupsAtOnce();
 
 // Whether the runtime's vectoriser is one that gives the same results as without it, by the runtime's version.
 bool vectoriserIsRight();

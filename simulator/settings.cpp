@@ -147,8 +147,8 @@ static uint64_t machineCodeSize() {
   return size > 0 ? (uint64_t)size : 256 << 20;
 }
 
-// Nanoseconds that a kernel may run; 0: no limit. ishmrun, or else a PE's own watchdog, detects a PE that is in a kernel
-// for too long and reports where the PEs are, so it comes first.
+// Nanoseconds that a kernel may run; 0: no limit. ishmrun, or else a PE's own watchdog, reports a PE that is in a kernel for
+// too long within a second, and asks `ishmemLongKernel`; PEs then have 3 s to end.
 static uint64_t kernelLimit() {
   std::string value = text("ISHMEM_TIMEOUT", "");
   if (value.empty()) return 0;
@@ -158,8 +158,7 @@ static uint64_t kernelLimit() {
     complain("ISHMEM_TIMEOUT=%s is not a number of seconds above 0; ignored", value.c_str());
     return 0;
   }
-  const double launcher = text("ISHMEM_BOARD", "").empty() ? 1 : 5;
-  return (uint64_t)((seconds + launcher) * 1e9);
+  return (uint64_t)((seconds + 2) * 1e9);
 }
 
 static Settings read() {

@@ -1,7 +1,8 @@
 #include "time_limit.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include "driver.hpp"
+#include "kernel.hpp"
+#include "opencl.hpp"
 
 namespace simulator {
 
@@ -32,35 +35,37 @@ static Watch &watch() {
   return *only;
 }
 
-// The parts of a name that numba has mangled: lengths and texts. numba-dpex appends "$" and a number.
-static std::string readable(const std::string &mangled) {
-  std::string name;
-  for (size_t at = mangled.compare(0, 3, "_ZN") ? mangled.size() : 3; at < mangled.size() && isdigit(mangled[at]);) {
-    char *text;
-    size_t size = strtoul(&mangled[at], &text, 10);
-    at = (size_t)(text - mangled.data());
-    name += (name.empty() ? "" : ".") + mangled.substr(at, size).substr(0, mangled.substr(at, size).rfind("_24"));
-    at += std::min(size, mangled.size() - at);
-  }
-  return name.empty() ? mangled : name;
-}
-
-static std::string advice(const Running &r) {
+// Why a kernel may wait for ever; empty if the way in which the simulator runs it is no reason.
+static std::string reason(const Running &r) {
+  const size_t atOnce = groupsAtOnce();
+  std::string text;
+  if (r.groups > atOnce)
+    text = "its work-groups wait for each other: of the " + std::to_string(r.groups) + ", " + std::to_string(atOnce) +
+           " run at a time, so one that waits for a later one waits for ever";
   if (r.items > 1)
-    return "The simulator runs the " + std::to_string(r.items) +
-           " work-items of a group one after another, up to their next barrier: one that waits for a later one waits "
-           "for ever.";
-  if (r.groups > 1)
-    return "Of the " + std::to_string(r.groups) +
-           " work-groups, only as many as there are cores run at a time: one that waits for a later one may wait for "
-           "ever.";
-  return "It may wait for a value that nobody writes.";
+    text += (text.empty() ? "the " : "; or the ") + std::to_string(r.items) + " work-items of a group " +
+            (text.empty() ? "wait for each other" : "do") + ": they run one after another, up to their next barrier";
+  return text;
 }
 
-// A thread that runs machine code cannot be stopped, so the kernel is abandoned.
+// What `ishmemLongKernel` returns. A signal handler may read it while it changes.
+static char longKernel[256];
+static std::atomic<uint64_t> told{0};  // when it was last asked for
+
+static void describe(const Running *r) {
+  const std::string why = r ? reason(*r) : "";
+  snprintf(longKernel, sizeof longKernel, "%s", why.empty() ? "" : ("kernel " + readableName(r->kernel) + ": perhaps " + why).c_str());
+}
+
+// A thread that runs machine code cannot be stopped, so the kernel is abandoned. No line if there was a report.
 static void abandon(const Running &r) {
-  complain("kernel %s has not ended after %g s (ISHMEM_TIMEOUT=%s): the device is lost. %s", readable(r.kernel).c_str(),
-           (double)settings().kernelLimit / 1e9, getenv("ISHMEM_TIMEOUT"), advice(r).c_str());
+  const uint64_t limit = settings().kernelLimit;
+  const bool reported = told > r.start + limit / 2 && told < r.start + limit - 1000000000;
+  const std::string why = reason(r);
+  if (!reported)
+    complain("kernel %s has not ended after %g s (ISHMEM_TIMEOUT=%s): the device is lost. Perhaps %s",
+             readableName(r.kernel).c_str(), (double)limit / 1e9, getenv("ISHMEM_TIMEOUT"),
+             why.empty() ? "it waits for a value that nobody writes" : why.c_str());
   if (settings().inlineWork) abort();  // the kernel runs on the thread that would get the error
   lost = true;
   hung = true;
@@ -71,8 +76,10 @@ void Watch::run() {
   for (;;) {
     usleep((useconds_t)std::min<uint64_t>(limit / 8000 + 1, 500000));
     std::lock_guard<std::mutex> lock(mutex);
-    if (running.empty() || nanoseconds() - running.begin()->second.start < limit) continue;
-    return abandon(running.begin()->second);
+    const Running *oldest = running.empty() ? nullptr : &running.begin()->second;
+    const uint64_t age = oldest ? nanoseconds() - oldest->start : 0;
+    describe(age > limit / 4 ? oldest : nullptr);
+    if (age > limit) return abandon(*oldest);
   }
 }
 
@@ -92,6 +99,13 @@ TimeLimit::~TimeLimit() {
   if (place_ < 0) return;
   std::lock_guard<std::mutex> lock(watch().mutex);
   watch().running.erase(place_);
+}
+
+// For reports of a job that hangs: the kernel that runs for the longest time, and why it may wait for ever; or nothing.
+// A signal handler may call it.
+ZE_API const char *ishmemLongKernel() {
+  told = nanoseconds();
+  return longKernel;
 }
 
 }  // namespace simulator

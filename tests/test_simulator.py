@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
+from pes import run_program
 
 from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze
@@ -649,7 +651,7 @@ def test_failed_launch_is_final():
 
 
 def test_failed_launch_is_an_error_in_python():
-    """numba-dpex and dpctl's copies to the host swallow errors; the next kernel of dpnp does not."""
+    """The launch raises, and so does the next kernel of dpnp; dpctl's copies to the host swallow errors."""
     out, err = run(
         """
         from common import dpex, dpnp, kapi
@@ -658,15 +660,16 @@ def test_failed_launch_is_an_error_in_python():
             local[0] = 1
             a[item.get_global_id(0)] = local[0]
         a = dpnp.zeros(4, dtype="i8")
-        dpex.call_kernel(greedy, kapi.NdRange((4,), (4,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
-        for attempt in a.sum, lambda: dpnp.ones(4):
+        def launch():
+            dpex.call_kernel(greedy, kapi.NdRange((4,), (4,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
+        for attempt in launch, a.sum, lambda: dpnp.ones(4):
             try:
                 print("result", attempt())
             except Exception as error:
                 print("refused")
         """
     )
-    assert out.split() == ["refused"] * 2
+    assert out.split() == ["refused"] * 3
     assert "the device is lost" in err
 
 
@@ -700,8 +703,15 @@ HANG = """
                 pass
 
     flag = dpnp.zeros(1, dtype="i8")
-    dpex.call_kernel(in_turn, dpex.Range(2), flag)
+    try:
+        dpex.call_kernel(in_turn, dpex.Range(2), flag)
+    except Exception as error:
+        print(type(error).__name__, flush=True)
 """
+
+LOST = "LevelZeroError" if dpex.HAS_NUMBA_DPEX else "DeviceLostError"
+"""The error of a launch outside of a job whose kernel fails."""
+PREFIX = "__main__." if dpex.HAS_NUMBA_DPEX else ""
 
 
 def test_a_kernel_that_does_not_end():
@@ -709,7 +719,6 @@ def test_a_kernel_that_does_not_end():
     out, err = run(
         HANG
         + """
-    print("back", flush=True)
     try:
         dpnp.asnumpy(flag + 1)
     except Exception as error:
@@ -719,10 +728,67 @@ def test_a_kernel_that_does_not_end():
         status=3,
         ISHMEM_TIMEOUT="2",
     )
-    assert out.split() == ["back", "refused"]
-    name = "__main__.in_turn" if dpex.HAS_NUMBA_DPEX else "in_turn"
-    assert f"kernel {name} has not ended after 3 s (ISHMEM_TIMEOUT=2): the device is lost." in err
-    assert "The simulator runs the 2 work-items of a group one after another" in err
+    assert out.split() == [LOST, "refused"]
+    assert f"kernel {PREFIX}in_turn has not ended after 4 s (ISHMEM_TIMEOUT=2): the device is lost." in err
+    assert "the 2 work-items of a group wait for each other: they run one after another" in err
+
+
+GROUPS = """
+    import dpnp
+    from ishmem import dpex
+    from ishmem.dpex import kernel_api as kapi
+
+    @dpex.kernel
+    def chain(item, flags, stop):
+        group, me = item.get_group().get_group_id(0), item.get_global_id(0)
+        if item.get_local_id(0) == 0:
+            while kapi.AtomicRef(flags, index=group + 1).load() == 0 and me < stop:
+                pass
+            kapi.AtomicRef(flags, index=group).store(1)
+
+    flags = dpnp.zeros(1001, dtype="i8")
+    flags[1000] = 1
+    shape = dpex.NdRange((1000 * {width},), ({width},))
+"""
+GROUPS_WAIT = "its work-groups wait for each other: of the 1000, "
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_work_groups_that_wait_for_each_other(width):
+    """Each waits for the next one; more of them than run at a time. The wait for an event raises, too."""
+    out, err = run(
+        GROUPS.format(width=width)
+        + """
+    dpex.call_kernel(chain, shape, flags, 0)
+    flags[:1000] = 0
+    _, event = dpex.call_kernel_async(chain, shape, (), flags, 1 << 40)
+    try:
+        event.wait()
+    except Exception as error:
+        print(type(error).__name__, flush=True)
+    os._exit(3)
+    """,
+        status=3,
+        ISHMEM_TIMEOUT="1",
+    )
+    assert out.strip() == "DeviceLostError"
+    assert re.search(rf"kernel {PREFIX}chain has not ended .*Perhaps {GROUPS_WAIT}\d+ run at a time", err), err
+    assert err.count("wait for each other") == 1
+    assert ("or the 4 work-items of a group do" in err) == (width == 4)
+
+
+def test_work_groups_that_wait_for_each_other_in_a_job():
+    """The report of ishmrun has the cause; the simulator repeats nothing, and the launch raises."""
+    launch = """
+    import ishmem
+    with ishmem.init():
+        dpex.call_kernel(chain, shape, flags, 1 << 40)
+    print("back")
+    """
+    done = run_program(textwrap.dedent(GROUPS.format(width=4) + launch), 1, env={"ISHMEM_TIMEOUT": "3"})
+    assert done.returncode == 124 and "back" not in done.stdout, done
+    assert re.search(rf"ishmrun:   PE 0: .*kernel {PREFIX}chain: perhaps {GROUPS_WAIT}", done.stderr), done
+    assert done.stderr.count("wait for each other") == 1 and "LevelZeroError" in done.stderr, done
 
 
 def test_a_kernel_that_does_not_end_is_no_success():

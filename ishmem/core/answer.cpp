@@ -21,6 +21,9 @@ namespace {
 std::atomic<const char *> record{nullptr};
 char *board = nullptr;
 size_t record_bytes = 0;
+const char *(*long_kernel)() = nullptr;  // of the simulated driver
+char *reason = nullptr;
+size_t reason_bytes = 0;
 std::atomic<int> wake{-1};  // pipe to the thread that answers
 
 struct Range {
@@ -41,10 +44,13 @@ void install(int number, void (*handler)(int, siginfo_t *, void *)) {
     if (sigaction(number, &action, nullptr)) throw std::runtime_error("sigaction failed");
 }
 
-// Copies what a kernel of this PE waits for, and wakes the thread that tells where Python is.
+// Copies what a kernel of this PE waits for, and why it may do so for ever; wakes the thread that tells where Python is.
 void answer(int, siginfo_t *, void *) {
     const int before = errno;
-    if (const char *from = record.load()) std::memcpy(board, from, record_bytes);
+    if (const char *from = record.load()) {
+        std::memcpy(board, from, record_bytes);
+        if (long_kernel) std::strncpy(reason, long_kernel(), reason_bytes - 1);
+    }
     (void)!write(wake, "", 1);
     errno = before;
 }
@@ -100,6 +106,11 @@ void bind_answer(nb::module_ &m) {
         board = reinterpret_cast<char *>(to);
         record_bytes = bytes;
         record = heap().mapped[static_cast<size_t>(heap().me)] + offset;
+    });
+    m.def("answer_with_reason", [](uintptr_t function, uintptr_t to, size_t bytes) {
+        reason = reinterpret_cast<char *>(to);
+        reason_bytes = bytes;
+        long_kernel = reinterpret_cast<const char *(*)()>(function);
     });
     m.def("answer_no_more", [] { record = nullptr; });
 }

@@ -174,7 +174,7 @@ class Job:
     def raise_problems(self) -> None:
         """Raise errors of this PE's kernels: a failed launch, or a violation that ``ISHMEM_CHECK`` found.
 
-        numba-dpex reports neither: it takes a failed launch for one that did nothing.
+        numba-dpex takes a launch that the driver refuses for one that did nothing.
         """
         self.heap.raise_lost_device()
         if self.proxy:

@@ -25,6 +25,7 @@ from ishmem import _core
 from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
+from ishmem.ipc import pyze
 from ishmem.runtime.crossed_calls import CrossedCalls
 from ishmem.runtime.mixed_calls import MixedCalls
 from ishmem.runtime.status_board import PeState, Record
@@ -71,7 +72,9 @@ class LongWaits:
         if not self._board.supervised:
             self._watch()
         place = self._this.heap.layout.kernel_wait
-        _core.answer_with(place, ctypes.addressof(self._record) + Record.kernel.offset, kernel_wait.NBYTES)
+        record, tells = ctypes.addressof(self._record), pyze.function_address("ishmemLongKernel")
+        _core.answer_with_reason(tells, record + Record.reason.offset, Record.reason.size)
+        _core.answer_with(place, record + Record.kernel.offset, kernel_wait.NBYTES)
         if self._interval:
             self._tell_alive()  # a kernel may begin before the thread
             threading.Thread(target=self._beat, name="ishmem-beat", daemon=True).start()

@@ -32,7 +32,8 @@ INSIST = signal.SIGRTMAX - 5
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
-_TEXT = _PAGE - 8 * 64
+_REASON = 256  # bytes, as the simulated driver tells
+_TEXT = _PAGE - 8 * 64 - _REASON
 _STEP = 0.002
 _INSIST_AFTER = 0.2  # seconds
 
@@ -90,6 +91,7 @@ class Record(_Text):
         code: Its exit status, or minus the signal.
         beat: Time at which Python code last ran.
         kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
+        reason: Why a kernel may wait for ever on the simulator, as of the last `TELL`.
         text: What it waits in.
         since: Time at which the wait began; 0 outside long waits.
     """
@@ -104,6 +106,7 @@ class Record(_Text):
         ("beat", ctypes.c_double),
         ("since", ctypes.c_double),
         ("kernel", ctypes.c_byte * kernel_wait.NBYTES),
+        ("reason", ctypes.c_char * _REASON),
     ]
 
     @property
@@ -281,8 +284,10 @@ class StatusBoard:
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]
         end = f" ({record.how()})" if record.ended or record.code else ""
-        kernel = kernel_wait.describe(bytes(record.kernel))
-        told = f"; {kernel}" if kernel else ""
+        kernel, reason = kernel_wait.describe(bytes(record.kernel)), record.reason.decode(errors="replace")
+        if kernel and "work-groups" not in reason:  # a wait of ishmem is for a work-group or a PE
+            reason = ""
+        told = "".join(f"; {text}" for text in (kernel, reason) if text)
         if record.since and record.is_inside:
             return self.where(pe, now) + told + end
         if end or not record.is_inside:
