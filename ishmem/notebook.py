@@ -7,6 +7,7 @@ output appears below the cell, and so do the matplotlib figures that PE 0 leaves
 
 from __future__ import annotations
 
+import functools
 import os
 import runpy
 import shlex
@@ -14,8 +15,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 import warnings
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 __all__: list[str] = []
@@ -68,12 +71,20 @@ def _show(process: subprocess.Popen[str]) -> None:
 def _be_a_pe(program: str) -> None:
     """Run the cell in a PE, then save the figures that PE 0 has left open beside it."""
     sys.argv, sys.path[0] = [program], os.getcwd()
+    sys.excepthook = functools.partial(_report, program)
     warnings.filterwarnings("ignore", message=".*non-interactive.*")  # plt.show() in the cell
     runpy.run_path(program, run_name="__main__")
     if os.environ.get("ISHMEM_PE") == "0" and "matplotlib.pyplot" in sys.modules:
         pyplot = sys.modules["matplotlib.pyplot"]
         for number in pyplot.get_fignums():
             pyplot.figure(number).savefig(Path(program).with_name(f"{number:03}.png"), bbox_inches="tight")
+
+
+def _report(program: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print an exception with the frames from the cell's on."""
+    while trace and trace.tb_frame.f_code.co_filename != program:
+        trace = trace.tb_next
+    traceback.print_exception(kind, error, trace)
 
 
 if __name__ == "__main__":
