@@ -80,7 +80,7 @@ ABSENT = {
     "shmem_pcontrol": "profiling interface of C; use the profilers of Python",
     "shmem_set_cache_inv": "deprecated, without effect on coherent hardware",
     "shmem_udcflush": "deprecated, without effect on coherent hardware",
-    "ishmemx_print": "use print, in kernels and on the host, where ishmrun adds the PE number",
+    "ishmemx_print": "use print: in kernels it takes numbers and constant text; ishmrun adds the PE number",
     "ishmemx_timestamp": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
     "ishmemx_timestamp_nbi": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
     "ishmemx_ts_handle": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
@@ -151,7 +151,8 @@ def render() -> str:
         "that form may be called: on the host, in a kernel by each work-item on its own, in a kernel by all work-items",
         "of a work-group together (suffix `_work_group`), or in the order of a SYCL queue (`_on_queue`). All names are",
         "in the module `ishmem`. `same` stands for the signature of the host; the work-group forms take `group` after",
-        "the required arguments, and the on-queue forms take `sycl_queue` and `depends`. One row stands for all typed,",
+        "the required arguments, and the on-queue forms take `sycl_queue` and `depends`. A kernel takes a team as an",
+        "argument or by a name such as `ishmem.TEAM_WORLD`. One row stands for all typed,",
         "sized and `mem` variants of a C routine: in Python the type comes from the array. The last section maps the",
         "calls of shmem4py, NVSHMEM4Py and Iris. `python -m ishmem.cli.c_map` prints this page.",
     ]
