@@ -44,7 +44,8 @@ def quiet() -> None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         LevelZeroError: The device is lost: a kernel failed.
-        IndexError, SymmetryError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
+        ValueError, IndexError: A kernel of this PE has called a put or get with sizes that do not match.
+        IndexError, SymmetryError, ValueError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
 
     Example:
         >>> box = ishmem.zeros(4)

@@ -254,7 +254,7 @@ def arguments_allowed(call, count, flow, size):
         report(call.routine, NO_ROOT, call.root, 0, 0, 0, size)
         return False
     if call.dst < 1 or call.sst < 1:
-        report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 0)
+        report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 1)
         return False
     to_count = 0 if flow.vary else extent(call.dst, 1, count * (size if flow.dest_blocks else 1))
     from_count = extent(call.sst, 1, count * (size if flow.source_blocks else 1))

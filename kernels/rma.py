@@ -11,7 +11,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import rma
-from ishmem.common.violations import OUTSIDE, number
+from ishmem.common.violations import number
 from ishmem.runtime import binding
 
 from . import type_checks, views
@@ -40,7 +40,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, fits, report, value_fits
+from .runtime_checks import allowed, sizes_match, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -58,14 +58,27 @@ def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
     return is_view
 
 
-@compiled
-def _put_allowed(dest, source, pe, count):
-    return allowed(PUT, dest, pe, 0, count) and fits(PUT, source, count)
+@device_function
+def _is_one_element(count):
+    """Return whether to move one element without a look at the size of the other array.
+
+    Only an empty one is too small for it. In the simulator, a check made a loop of such puts 16 to 60 % slower.
+    """
+    if binding.options().check:
+        return lambda count: False
+    return lambda count: count == 1
 
 
 @compiled
-def _get_allowed(dest, source, pe, count):
-    return allowed(GET, source, pe, 0, count) and fits(GET, dest, count)
+def _put_allowed(dest, source, pe, nelems, count):
+    fit = _is_one_element(count) or sizes_match(PUT, dest, pe, dest.size, source.size, nelems)
+    return fit and allowed(PUT, dest, pe, 0, 0)
+
+
+@compiled
+def _get_allowed(dest, source, pe, nelems, count):
+    fit = _is_one_element(count) or sizes_match(GET, dest, pe, dest.size, source.size, nelems)
+    return fit and allowed(GET, source, pe, 0, 0)
 
 
 @compiled
@@ -88,12 +101,12 @@ def _make_transfer(put: int, flags: int) -> Any:
 
     @device_function
     def transfer(dest, source, pe, nelems, group):
-        """Transfer ``nelems`` elements; by default the whole local array."""
+        """Transfer ``nelems`` elements; by default all."""
         whole = type_checks.absent(nelems)
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
-            if is_allowed(dest, source, pe, count):
+            if is_allowed(dest, source, pe, nelems, count):
                 to, origin = address_of(dest), address_of(source)
                 if reachable(pe):
                     delta, rank, size = peer_delta(pe), rank_in(group), size_of(group)
@@ -117,7 +130,7 @@ def _make_view_transfer(put: int) -> Any:
     @compiled
     def transfer(dest, source, pe, nelems, group):
         count = size_of_local(dest, source)
-        if is_allowed(dest, source, pe, count):
+        if is_allowed(dest, source, pe, nelems, count):
             views.move_view(put, dest, source, pe, count, group)
 
     return transfer
@@ -129,24 +142,10 @@ def _put_scalar(dest, value, pe, nelems, group):
     whole = type_checks.absent(nelems)
 
     def impl(dest, value, pe, nelems, group):
-        count = dest.size if whole else nelems
-        if rank_in(group) == 0 and is_one(dest, pe, count):
+        count = 1 if whole else nelems
+        fit = _is_one_element(count) or sizes_match(PUT, dest, pe, dest.size, 1, nelems)
+        if rank_in(group) == 0 and fit and count == 1:
             rma.p(dest, value, pe, 0)
-
-    return impl
-
-
-@device_function
-def is_one(dest, pe, count):
-    """Return whether a scalar is put to one element."""
-    if not binding.options().check:
-        return lambda dest, pe, count: True
-
-    def impl(dest, pe, count):
-        if count == 1:
-            return True
-        report(PUT, OUTSIDE, pe, address_of(dest), 0, 1, count)
-        return False
 
     return impl
 

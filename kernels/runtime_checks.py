@@ -1,7 +1,8 @@
-"""Checks inside kernels: compiled in when ``ISHMEM_CHECK`` is set, no code otherwise.
+"""Checks inside kernels.
 
-An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host finds it:
-see ``ishmem.common.violations``.
+The sizes of the arrays of puts and gets are always checked; the other checks are compiled in when ``ISHMEM_CHECK`` is
+set, and are no code otherwise. An operation that fails its check is skipped. The first failure is recorded in this PE's
+heap, where the host finds it: see ``ishmem.common.violations``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,17 @@ from typing import Any
 from numba.core import types
 
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import MISFIT, NO_MEMBER, NO_PE, NOT_SYMMETRIC, OPTIONS, OUTSIDE, Violation
+from ishmem.common.violations import (
+    MISFIT,
+    NELEMS,
+    NO_MEMBER,
+    NO_PE,
+    NOT_SYMMETRIC,
+    OPTIONS,
+    OUTSIDE,
+    SIZES,
+    Violation,
+)
 from ishmem.runtime import binding
 
 from . import type_checks
@@ -61,17 +72,33 @@ def allowed(routine, array, pe, first, count):
     return impl
 
 
-@device_function
-def fits(routine, array, count):
-    """Return whether a local array has at least ``count`` elements."""
-    if not binding.options().check:
-        return lambda routine, array, count: True
+@compiled
+def fits(routine, array, pe, count):
+    """Return whether an array of PE ``pe``, or of this PE if it is -1, has at least ``count`` elements."""
+    if 0 <= count <= array.size:
+        return True
+    report(routine, OUTSIDE, pe, address_of(array), 0, count, array.size)
+    return False
 
-    def impl(routine, array, count):
-        if 0 <= count <= array.size:
-            return True
-        report(routine, OUTSIDE, -1, address_of(array), 0, count, array.size)
-        return False
+
+@device_function
+def sizes_match(routine, dest, pe, to_count, from_count, nelems):
+    """Return whether ``dest`` and the source have equal sizes, or both have ``nelems`` elements if that is given."""
+    if type_checks.absent(nelems):
+
+        def impl(routine, dest, pe, to_count, from_count, nelems):
+            if to_count == from_count:
+                return True
+            report(routine, SIZES, pe, address_of(dest), to_count, 0, from_count)
+            return False
+
+    else:
+
+        def impl(routine, dest, pe, to_count, from_count, nelems):
+            if 0 <= nelems <= to_count and nelems <= from_count:
+                return True
+            report(routine, NELEMS, pe, address_of(dest), to_count, nelems, from_count)
+            return False
 
     return impl
 

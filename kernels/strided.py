@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import strided
-from ishmem.common.violations import number
+from ishmem.common.violations import STRIDE, number
 
 from . import type_checks
 from .copy import copy_elements
 from .front_end import device_func, kernel_api as kapi
-from .intrinsics import address_of, device, device_function, item_bytes, rank_in, size_of
+from .intrinsics import address_of, compiled, device, device_function, item_bytes, rank_in, size_of
 from .peers import peer_delta
 from .proxy import HELD, move_by_proxy, reachable
-from .runtime_checks import allowed, fits
+from .runtime_checks import allowed, fits, report
 from .shares import work_item_share
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
@@ -55,17 +55,33 @@ def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size)
 @device_func
 def extent(stride, bsize, nblocks):
     """Return the number of elements from the first block to the end of the last one, gaps included."""
-    return (nblocks - 1) * stride + bsize if nblocks > 0 else nblocks
+    if nblocks > 0 and bsize > 0:
+        return (nblocks - 1) * stride + bsize
+    return min(nblocks, bsize, 0)
 
 
-@device_func
-def _put_fits(dest, source, pe, to_count, from_count):
-    return allowed(PUT, dest, pe, 0, to_count) and fits(PUT, source, from_count)
+@compiled
+def _put_fits(dest, source, dst, sst, bsize, nblocks, pe):
+    to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
+    fit = _are_apart(PUT, dst, sst, bsize) and fits(PUT, dest, pe, to_count) and fits(PUT, source, -1, from_count)
+    return fit and allowed(PUT, dest, pe, 0, 0)
 
 
-@device_func
-def _get_fits(dest, source, pe, to_count, from_count):
-    return allowed(GET, source, pe, 0, from_count) and fits(GET, dest, to_count)
+@compiled
+def _get_fits(dest, source, dst, sst, bsize, nblocks, pe):
+    to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
+    fit = _are_apart(GET, dst, sst, bsize) and fits(GET, dest, -1, to_count) and fits(GET, source, pe, from_count)
+    return fit and allowed(GET, source, pe, 0, 0)
+
+
+@compiled
+def _are_apart(routine, dst, sst, bsize):
+    """Return whether the blocks do not overlap."""
+    least = max(bsize, 1)
+    if dst >= least and sst >= least:
+        return True
+    report(routine, STRIDE, -1, 0, dst, sst, least)
+    return False
 
 
 def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
@@ -86,8 +102,7 @@ def _register(name: str, put: int) -> None:
         _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
-            to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-            if fitting(dest, source, pe, to_count, from_count):
+            if fitting(dest, source, dst, sst, bsize, nblocks, pe):
                 move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
 
         return impl
@@ -103,8 +118,7 @@ def _register(name: str, put: int) -> None:
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
             kapi.group_barrier(group)
-            to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-            if fitting(dest, source, pe, to_count, from_count):
+            if fitting(dest, source, dst, sst, bsize, nblocks, pe):
                 rank, size = rank_in(group), size_of(group)
                 move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
             kapi.group_barrier(group)

@@ -195,7 +195,7 @@ def exchange(item: kapi.Item, dest, source, signals, seen, rounds):  # type: ign
         for k in range(count):
             source[k] = r
         ishmem.put_signal(dest, source, signals, r, ishmem.SIGNAL_SET, right)
-        ishmem.put_signal_nbi(dest, source[:0], signals, 2, ishmem.SIGNAL_ADD, right, index=1)
+        ishmem.put_signal_nbi(dest, source, signals, 2, ishmem.SIGNAL_ADD, right, nelems=0, index=1)
         if ishmem.signal_wait_until(signals, ishmem.CMP_GE, r) != r:
             seen[0] += 1
         for k in range(count):

@@ -1,7 +1,7 @@
 """The record that a kernel writes when an argument is wrong, and the numbers in it.
 
-Kernels check arguments when ``ISHMEM_CHECK`` is set. The host turns the record
-into an error: ``ishmem.runtime.violation_errors``.
+Kernels always check the sizes of the arrays of puts and gets, and other arguments when ``ISHMEM_CHECK`` is set. The
+host turns the record into an error: ``ishmem.runtime.violation_errors``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ishmem.common.constants import Cmp, SignalOp
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER = range(14, 16)
+MISFIT, NO_MEMBER, SIZES, NELEMS = range(14, 18)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
@@ -57,7 +57,9 @@ class Violation(NamedTuple):
     dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
     For a number that does not fit a dtype, ``first`` is the number, ``size`` 1 if it is unsigned, and ``pe`` the index
     of the dtype in `RMA_TYPES`. For an argument that is none of the constants, ``first`` is its value and ``pe`` its
-    index in `OPTIONS`. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
+    index in `OPTIONS`. For two arrays whose sizes do not match, ``first`` is the size of ``dest`` and ``size`` that of
+    ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
+    allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

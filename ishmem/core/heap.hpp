@@ -60,8 +60,8 @@ struct Heap {
     size_t begun_offset = 0;              // heap offset of the record that publish_begun() writes
     Team teams[MAX_TEAMS];
     std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
-    bool quiet_is_general = false;     // quiet must look for violations that kernels have recorded, or for what is held
-    const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one; null: kernels record none
+    bool quiet_is_general = false;     // quiet must do more than the core does: with ISHMEM_CHECK, or with what is held
+    const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1
     char *mirrors = nullptr;           // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp

@@ -271,10 +271,10 @@ NB_MODULE(_core, m) {
     m.def("configure", &configure);
     m.def("configure_sync", &configure_sync);
     m.def("watch_device", &watch_device);
-    m.def("watch_violations", [](bool watched, std::optional<size_t> offset) {
+    m.def("watch_violations", [](bool watched, size_t offset) {
         Heap &h = heap();
         h.quiet_is_general = watched;
-        h.violation = offset ? reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + *offset) : nullptr;
+        h.violation = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + offset);
     });
     m.def("count_busy", [](int more) { heap().busy_engines += more; });
     m.def("device_status", &device_status);

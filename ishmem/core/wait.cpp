@@ -72,7 +72,7 @@ void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 namespace {
 
-// With a proxy, kernels record calls of ptr for PEs that they do not reach.
+// Kernels record wrong sizes of the arrays of a put or get; with ISHMEM_CHECK, other wrong arguments too.
 bool violation_recorded(const Heap &h) { return h.violation && __atomic_load_n(h.violation, __ATOMIC_ACQUIRE); }
 
 }  // namespace

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ishmem import _core
+from ishmem.common import array_sizes
 from ishmem.common.errors import SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.environment import arrays
@@ -234,11 +235,9 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """
     if nelems is None:
         if dest.count != source.count:
-            raise ValueError(
-                f"dest has {dest.count} elements and source has {source.count}; pass equal slices, or nelems="
-            )
+            raise ValueError(array_sizes.unequal(dest.count, source.count))
         return source.count
     number = integer(nelems, "nelems")
     if not 0 <= number <= min(dest.count, source.count):
-        raise ValueError(f"nelems is {number}; dest has {dest.count} elements and source has {source.count}")
+        raise ValueError(array_sizes.too_many(number, dest.count, source.count))
     return number

@@ -234,8 +234,7 @@ class SymmetricHeap:
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
-        recorded = self.layout.violation + Violation.at("complete") if self.needs_proxy else None
-        _core.watch_violations(settings.check or self.late, recorded)
+        _core.watch_violations(settings.check or self.late, self.layout.violation + Violation.at("complete"))
         configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])

@@ -7,6 +7,7 @@ import struct
 from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
+from ishmem.common import array_sizes
 from ishmem.common.call_id import NO_DTYPE, REFUSED, unpack
 from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
@@ -17,6 +18,7 @@ from ishmem.common.violations import (
     MISFIT,
     MISMATCH,
     NEGATIVE,
+    NELEMS,
     NO_LOCK,
     NO_MEMBER,
     NO_PE,
@@ -26,6 +28,7 @@ from ishmem.common.violations import (
     OPTIONS,
     RAISED,
     ROUTINES,
+    SIZES,
     STRIDE,
     UNEQUAL,
     WRONG_LENGTH,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
-           MISFIT: ValueError, NO_MEMBER: ValueError}
+           MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -48,19 +51,18 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     Raises:
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
-        ValueError: A team that does not exist, or strides, counts or displacements that are not allowed.
+        ValueError: A team that does not exist, sizes that do not match, or strides, counts or displacements that are
+            not allowed.
         Exception: An exception that a kernel raised; an `IshmemError` if it is not one of Python's own.
     """
-    if not check:
-        return
     offset = heap.layout.violation
     found = Violation(*struct.unpack(_FORMAT, _core.read(heap.pe, offset, Violation.nbytes())))
     if not found.complete:
         return
     _core.write(heap.pe, offset, bytes(Violation.nbytes()))
     installed().load()  # what kernels call has the numbers of routines; a kernel from the cache does not need it
-    problem = _words(heap, handles, found) + (f" ({found.call})" if found.call else "")
-    raise _error(found)(problem)
+    place = f" ({found.call})" if found.call else "" if check else "; ISHMEM_CHECK=1 tells kernel and line"
+    raise _error(found)(_words(heap, handles, found) + place)
 
 
 def _error(found: Violation) -> type[Exception]:
@@ -72,10 +74,17 @@ def _error(found: Violation) -> type[Exception]:
     return raised if fits and isinstance(raised, type) else IshmemError
 
 
+def _least_stride(found: Violation) -> str:
+    return f"{found.size}, the size of a block" if found.size > 1 else f"{found.size}"
+
+
 _TEXTS: dict[int, Callable[[Violation], str]] = {
     WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
     NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
     MISFIT: lambda it: misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
+    SIZES: lambda it: array_sizes.unequal(it.first, it.size),
+    NELEMS: lambda it: array_sizes.too_many(it.nelems, it.first, it.size),
+    STRIDE: lambda it: f"dst is {it.first} and sst is {it.nelems}; strides are at least {_least_stride(it)}",
     NO_MEMBER: lambda it: no_member(*list(OPTIONS.items())[it.pe], it.first),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }
@@ -90,14 +99,13 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_ROOT:
         return f"{call}: root is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
-    if found.problem == STRIDE:
-        return f"{call}: dst is {found.first} and sst is {found.nelems}; strides are at least 1"
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
-    if found.problem in _TEXTS:
-        return f"{call}: {_TEXTS[found.problem](found)}"
     address = found.address % (1 << 64)  # of a GPU it is negative as int64
+    if found.problem in _TEXTS:
+        dest = origin(heap, address) if found.problem in (SIZES, NELEMS) else ""
+        return f"{call}: {_TEXTS[found.problem](found)}{dest and f'; dest is in the allocation{dest}'}"
     array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:
         return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"

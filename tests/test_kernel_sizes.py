@@ -1,0 +1,135 @@
+"""Arrays of unequal sizes in puts and gets of kernels, without ``ISHMEM_CHECK``: nothing moves, and the host raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from common import dpex, dpnp, kapi, same
+from pes import Pool
+
+import ishmem
+
+PUT, NBI, GET, VIEW, TILE, SIGNAL, NELEMS, NEGATIVE, GET_NELEMS, STRIDED, BACKWARD, SHORTER = range(12)
+
+EXPECTED: dict[int, tuple[type[Exception], str]] = {
+    PUT: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8; pass equal slices"),
+    NBI: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
+    GET: (ValueError, "get in a kernel on PE {me}: dest has 2 elements and source has 16"),
+    VIEW: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
+    TILE: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
+    SIGNAL: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
+    NELEMS: (ValueError, "put in a kernel on PE {me}: nelems is 6; dest has 4 elements and source has 8"),
+    NEGATIVE: (ValueError, "put in a kernel on PE {me}: nelems is -2; dest has 4 elements and source has 8"),
+    GET_NELEMS: (ValueError, "get in a kernel on PE {me}: nelems is 9; dest has 8 elements and source has 16"),
+    STRIDED: (IndexError, "iput or ibput in a kernel on PE {me}: 5 elements from element 0 on are not all in"),
+    BACKWARD: (ValueError, "iput or ibput in a kernel on PE {me}: dst is -2 and sst is 1; strides are at least 1"),
+    SHORTER: (ValueError, "put in a kernel on PE {me}: dest has 8 elements and source has 4"),
+}
+
+
+@dpex.kernel
+def call(item: kapi.Item, a, tiles, local, signal, pe, case, n):
+    if case == PUT:
+        ishmem.put(a[4:8], local, pe)
+    if case == NBI:
+        ishmem.put_nbi(a[4:8], local, pe)
+    if case == GET:
+        ishmem.get(local[:2], a, pe)
+    if case == VIEW:
+        ishmem.put(a[:8:2], local, pe)
+    if case == TILE:
+        ishmem.put(tiles[:2, :2], local, pe)
+    if case == SIGNAL:
+        ishmem.put_signal(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe)
+    if case == NELEMS:
+        ishmem.put(a[4:8], local, pe, n)
+    if case == NEGATIVE:
+        ishmem.put(a[4:8], local, pe, n - 8)
+    if case == GET_NELEMS:
+        ishmem.get(local, a, pe, n + 3)
+    if case == STRIDED:
+        ishmem.iput(a[4:8], local, 2, 1, 3, pe)
+    if case == BACKWARD:
+        ishmem.iput(a[8:], local, n - 8, 1, 2, pe)
+    if case == SHORTER:
+        ishmem.put(a[:8], local[:4], pe)
+
+
+@dpex.kernel
+def call_by_group(item: kapi.NdItem, a, tiles, local, signal, pe, case, n):
+    group = item.get_group()
+    if case == PUT:
+        ishmem.put_work_group(a[4:8], local, pe, group)
+    if case == NBI:
+        ishmem.put_nbi_work_group(a[4:8], local, pe, group)
+    if case == GET:
+        ishmem.get_work_group(local[:2], a, pe, group)
+    if case == VIEW:
+        ishmem.put_work_group(a[:8:2], local, pe, group)
+    if case == TILE:
+        ishmem.put_work_group(tiles[:2, :2], local, pe, group)
+    if case == SIGNAL:
+        ishmem.put_signal_work_group(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe, group)
+    if case == NELEMS:
+        ishmem.put_work_group(a[4:8], local, pe, group, n)
+    if case == NEGATIVE:
+        ishmem.put_work_group(a[4:8], local, pe, group, n - 8)
+    if case == GET_NELEMS:
+        ishmem.get_work_group(local, a, pe, group, n + 3)
+    if case == STRIDED:
+        ishmem.iput_work_group(a[4:8], local, 2, 1, 3, pe, group)
+    if case == BACKWARD:
+        ishmem.iput_work_group(a[8:], local, n - 8, 1, 2, pe, group)
+    if case == SHORTER:
+        ishmem.put_work_group(a[:8], local[:4], pe, group)
+
+
+def check_sizes(by_group: bool) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    kernel: Any = call_by_group if by_group else call
+    place = dpex.NdRange((4,), (4,)) if by_group else dpex.Range(1)
+    a, tiles, signal = ishmem.zeros(16, dtype="i8"), ishmem.zeros((4, 4), dtype="i8"), ishmem.zeros(1, dtype="u8")
+    for case, (error, words) in EXPECTED.items():
+        local = dpnp.ones(8, dtype="i8")
+        dpex.call_kernel(kernel, place, a, tiles, local, signal, (me + 1) % n, case, 6)
+        with pytest.raises(error) as caught:
+            ishmem.quiet() if case % 2 else ishmem.barrier_all()
+        assert words.format(me=me) in str(caught.value)
+        assert str(caught.value).endswith("; ISHMEM_CHECK=1 tells kernel and line")
+        ishmem.barrier_all()  # it is told once, and the job goes on
+        assert not a.asnumpy().any() and not tiles.asnumpy().any()
+        assert (local.asnumpy() == 1).all()
+        ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+def test_nothing_moves_between_unequal_sizes(pes: Pool) -> None:
+    pes.run(check_sizes, False)
+
+
+@pytest.mark.pes(2)
+def test_nothing_moves_between_unequal_sizes_by_a_work_group(pes: Pool) -> None:
+    pes.run(check_sizes, True)
+
+
+@dpex.kernel
+def call_rightly(item: kapi.Item, a, local, pe, n):
+    ishmem.put(a[:4], local[:4], pe)
+    ishmem.put(a[4:8], local, pe, n)
+    ishmem.put(a[8:], local, pe, 0)
+    ishmem.put(a[9:10], local[:1], pe)
+    ishmem.put(a[10:], 1, pe, 1)
+
+
+def check_allowed() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, local = ishmem.zeros(16, dtype="i8"), dpnp.ones(8, dtype="i8")
+    dpex.call_kernel(call_rightly, dpex.Range(1), a, local, (me + 1) % n, 3)
+    ishmem.barrier_all()
+    same(a, dpnp.asarray([1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0], dtype="i8").asnumpy())
+
+
+@pytest.mark.pes(2)
+def test_equal_sizes_and_fitting_nelems_move(pes: Pool) -> None:
+    pes.run(check_allowed)
