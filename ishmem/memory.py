@@ -410,8 +410,8 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
     _forget(old)
     this.barrier("realloc")
     if is_array and moved:
-        return this.heap.array(moved.offset, new.shape, new.dtype, new.order)
-    return this.heap.bytes_at(moved.offset, moved.nbytes) if moved else None
+        return this.heap.array(moved, new.shape, new.dtype, new.order)
+    return this.heap.bytes_of(moved) if moved else None
 
 
 def _move(old: Allocation, new: Allocation, clear: bool) -> None:
@@ -426,7 +426,8 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
 
     Collective, blocking: returns when every PE has called. ``del a`` frees nothing. With ``ISHMEM_CHECK=1``, all bytes
-    of ``a`` are 0xFF afterwards: NaN, or -1.
+    of ``a`` are 0xFF afterwards: NaN, or -1, and the memory is not used again for a while. Host calls refuse ``a``, its
+    slices and its reshaped views, whatever lies in their place later.
 
     Args:
         a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
@@ -494,6 +495,7 @@ def _owned(a: Any, routine: str) -> Allocation:
     """Return the live allocation that ``a`` covers entirely."""
     facts = _core.describe(a)
     if facts is None:
+        job.current().heap.freed.refuse(a, f"{routine}: the memory")
         raise TypeError(f"{routine} takes a symmetric array or memory, got {type(a).__name__}")
     address, nbytes, heap = facts[0], facts[1] * facts[2], job.current().heap
     found = heap.allocator.live.get(address - heap.base)
@@ -524,6 +526,7 @@ def _forget(allocation: Allocation) -> None:
         # What still uses the freed memory sees NaN and -1.
         this.heap.bytes_at(allocation.offset, allocation.nbytes).memset(_FREED)
     this.heap.allocator.release(allocation.offset)
+    this.heap.freed.free(allocation)
     _core.remove_live(allocation.offset)
 
 
@@ -577,7 +580,7 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
     """Return a new symmetric array, filled with a scalar or with what ``fill`` returns."""
     request = _together(routine, make, str)
     allocation = _take(routine, request)
-    result = job.current().heap.array(allocation.offset, request.shape, request.dtype, request.order)
+    result = job.current().heap.array(allocation, request.shape, request.dtype, request.order)
     if fill is not None:
         try:
             _together(routine, lambda: _fill(result, fill() if callable(fill) else fill), lambda _: "filled")
@@ -616,7 +619,7 @@ def _memory(routine: str, agreed: _Request) -> MemoryUSMDevice | None:
     if not agreed.nbytes:
         return None
     allocation = _take(routine, agreed)
-    return job.current().heap.bytes_at(allocation.offset, allocation.nbytes)
+    return job.current().heap.bytes_of(allocation)
 
 
 def _take(routine: str, request: _Request) -> Allocation:
@@ -637,5 +640,7 @@ def _take(routine: str, request: _Request) -> Allocation:
 
 def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) -> T:
     """Check arguments on this PE and agree with the others."""
-    request, _notes = job.current().together(routine, make, words)
+    this = job.current()
+    checked = " with ISHMEM_CHECK" if this.settings.check else ""  # where freed memory waits, offsets differ
+    request, _notes = this.together(routine, make, lambda found: words(found) + checked)
     return request

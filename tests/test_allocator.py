@@ -72,3 +72,44 @@ def test_none() -> None:
     allocator = Allocator(64, 64)
     assert (allocator.size, allocator.free_bytes, allocator.largest) == (0, 0, 0)
     assert allocator.allocate(0, 64) is None
+
+
+def test_freed_ranges_wait() -> None:
+    """The newest freed ranges, up to so many bytes, are not used again until an allocation needs them."""
+    allocator = Allocator(0, 1024)
+    allocator.quarantine = 512
+    first, second = (allocator.allocate(256, 1) for _ in range(2))
+    assert first and second
+    allocator.release(first.offset)
+    third = allocator.allocate(256, 1)
+    assert third and third.offset == 512
+    allocator.release(second.offset)  # both wait
+    assert (allocator.free_bytes, allocator.largest) == (768, 256)
+    fourth = allocator.allocate(256, 1)
+    assert fourth and fourth.offset == 768
+    allocator.release(third.offset)  # the first one waits no more
+    again = allocator.allocate(64, 1)
+    assert again and again.offset == 0
+    large = allocator.allocate(512, 1)  # the others neither, as it needs them
+    assert large and large.offset == 64
+    assert allocator.allocate(256, 1) is None
+
+
+@given(operations, st.integers(0, END - START))
+def test_waiting_ranges_are_given_back(operations: list[Any], quarantine: int) -> None:
+    """No two allocations overlap, and what fits without a quarantine fits with one."""
+    allocator, live = Allocator(START, END), []  # type: ignore[var-annotated]
+    allocator.quarantine = quarantine
+    for operation in operations:
+        if isinstance(operation, int):
+            if live:
+                allocator.release(live.pop(operation % len(live))[0])
+            continue
+        size = -(-max(operation[0], 1) // ALIGNMENT) * ALIGNMENT
+        wanted = fits(live, size, max(operation[1], ALIGNMENT))
+        got = allocator.allocate(*operation)
+        assert (got is None) == (wanted is None)
+        if got:
+            assert all(got.offset + size <= first or got.offset >= last for first, last in live)
+            live.append((got.offset, got.offset + size))
+        assert allocator.used_bytes == sum(end - start for start, end in live)

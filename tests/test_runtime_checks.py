@@ -12,6 +12,7 @@ from common import dpex, dpnp, kapi
 from pes import Pool, run_program
 
 import ishmem
+from ishmem.runtime import job
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, SET, LOCK = range(13)
 
@@ -139,6 +140,26 @@ def check_freed_memory() -> None:
 
 def test_freed_memory_is_set(checking: Pool) -> None:
     checking.run(check_freed_memory)
+
+
+def check_quarantine() -> list[int]:
+    ishmem.free_all()
+    old = ishmem.zeros(4, dtype="i8")
+    ishmem.free(old)
+    new = ishmem.zeros(4, dtype="i8")
+    old[...] = 7
+    assert not new.asnumpy().any()
+    places = [new.get_array()._pointer - job.current().heap.base]
+    ishmem.free(new)
+    whole = ishmem.empty(job.current().heap.allocator.free_bytes, dtype="u1")  # needs what waits
+    places.append(whole.get_array()._pointer - job.current().heap.base)
+    ishmem.free(whole)
+    return places
+
+
+def test_freed_memory_waits(checking: Pool) -> None:
+    places = checking.run(check_quarantine)
+    assert all(each == places[0] for each in places)
 
 
 def test_the_first_violation_is_reported(checking: Pool) -> None:

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace ishmem {
 namespace {
@@ -25,6 +26,7 @@ struct Dpctl {
     PyTypeObject *memory = nullptr;
     void *(*pointer)(PyObject *) = nullptr;
     size_t (*nbytes)(PyObject *) = nullptr;
+    PyObject *reference = nullptr;  // the attribute of memory that has what it was made from
     PyObject *wrapped = nullptr;  // the attribute under which a dpnp array keeps its usm_ndarray
     mutable PyTypeObject *wrapper = nullptr;  // the type of the last object with this attribute
 };
@@ -68,6 +70,7 @@ const Dpctl &dpctl() {
         Dpctl found;
         found.array = array_type();
         found.memory = memory_type(found);
+        found.reference = PyUnicode_InternFromString("reference_obj");
         found.wrapped = PyUnicode_InternFromString("_array_obj");
         return found;
     }();
@@ -123,8 +126,26 @@ size_t size_of(Type type) {
     }
 }
 
-void view_usm(PyObject *object, View &view) {
+std::vector<Freed> freed;
+
+// Whether a memory object was made from `origin`, which also the objects keep that dpctl makes from it.
+bool is_from(const Dpctl &api, PyObject *memory, PyObject *origin) {
+    if (!api.memory || !PyObject_TypeCheck(memory, api.memory)) return false;
+    PyObject *kept = PyObject_GetAttr(memory, api.reference);
+    if (!kept) PyErr_Clear();
+    Py_XDECREF(kept);
+    return kept == origin;
+}
+
+Py_ssize_t freed_at(const Dpctl &api, const char *address, PyObject *memory) {
+    for (const Freed &each : freed)
+        if (address >= each.begin && address < each.end && is_from(api, memory, each.origin)) return &each - freed.data();
+    return -1;
+}
+
+bool view_usm(const Dpctl &api, PyObject *object, View &view) {
     const auto &array = *reinterpret_cast<const UsmArray *>(object);
+    if (!freed.empty() && freed_at(api, array.data, array.base) >= 0) return false;
     view.count = 1;
     for (int i = 0; i < array.ndim; ++i) view.count *= static_cast<size_t>(array.shape[i]);
     view.address = array.data;
@@ -133,16 +154,19 @@ void view_usm(PyObject *object, View &view) {
     view.order = array.flags & 3;
     view.writable = array.flags & 4;
     view.device = true;
+    return true;
 }
 
-void view_memory(const Dpctl &api, PyObject *memory, View &view) {
+bool view_memory(const Dpctl &api, PyObject *memory, View &view) {
     view.address = static_cast<char *>(api.pointer(memory));
+    if (!freed.empty() && freed_at(api, view.address, memory) >= 0) return false;
     view.count = api.nbytes(memory);
     view.item = 1;
     view.type = U8;
     view.order = 3;
     view.writable = true;
     view.device = true;
+    return true;
 }
 
 bool view_buffer(PyObject *object, View &view) {
@@ -226,15 +250,14 @@ bool view_wrapped(const Dpctl &api, PyObject *object, View &view) {
         PyErr_Clear();
         return false;
     }
-    const bool usm = PyObject_TypeCheck(array, api.array);
-    if (usm) view_usm(array, view);
+    const bool usm = PyObject_TypeCheck(array, api.array), live = usm && view_usm(api, array, view);
     Py_DECREF(array);  // the dpnp array keeps it alive
     if (usm && Py_TYPE(object) != api.wrapper) {
         Py_INCREF(Py_TYPE(object));  // its address is not used again
         Py_XDECREF(api.wrapper);
         api.wrapper = Py_TYPE(object);
     }
-    return usm;
+    return live;
 }
 
 }  // namespace
@@ -246,17 +269,28 @@ bool view_of(PyObject *object, View &view) {
     if (!api.array) return view_buffer(object, view);
     PyTypeObject *type = Py_TYPE(object);
     if (type != api.wrapper) {
-        if (PyObject_TypeCheck(object, api.array)) {
-            view_usm(object, view);
-            return true;
-        }
-        if (api.memory && PyObject_TypeCheck(object, api.memory)) {
-            view_memory(api, object, view);
-            return true;
-        }
+        if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view);
+        if (api.memory && PyObject_TypeCheck(object, api.memory)) return view_memory(api, object, view);
         if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
     }
     return view_wrapped(api, object, view);
+}
+
+void set_freed(std::vector<Freed> allocations) { freed = std::move(allocations); }
+
+Py_ssize_t freed_of(PyObject *object) {
+    const Dpctl &api = dpctl();
+    if (!api.array || !api.memory) return -1;
+    if (PyObject_TypeCheck(object, api.memory)) return freed_at(api, static_cast<char *>(api.pointer(object)), object);
+    const bool bare = PyObject_TypeCheck(object, api.array);
+    if (bare) Py_INCREF(object);
+    PyObject *found = bare ? object : PyObject_GetAttr(object, api.wrapped);
+    if (!found) PyErr_Clear();
+    const bool usm = found && PyObject_TypeCheck(found, api.array);
+    const auto *array = reinterpret_cast<UsmArray *>(found);
+    const Py_ssize_t index = usm ? freed_at(api, array->data, array->base) : -1;
+    Py_XDECREF(found);
+    return index;
 }
 
 bool store_scalar(PyObject *value, Type type, void *out) {

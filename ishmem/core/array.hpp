@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace ishmem {
 
@@ -24,8 +25,21 @@ struct View {
 // Returns whether UsmArray in array.cpp matches the installed version of dpctl or dpnp.
 bool arrays_known();
 
-// Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects.
+// Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects
+// and for arrays of freed symmetric memory.
 bool view_of(PyObject *object, View &view);
+
+// A symmetric allocation that was freed, and the object from which the memory of its arrays was made.
+struct Freed {
+    PyObject *origin;
+    const char *begin, *end;
+};
+
+// Sets the freed allocations to which arrays of the program still refer. The caller holds references.
+void set_freed(std::vector<Freed> allocations);
+
+// The index in set_freed of the allocation of an array, or of memory; -1 if it is in none of them.
+Py_ssize_t freed_of(PyObject *object);
 
 // Writes `value` as one element of `type`; false when `type` cannot represent it exactly or is not supported.
 bool store_scalar(PyObject *value, Type type, void *out);

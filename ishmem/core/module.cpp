@@ -310,6 +310,13 @@ NB_MODULE(_core, m) {
     m.def("write", &write_bytes);
     m.def("read", &read_bytes);
     m.def("describe", &describe, any);
+    m.def("set_freed", [](nb::list origins, const std::vector<size_t> &offsets, const std::vector<size_t> &ends) {
+        std::vector<Freed> found;
+        for (size_t i = 0; i < offsets.size(); ++i)
+            found.push_back({nb::object(origins[i]).ptr(), heap().base + offsets[i], heap().base + ends[i]});
+        set_freed(std::move(found));
+    });
+    m.def("freed_of", [](nb::handle array) { return freed_of(array.ptr()); }, any);
     m.def("wait_set", [](nb::handle ivars, Py_ssize_t step, nb::handle compare, nb::handle values, nb::handle ignored, nb::handle found, int mode, bool once, double timeout) {
         return steal(wait_set(ivars.ptr(), step, compare.ptr(), values.ptr(), ignored.ptr(), found.ptr(), mode, once, timeout));
     }, any, nb::arg(), any, any, any, any, nb::arg(), nb::arg(), nb::arg());

@@ -7,6 +7,7 @@ The bookkeeping stays on the host; nothing is written into the heap.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import deque
 from dataclasses import dataclass
 
 ALIGNMENT = 64
@@ -32,17 +33,24 @@ class Allocation:
 
 
 class Allocator:
-    """First fit over a sorted list of free ranges; freed ranges merge with free neighbours."""
+    """First fit over a sorted list of free ranges; freed ranges merge with free neighbours.
+
+    Attributes:
+        quarantine: Bytes of freed ranges that wait before they are used again, the newest ones; fewer if an allocation
+            needs them.
+    """
 
     def __init__(self, start: int, end: int) -> None:
         self.size = end - start
         self.live: dict[int, Allocation] = {}
+        self.quarantine = 0
         self._free = [(start, end)] if end > start else []
+        self._waiting: deque[tuple[int, int]] = deque()
 
     @property
     def free_bytes(self) -> int:
-        """Free bytes, over all ranges."""
-        return sum(end - start for start, end in self._free)
+        """Free bytes, over all ranges, also those that wait."""
+        return sum(end - start for start, end in (*self._free, *self._waiting))
 
     @property
     def used_bytes(self) -> int:
@@ -58,19 +66,33 @@ class Allocator:
         """Allocate ``nbytes`` at a multiple of ``alignment`` and of 64; ``None`` when no free range is large enough."""
         alignment = max(alignment, ALIGNMENT)
         reserved = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        offset = self._take(reserved, alignment)
+        while offset is None and self._waiting:
+            self._join(self._waiting.popleft())
+            offset = self._take(reserved, alignment)
+        if offset is None:
+            return None
+        self.live[offset] = Allocation(offset, nbytes, reserved, what, where)
+        return self.live[offset]
+
+    def _take(self, reserved: int, alignment: int) -> int | None:
+        """Take a range from the free ones and return its offset; ``None`` when none is large enough."""
         for index, (start, end) in enumerate(self._free):
             offset = -(-start // alignment) * alignment
             if offset + reserved <= end:
                 pieces = [(start, offset), (offset + reserved, end)]
                 self._free[index : index + 1] = [piece for piece in pieces if piece[0] < piece[1]]
-                self.live[offset] = Allocation(offset, nbytes, reserved, what, where)
-                return self.live[offset]
+                return offset
         return None
 
     def release(self, offset: int) -> None:
         """Free the live allocation at ``offset``."""
-        allocation = self.live.pop(offset)
-        piece = (offset, offset + allocation.reserved)
+        self._waiting.append((offset, offset + self.live.pop(offset).reserved))
+        while sum(end - start for start, end in self._waiting) > self.quarantine:
+            self._join(self._waiting.popleft())
+
+    def _join(self, piece: tuple[int, int]) -> None:
+        """Add a range to the free ones."""
         index = bisect_left(self._free, piece)
         if index < len(self._free) and self._free[index][0] == piece[1]:
             piece = (piece[0], self._free.pop(index)[1])

@@ -115,9 +115,12 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
 
     Raises:
         TypeError: Not an array, or of a dtype that is not in ``types``.
+        SymmetryError: It was freed.
     """
     facts = _core.describe(array)
     if facts is None:
+        if _core.freed_of(array) >= 0:
+            job.current().heap.freed.refuse(array, name)
         raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}{_instead(array, name)}")
     dtype = str(np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8"))
     if dtype not in types:

@@ -27,7 +27,8 @@ from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
-from ishmem.runtime.allocator import Allocator
+from ishmem.runtime.allocator import Allocation, Allocator
+from ishmem.runtime.freed import FreedMemory
 from ishmem.runtime.private_memory import PrivateMemory
 from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
 
@@ -46,6 +47,10 @@ DISCRETE_READ_CUTOVER = 512
 NEVER = 2**63
 MOST_NEAR = 255
 """PEs of a node in a job on several nodes: kernels find a peer's place in a table of bytes."""
+
+
+QUARANTINED = 4
+"""With ``ISHMEM_CHECK``, freed memory of up to one in so many bytes of the heap waits before it is used again."""
 
 
 class UsmRange:
@@ -74,6 +79,7 @@ class SymmetricHeap:
     Attributes:
         layout: Where the internal part ends.
         allocator: Bookkeeping of the part that users allocate from.
+        freed: Which arrays are of freed allocations.
         base: Device address of this PE's heap.
         peers: Base address of every PE's heap on this PE: a device address, or the address of the host mapping where
             this PE's device does not reach the heap; a far address (``ishmem/core/far.hpp``) on other nodes.
@@ -108,6 +114,7 @@ class SymmetricHeap:
         self.memory = _allocate(self.size, user_size, queue)
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
+        self.freed = FreedMemory()
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
@@ -231,6 +238,7 @@ class SymmetricHeap:
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         cutovers = private_cutovers(self.device, settings, measured)
         self.is_card = cutover < NEVER
+        self.allocator.quarantine = self.allocator.size // QUARANTINED if settings.check else 0
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
@@ -297,10 +305,18 @@ class SymmetricHeap:
             raise
         self.raise_lost_device()
 
-    def array(self, offset: int, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
-        """Return a dpnp array at ``offset`` of this PE's heap."""
+    def array(self, allocation: Allocation, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
+        """Return a new allocation as a dpnp array."""
         nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
-        return _wrap(self.bytes_at(offset, nbytes), shape, dtype, order=order)
+        memory = self.bytes_at(allocation.offset, nbytes)
+        self.freed.add(allocation, memory)
+        return _wrap(memory, shape, dtype, order=order)
+
+    def bytes_of(self, allocation: Allocation) -> dpctl.memory.MemoryUSMDevice:
+        """Return a new allocation as a dpctl memory object."""
+        memory = self.bytes_at(allocation.offset, allocation.nbytes)
+        self.freed.add(allocation, memory)
+        return memory
 
     def peer_array(self, pe: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
         """Return a dpnp array within ``low`` to ``high`` of a PE's heap, with shape and strides of ``like``."""
@@ -333,6 +349,7 @@ class SymmetricHeap:
     def close(self, unmap: bool = True) -> None:
         """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
         _core.reset()
+        self.freed.clear()
         if self._maps:
             self.private_memory.close()
         if not unmap:

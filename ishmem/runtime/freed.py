@@ -1,0 +1,73 @@
+"""Arrays of freed allocations, which the address alone does not tell once another allocation lies there.
+
+dpctl keeps the object that an array's memory was made from; slices, reshaped views and memory that is made from this
+memory keep it too. As long as the program keeps such memory of a freed allocation, the core refuses it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from ishmem import _core
+from ishmem.common import callsite
+from ishmem.common.errors import SymmetryError
+from ishmem.runtime.allocator import Allocation
+
+_UNUSED = 2
+"""References to an object that nothing but its `Freed` refers to: the other one is an argument."""
+
+
+@dataclass(frozen=True)
+class Freed:
+    """A freed allocation, and the object from which the memory of its arrays was made."""
+
+    origin: Any
+    allocation: Allocation
+    where: str
+
+
+class FreedMemory:
+    """The origins of the memory of this PE's allocations, and of freed ones that the program still uses."""
+
+    def __init__(self) -> None:
+        self._live: dict[int, Any] = {}
+        self._freed: list[Freed] = []
+
+    def add(self, allocation: Allocation, memory: Any) -> None:
+        """Note the memory object of a new allocation."""
+        self._live[allocation.offset] = memory.reference_obj
+        if self._freed:
+            self._tell()
+
+    def free(self, allocation: Allocation) -> None:
+        """Note that an allocation was freed."""
+        if allocation.offset in self._live:
+            self._freed.append(Freed(self._live.pop(allocation.offset), allocation, callsite.caller()))
+            self._tell()
+
+    def refuse(self, array: Any, name: str) -> None:
+        """Raise if an array is of a freed allocation.
+
+        Raises:
+            SymmetryError: It is.
+        """
+        number = _core.freed_of(array)
+        if number >= 0:
+            found = self._freed[number]
+            made = f"{found.allocation.what}, from {found.allocation.where}"
+            raise SymmetryError(f"{name} is not on the symmetric heap: it was freed at {found.where} ({made})")
+
+    def clear(self) -> None:
+        """Forget all allocations, at the end of the job."""
+        self._live.clear()
+        self._freed.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the core of the freed allocations that the program still uses; drop the others."""
+        self._freed = [each for each in self._freed if sys.getrefcount(each.origin) > _UNUSED]
+        places = [each.allocation for each in self._freed]
+        ends = [place.offset + place.reserved for place in places]
+        _core.set_freed([each.origin for each in self._freed], [place.offset for place in places], ends)
