@@ -74,11 +74,14 @@ def check_host(dtype: str) -> None:
 def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: Any, operands: tuple[Any, ...]) -> None:
     wanted = model(atomic, str(dest.dtype), old, *operands)
     ishmem.p(dest, old, pe, place)
+    ishmem.quiet()
     result = getattr(ishmem, atomic.name)(dest, *operands, pe, place)
     assert result == (old if atomic.fetches else None), (atomic, old, operands)
+    ishmem.quiet()
     assert equal(ishmem.g(dest, pe, place), wanted), (atomic, old, operands)
     if atomic.fetches:
         ishmem.p(dest, old, pe, place)
+        ishmem.quiet()
         getattr(ishmem, f"{atomic.name}_nbi")(fetch, dest, *operands, pe, place)
         ishmem.quiet()
         assert ishmem.g(fetch, ishmem.my_pe()) == old

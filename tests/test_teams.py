@@ -365,6 +365,7 @@ def meet(item: kapi.NdItem, handles, count, out, rounds):
             if first:
                 for pe in range(size):
                     ishmem.atomic_inc(count, ishmem.team_translate_pe(team, pe, 0), i)
+                ishmem.quiet()  # which a sync does not do
             if turn % 2 == 0:
                 ishmem.team_sync_work_group(team, group)
             elif first:

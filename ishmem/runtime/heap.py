@@ -209,7 +209,7 @@ class SymmetricHeap:
     @property
     def needs_proxy(self) -> bool:
         """Whether some operation of this PE's kernels needs the proxy."""
-        return self.spans or self.is_routed
+        return self.spans or self.is_routed or self.late
 
     def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
         """Open every PE's heap, write the table of distances for kernels, and configure the host core.
