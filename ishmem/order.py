@@ -44,7 +44,7 @@ def quiet() -> None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         LevelZeroError: The device is lost: a kernel failed.
-        ValueError, IndexError: A kernel of this PE has called a put or get with sizes that do not match.
+        ValueError, IndexError: A kernel of this PE has called a put or get for which an array is too short.
         IndexError, SymmetryError, ValueError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
 
     Example:

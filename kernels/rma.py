@@ -40,7 +40,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, sizes_match, value_fits
+from .runtime_checks import allowed, have_room, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -71,13 +71,13 @@ def _is_one_element(count):
 
 @compiled
 def _put_allowed(dest, source, pe, nelems, count):
-    fit = _is_one_element(count) or sizes_match(PUT, dest, pe, dest.size, source.size, nelems)
+    fit = _is_one_element(count) or have_room(PUT, dest, source, pe, count, nelems)
     return fit and allowed(PUT, dest, pe, 0, 0)
 
 
 @compiled
 def _get_allowed(dest, source, pe, nelems, count):
-    fit = _is_one_element(count) or sizes_match(GET, dest, pe, dest.size, source.size, nelems)
+    fit = _is_one_element(count) or have_room(GET, dest, source, pe, count, nelems)
     return fit and allowed(GET, source, pe, 0, 0)
 
 
@@ -101,7 +101,7 @@ def _make_transfer(put: int, flags: int) -> Any:
 
     @device_function
     def transfer(dest, source, pe, nelems, group):
-        """Transfer ``nelems`` elements; by default all."""
+        """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
 
         def impl(dest, source, pe, nelems, group):
@@ -143,7 +143,7 @@ def _put_scalar(dest, value, pe, nelems, group):
 
     def impl(dest, value, pe, nelems, group):
         count = 1 if whole else nelems
-        fit = _is_one_element(count) or sizes_match(PUT, dest, pe, dest.size, 1, nelems)
+        fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, nelems)
         if rank_in(group) == 0 and fit and count == 1:
             rma.p(dest, value, pe, 0)
 

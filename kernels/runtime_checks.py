@@ -1,8 +1,8 @@
 """Checks inside kernels.
 
-The sizes of the arrays of puts and gets are always checked; the other checks are compiled in when ``ISHMEM_CHECK`` is
-set, and are no code otherwise. An operation that fails its check is skipped. The first failure is recorded in this PE's
-heap, where the host finds it: see ``ishmem.common.violations``.
+Whether the arrays of puts and gets are long enough is always checked; the other checks are compiled in when
+``ISHMEM_CHECK`` is set, and are no code otherwise. An operation that fails its check is skipped. The first failure is
+recorded in this PE's heap, where the host finds it: see ``ishmem.common.violations``.
 """
 
 from __future__ import annotations
@@ -82,23 +82,15 @@ def fits(routine, array, pe, count):
 
 
 @device_function
-def sizes_match(routine, dest, pe, to_count, from_count, nelems):
-    """Return whether ``dest`` and the source have equal sizes, or both have ``nelems`` elements if that is given."""
-    if type_checks.absent(nelems):
+def have_room(routine, dest, source, pe, count, nelems):
+    """Return whether both arrays have ``count`` elements: ``nelems``, or those of the local array if it is left out."""
+    problem = SIZES if type_checks.absent(nelems) else NELEMS
 
-        def impl(routine, dest, pe, to_count, from_count, nelems):
-            if to_count == from_count:
-                return True
-            report(routine, SIZES, pe, address_of(dest), to_count, 0, from_count)
-            return False
-
-    else:
-
-        def impl(routine, dest, pe, to_count, from_count, nelems):
-            if 0 <= nelems <= to_count and nelems <= from_count:
-                return True
-            report(routine, NELEMS, pe, address_of(dest), to_count, nelems, from_count)
-            return False
+    def impl(routine, dest, source, pe, count, nelems):
+        if 0 <= count <= dest.size and count <= source.size:
+            return True
+        report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
+        return False
 
     return impl
 

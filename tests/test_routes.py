@@ -217,19 +217,19 @@ def test_only_what_must_goes_through_the_host(far: Pool) -> None:
 
 
 @dpex.kernel
-def put_at(item: kapi.Item, a, b, pe, nelems):
-    ishmem.put(a, b, pe, nelems)
+def store_at(item: kapi.Item, a, pe, index):
+    ishmem.p(a, 1.0, pe, index)
 
 
 def check_bad_requests() -> None:
-    a, b, pe = ishmem.zeros(4), dpnp.ones(4), 1 - ishmem.my_pe()
-    dpex.call_kernel(put_at, kapi.Range(1), a, b, pe, 1 << 40)
+    a, pe = ishmem.zeros(4), 1 - ishmem.my_pe()
+    dpex.call_kernel(store_at, kapi.Range(1), a, pe, 1 << 40)
     with pytest.raises(IshmemError, match="outside the symmetric heap"):
         ishmem.quiet()
     ishmem.barrier_all()
-    dpex.call_kernel(put_at, kapi.Range(1), a, b, pe, 4)
+    dpex.call_kernel(store_at, kapi.Range(1), a, pe, 3)
     ishmem.barrier_all()
-    assert a.asnumpy().tolist() == [1] * 4
+    assert a.asnumpy().tolist() == [0, 0, 0, 1]
 
 
 @on("none", "none, discrete")

@@ -57,7 +57,7 @@ class Violation(NamedTuple):
     dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
     For a number that does not fit a dtype, ``first`` is the number, ``size`` 1 if it is unsigned, and ``pe`` the index
     of the dtype in `RMA_TYPES`. For an argument that is none of the constants, ``first`` is its value and ``pe`` its
-    index in `OPTIONS`. For two arrays whose sizes do not match, ``first`` is the size of ``dest`` and ``size`` that of
+    index in `OPTIONS`. For an array that is too short, ``first`` is the size of ``dest`` and ``size`` that of
     ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into

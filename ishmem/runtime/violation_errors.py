@@ -51,7 +51,7 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     Raises:
         IndexError: A PE or root that does not exist, or elements outside an array.
         SymmetryError: An array that is not on the symmetric heap, or collective calls that do not match.
-        ValueError: A team that does not exist, sizes that do not match, or strides, counts or displacements that are
+        ValueError: A team that does not exist, arrays that are too short, or strides, counts or displacements that are
             not allowed.
         Exception: An exception that a kernel raised; an `IshmemError` if it is not one of Python's own.
     """
