@@ -11,7 +11,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import rma
-from ishmem.common.violations import number
+from ishmem.common.violations import NELEMS, SIZES, number
 from ishmem.runtime import binding
 
 from . import type_checks, views
@@ -70,14 +70,14 @@ def _is_one_element(count):
 
 
 @compiled
-def _put_allowed(dest, source, pe, nelems, count):
-    fit = _is_one_element(count) or have_room(PUT, dest, source, pe, count, nelems)
+def _put_allowed(dest, source, pe, count, problem):
+    fit = _is_one_element(count) or have_room(PUT, dest, source, pe, count, problem)
     return fit and allowed(PUT, dest, pe, 0, 0)
 
 
 @compiled
-def _get_allowed(dest, source, pe, nelems, count):
-    fit = _is_one_element(count) or have_room(GET, dest, source, pe, count, nelems)
+def _get_allowed(dest, source, pe, count, problem):
+    fit = _is_one_element(count) or have_room(GET, dest, source, pe, count, problem)
     return fit and allowed(GET, source, pe, 0, 0)
 
 
@@ -103,10 +103,11 @@ def _make_transfer(put: int, flags: int) -> Any:
     def transfer(dest, source, pe, nelems, group):
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
+        problem = SIZES if whole else NELEMS
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
-            if is_allowed(dest, source, pe, nelems, count):
+            if is_allowed(dest, source, pe, count, problem):
                 to, origin = address_of(dest), address_of(source)
                 if reachable(pe):
                     delta, rank, size = peer_delta(pe), rank_in(group), size_of(group)
@@ -130,7 +131,7 @@ def _make_view_transfer(put: int) -> Any:
     @compiled
     def transfer(dest, source, pe, nelems, group):
         count = size_of_local(dest, source)
-        if is_allowed(dest, source, pe, nelems, count):
+        if is_allowed(dest, source, pe, count, SIZES):
             views.move_view(put, dest, source, pe, count, group)
 
     return transfer
@@ -143,7 +144,7 @@ def _put_scalar(dest, value, pe, nelems, group):
 
     def impl(dest, value, pe, nelems, group):
         count = 1 if whole else nelems
-        fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, nelems)
+        fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, NELEMS)
         if rank_in(group) == 0 and fit and count == 1:
             rma.p(dest, value, pe, 0)
 

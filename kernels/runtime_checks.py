@@ -14,13 +14,11 @@ from numba.core import types
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
     MISFIT,
-    NELEMS,
     NO_MEMBER,
     NO_PE,
     NOT_SYMMETRIC,
     OPTIONS,
     OUTSIDE,
-    SIZES,
     Violation,
 )
 from ishmem.runtime import binding
@@ -81,18 +79,13 @@ def fits(routine, array, pe, count):
     return False
 
 
-@device_function
-def have_room(routine, dest, source, pe, count, nelems):
-    """Return whether both arrays have ``count`` elements: ``nelems``, or those of the local array if it is left out."""
-    problem = SIZES if type_checks.absent(nelems) else NELEMS
-
-    def impl(routine, dest, source, pe, count, nelems):
-        if 0 <= count <= dest.size and count <= source.size:
-            return True
-        report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
-        return False
-
-    return impl
+@compiled
+def have_room(routine, dest, source, pe, count, problem):
+    """Return whether both arrays have ``count`` elements; report ``problem`` if not, `SIZES` or `NELEMS`."""
+    if 0 <= count <= dest.size and count <= source.size:
+        return True
+    report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
+    return False
 
 
 @device_function

@@ -262,8 +262,7 @@ def check_static_errors() -> None:
         ishmem.put(a, a, n)
     with pytest.raises(IndexError, match="elements 0 to 2"):
         ishmem.p(a, 1, 0, 3)
-    words = r"array\(int32, 1d, C\)|Arguments? 2" if dpex.HAS_NUMBA_DPEX else "got ndarray; dpnp.asarray"
-    with pytest.raises(Exception, match=words):
+    with pytest.raises(Exception, match="got ndarray"):
         dpex.call_kernel(read_first, kapi.Range(1), dpnp.zeros(1, dtype="i4"), a)
     empty = ishmem.static("empty", (0, 5), "i4")
     ishmem.put(empty, np.zeros((0, 5), "i4"), 0)
