@@ -31,7 +31,7 @@ from ishmem.runtime import (
     network,
     submitted,
     uncaught,
-)  # fmt: skip
+)
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.status_board import PeState, StatusBoard
 

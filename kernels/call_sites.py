@@ -40,91 +40,94 @@ def note_call(_context, word0, word1, word2, word3, word4, word5):
     return types.void(*words), code
 
 
+class CallRewrite(Rewrite):  # type: ignore[misc]
+    """Replaces calls of ishmem in the program's device code, each once; a subclass says which and by what."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__(state)
+        self._done: set[Any] = set()
+
+    def applies(self, func_ir: Any) -> bool:
+        """Return whether to look at a function."""
+        return is_users(func_ir)
+
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Return whether to replace the statement that calls a function."""
+        raise NotImplementedError
+
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return the statements in place of a call."""
+        raise NotImplementedError
+
+    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
+        """Find the calls of a block."""
+        self._ir, self._block = func_ir, block
+        self._found: dict[Any, Any] = {}
+        for statement in block.find_insts(ir.Assign) if self.applies(func_ir) else ():
+            called = called_in(func_ir, statement.value)
+            if called and statement not in self._done and self.concerns(statement, called):
+                self._found[statement] = called
+        return bool(self._found)
+
+    def apply(self) -> Any:
+        """Return the block with the calls replaced."""
+        block = self._block.copy()
+        block.clear()
+        for statement in self._block.body:
+            called = self._found.get(statement)
+            made = self.replacement(statement, called, block.scope) if called else [statement]
+            if called:
+                self._done.update(made)
+            for each in made:
+                block.append(each)
+        return block
+
+
 @register_rewrite("before-inference")
-class CallSites(Rewrite):  # type: ignore[misc]
+class CallSites(CallRewrite):
     """Inserts `note_call` after calls of ishmem in the program's device code."""
 
-    def __init__(self, state: Any) -> None:
-        super().__init__(state)
-        self._done: set[Any] = set()
+    def applies(self, func_ir: Any) -> bool:
+        """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
+        bound = binding.bound()
+        return bound is not None and bound[0].check and super().applies(func_ir)
 
-    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
-        """Find the calls of a block."""
-        if not _is_checked(func_ir):
-            return False
-        self._name, self._block = func_ir.func_id.func_name, block
-        self._found = [each for each in block.find_insts(ir.Assign) if self._is_call(func_ir, each.value)]
-        self._found = [each for each in self._found if each not in self._done]
-        return bool(self._found)
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Return whether to replace the statement that calls a function: always."""
+        return True
 
-    def apply(self) -> Any:
-        """Return the block with notes."""
-        block = self._block.copy()
-        block.clear()
-        for statement in self._block.body:
-            block.append(statement)
-            if statement in self._found:
-                self._done.add(statement)
-                for added in self._note(block.scope, statement.loc):
-                    block.append(added)
-        return block
-
-    def _is_call(self, func_ir: Any, value: Any) -> bool:
-        return called_in(func_ir, value) is not None
-
-    def _note(self, scope: Any, loc: Any) -> list[Any]:
-        return call_with(note_call, failures.words_of(self._name, loc.filename, loc.line), scope, loc)
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return a call and its note."""
+        loc = statement.loc
+        words = failures.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
+        return [statement, *call_with(note_call, words, scope, loc)]
 
 
 @register_rewrite("before-inference")
-class WaitSites(Rewrite):  # type: ignore[misc]
+class WaitSites(CallRewrite):
     """Gives calls that wait in the program's device code their place."""
 
-    def __init__(self, state: Any) -> None:
-        super().__init__(state)
-        self._done: set[Any] = set()
+    def applies(self, func_ir: Any) -> bool:
+        """Return whether to look at a function: in a job."""
+        return binding.bound() is not None and super().applies(func_ir)
 
-    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
-        """Find the calls of a block."""
-        if binding.bound() is None or not is_users(func_ir):
-            return False
-        self._ir, self._block = func_ir, block
-        self._found = {
-            each: called
-            for each in block.find_insts(ir.Assign)
-            if each not in self._done
-            and (called := called_in(func_ir, each.value))
-            and (_has_site(called) or _meets(called))
-        }
-        return bool(self._found)
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Return whether a call waits."""
+        return _has_site(called) or _meets(called)
 
-    def apply(self) -> Any:
-        """Return the block with places."""
-        block = self._block.copy()
-        block.clear()
-        for statement in self._block.body:
-            if called := self._found.get(statement):
-                statement = self._placed(block, statement, called)
-                self._done.add(statement)
-            block.append(statement)
-        return block
-
-    def _placed(self, block: Any, statement: Any, called: Any) -> Any:
-        """Append what makes the words of a call's place; return the call that takes them."""
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return what makes the words of a call's place, and the call that takes them."""
         call, loc = statement.value, statement.loc
         text = kernel_wait.site_text(
             self._ir.func_id.func_name, _place(loc), called.__name__, _first_argument(self._ir, call)
         )
         maker = site_of if _has_site(called) else note_call_begun
-        added = call_with(maker, text_words.pack(text, kernel_wait.WORDS), block.scope, loc)
-        for each in added:
-            block.append(each)
+        added = call_with(maker, text_words.pack(text, kernel_wait.WORDS), scope, loc)
         if not _has_site(called):
-            return statement
+            return [*added, statement]
         kws = (*call.kws, ("site", added[-1].target))
-        return ir.Assign(
-            ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg), statement.target, loc
-        )
+        placed = ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg)
+        return [*added, ir.Assign(placed, statement.target, loc)]
 
 
 def _place(loc: Any) -> str:
@@ -181,9 +184,3 @@ def _first_argument(func_ir: Any, call: Any) -> str:
 def is_users(func_ir: Any) -> bool:
     """Return whether a function is the program's."""
     return CallSite(func_ir.func_id.filename, 0, "").is_users
-
-
-def _is_checked(func_ir: Any) -> bool:
-    """Return whether a function is the program's, in a job with ``ISHMEM_CHECK``."""
-    bound = binding.bound()
-    return bound is not None and bound[0].check and is_users(func_ir)

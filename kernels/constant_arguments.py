@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from numba.core import ir, types
 from numba.core.errors import TypingError
-from numba.core.rewrites import Rewrite, register_rewrite
+from numba.core.rewrites import register_rewrite
 
 from ishmem.common.constants import no_member
 from ishmem.common.type_tables import misfit
 from ishmem.common.violations import OPTIONS
 
-from .call_sites import call_with, called_in, is_users
+from .call_sites import CallRewrite, call_with
 from .intrinsics import device_intrinsic, registered, require
 from .numba_ir import constant_of
 
@@ -34,33 +35,26 @@ ARRAYS = {
 
 
 @register_rewrite("before-inference")
-class ConstantArguments(Rewrite):  # type: ignore[misc]
+class ConstantArguments(CallRewrite):
     """Raises what is wrong with constants, and inserts checks of those that depend on a dtype before their calls."""
 
     def __init__(self, state: Any) -> None:
         super().__init__(state)
-        self._typing, self._done = state.typingctx, set[Any]()
+        self._typing, self._checks = state.typingctx, dict[Any, list[tuple[Any, Any]]]()
 
-    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
-        """Find the calls of a block with constants to check, and check the others."""
-        self._block, self._checks = block, dict[Any, list[tuple[Any, Any]]]()
-        if is_users(func_ir):
-            for statement in block.find_insts(ir.Assign):
-                called = called_in(func_ir, statement.value)
-                if called and statement not in self._done:
-                    self._done.add(statement)
-                    self._checks[statement] = list(_checks(func_ir, called, statement))
-        return any(self._checks.values())
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Check the constants of a call; return whether some depend on a dtype."""
+        self._checks[statement] = list(_checks(self._ir, called, statement))
+        return bool(self._checks[statement])
+
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return the checks of a call, and the call."""
+        made = [call_with(check, (), scope, statement.loc, array) for check, array in self._checks[statement]]
+        return [*itertools.chain.from_iterable(made), statement]
 
     def apply(self) -> Any:
         """Return the block with checks."""
-        block = self._block.copy()
-        block.clear()
-        for statement in self._block.body:
-            for check, array in self._checks.get(statement, ()):
-                for added in call_with(check, (), block.scope, statement.loc, array):
-                    block.append(added)
-            block.append(statement)
+        block = super().apply()
         self._typing.refresh()  # it does not know the new checks
         return block
 

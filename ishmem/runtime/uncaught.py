@@ -62,24 +62,18 @@ class _Reports:
         return first
 
 
-def _frames(trace: TracebackType | None) -> list[TracebackType]:
-    frames = []
-    while trace:
-        frames.append(trace)
-        trace = trace.tb_next
-    return frames
-
-
 def _is_own(trace: TracebackType | None) -> bool:
     """Return whether ishmem raised the error."""
-    frames = _frames(trace)
-    return bool(frames) and is_own(_file(frames[-1]))
+    return is_own(_last(trace).filename)
 
 
 def _without_own(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback without what follows the program's last frame."""
-    frames = _frames(trace)
-    while len(frames) > 1 and not CallSite(_file(frames[-1]), 0, "").is_users:
+    frames = []
+    while trace:
+        frames.append(trace)
+        trace = trace.tb_next
+    while len(frames) > 1 and not CallSite(frames[-1].tb_frame.f_code.co_filename, 0, "").is_users:
         frames.pop()
     shown: TracebackType | None = None
     for frame in reversed(frames):
@@ -87,10 +81,11 @@ def _without_own(trace: TracebackType | None) -> TracebackType | None:
     return shown
 
 
-def _file(trace: TracebackType) -> str:
-    return trace.tb_frame.f_code.co_filename
-
-
 def _place(trace: TracebackType | None) -> str:
-    last = traceback.extract_tb(trace)[-1:]
-    return f"{last[0].filename}:{last[0].lineno}" if last else "no Python code"
+    last = _last(trace)
+    return f"{last.filename}:{last.lineno}" if last.lineno else "no Python code"
+
+
+def _last(trace: TracebackType | None) -> traceback.FrameSummary:
+    """Return the innermost frame; one without a line if there is none."""
+    return next(reversed(traceback.extract_tb(trace)), traceback.FrameSummary("", 0, ""))
