@@ -1,7 +1,7 @@
 # ishmem on simulated GPUs, in an image without a compiler:
 #
 #     docker build -t ishmem .
-#     docker run --rm ishmem ishmrun -n 4 examples/ring.py
+#     docker run --rm ishmem ishmem run -n 4 examples/ring.py
 #     docker run --rm -v "$PWD:/work" -w /work ishmem pytest
 #
 # The first stage builds the wheel; the second installs it.

@@ -49,7 +49,7 @@ help:
 	echo "PYTHON=/path/to/python chooses the Python (of $(PYTHONS))"
 
 demo: $(VENV)/.installed
-	@$(VENV)/bin/ishmrun -n 4 examples/denoise.py
+	@$(VENV)/bin/ishmem run -n 4 examples/denoise.py
 
 test: $(VENV)/.installed
 	@rm -rf build/kernels/$(STACK)
@@ -73,7 +73,7 @@ test-clients: $(VENV)/.installed
 SEEDS := 50
 order: $(VENV)/.installed
 	@export PYTHONPATH=$(CURDIR)/tests ISHMEM_SIM_ORDER=late
-	$(VENV)/bin/ishmrun -n 2 --sim 2 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
+	$(VENV)/bin/ishmem run -n 2 --sim 2 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2

@@ -1,6 +1,6 @@
 """Removes the noise from a photograph by anisotropic diffusion (Perona and Malik, 1990), on several PEs.
 
-    ishmrun -n 4 examples/denoise.py [PHOTOGRAPH]
+    ishmem run -n 4 examples/denoise.py [PHOTOGRAPH]
 
 Each PE owns a block of rows and, above and below it, one more row (a *halo*) into which the kernels of its
 neighbours put their edge rows. The host only launches one kernel per iteration.

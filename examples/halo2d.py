@@ -1,4 +1,4 @@
-"""Spreads heat over a plane that the PEs share in blocks: ishmrun -n 4 examples/halo2d.py.
+"""Spreads heat over a plane that the PEs share in blocks: ishmem run -n 4 examples/halo2d.py.
 
 Each PE owns a block and a border of one cell around it, the *halo*, into which its neighbours' kernels put their
 edges: rows with a contiguous put, columns with ``ibput``. Two teams of ``split_2d`` give the neighbours' numbers.

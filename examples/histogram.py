@@ -1,4 +1,4 @@
-"""Counts numbers into a histogram that is spread over the PEs: ishmrun -n 4 examples/histogram.py.
+"""Counts numbers into a histogram that is spread over the PEs: ishmem run -n 4 examples/histogram.py.
 
 Each PE has its own numbers and owns some of the bins; the kernels count by atomic increments on any PE.
 """

@@ -1,7 +1,7 @@
 """Adds up the energies of all pairs of particles, a part of the rows on each PE, and moves the particles, step by step.
 
-    ishmrun -n 2 pair_energy.py             blocks of rows: the last PE has most of the pairs
-    ishmrun -n 2 pair_energy.py --cyclic    rows in turn: every PE has as many pairs
+    ishmem run -n 2 pair_energy.py             blocks of rows: the last PE has most of the pairs
+    ishmem run -n 2 pair_energy.py --cyclic    rows in turn: every PE has as many pairs
 
 Row i has i pairs. docs/trace.md shows how a trace of the first form leads to the second.
 """

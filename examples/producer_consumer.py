@@ -1,6 +1,6 @@
 """Evaluates a polynomial at a stream of points in a pipeline of PEs, with one coefficient per PE.
 
-    ishmrun -n 4 examples/producer_consumer.py [BLOCKS]
+    ishmem run -n 4 examples/producer_consumer.py [BLOCKS]
 
 Each PE consumes what the previous one produces, through a ring buffer of blocks in its own memory. ``put_signal``
 delivers a block and then increments a counter; a second counter tells the producer how many blocks have been

@@ -1,4 +1,4 @@
-"""Passes a token around the ring of PEs, from kernel to kernel, without the hosts: ishmrun -n 4 examples/ring.py.
+"""Passes a token around the ring of PEs, from kernel to kernel, without the hosts: ishmem run -n 4 examples/ring.py.
 
 The token is a list of numbers, one per PE; each PE adds 1 to its own and sends the list on.
 """

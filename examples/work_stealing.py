@@ -1,4 +1,4 @@
-"""Balances uneven work: a PE that has none left steals some of another PE's: ishmrun -n 4 examples/work_stealing.py.
+"""Balances uneven work: a PE that has none left steals some of another PE's: ishmem run -n 4 examples/work_stealing.py.
 
 All tasks start on PE 0. Each PE has a half-open range of tasks, `first` to `last`, protected by a lock of its own; it
 takes one task at a time from the front of its range, and steals the back half of another PE's range.

@@ -1,8 +1,8 @@
 """The cell magic ``%%ishmem``, which runs a notebook's cell on several PEs; ``%load_ext ishmem`` loads it.
 
-``%%ishmem -n 4`` is followed by a program, which ``ishmrun -n 4`` runs with the environment of the notebook: the line
-takes the options of ``ishmrun``. The PEs are new processes, which know nothing of the notebook's variables. Their
-output appears below the cell, and so do the matplotlib figures that PE 0 leaves open.
+``%%ishmem -n 4`` is followed by a program, which ``ishmem run -n 4`` runs with the environment of the notebook: the
+line takes the options of ``ishmem run``. The PEs are new processes, which know nothing of the notebook's variables.
+Their output appears below the cell, and so do the matplotlib figures that PE 0 leaves open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def load(shell: Any) -> None:
 
 
 def run_cell(line: str, cell: str) -> None:
-    """Run a cell under ``ishmrun`` with the options in ``line``; show the output and the figures of PE 0.
+    """Run a cell under ``ishmem run`` with the options in ``line``; show the output and the figures of PE 0.
 
     Raises:
         UsageError: The exit status of the job is not 0.

@@ -104,8 +104,8 @@ def init(
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
     Collective, blocking. PE number and count come from ``comm``, or from ``uid`` with ``rank`` and ``nranks``, or from
-    ``ishmrun``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session that
-    it returns finalises the job at the end of a with-statement.
+    ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session
+    that it returns finalises the job at the end of a with-statement.
 
     Args:
         heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default

@@ -21,19 +21,19 @@ _BLOCK = re.compile(r"^```(python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Program(NamedTuple):
-    """A program of a page, and the output that the page shows, with the prefixes of ishmrun."""
+    """A program of a page, and the output that the page shows, with the prefixes of ishmem run."""
 
     text: str
     shown: list[str]
 
 
 def programs(page: Path) -> list[Program]:
-    """Return the programs of a page; a block that begins with ``$ ishmrun -n 4`` is what the one before prints."""
+    """Return the programs of a page; a block that begins with ``$ ishmem run -n 4`` is what the one before prints."""
     found: list[Program] = []
     for kind, text in _BLOCK.findall(page.read_text()):
         if kind == "python":
             found.append(Program(text, []))
-        elif text.startswith("$ ishmrun -n 4") and found:
+        elif text.startswith("$ ishmem run -n 4") and found:
             found[-1].shown.extend(line for line in text.splitlines()[1:] if line != "...")
     return found
 

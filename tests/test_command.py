@@ -78,7 +78,7 @@ def test_run_is_ishmrun() -> None:
     assert done.returncode == 7
     assert "PE" in done.stderr
     done = ishmem_command("run", "--help")
-    assert "usage: ishmrun" in done.stdout
+    assert "usage: ishmem run" in done.stdout
     assert ishmem_command("run").returncode == 2
 
 

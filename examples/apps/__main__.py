@@ -1,4 +1,4 @@
-"""One PE of an application: ``ishmrun -n 4 -m ishmem.examples.apps NAME [OPTIONS]``, which ``ishmem demo NAME`` starts.
+"""One PE of an application: ``ishmem run -n 4 -m ishmem.examples.apps NAME [OPTIONS]``, as ``ishmem demo`` starts it.
 
 With ``mpiexec -n 4 python -m ishmem.examples.apps NAME --mpi`` it is the same program with mpi4py.
 """

@@ -14,7 +14,7 @@ if [ -e /dev/dri ]; then
 fi
 
 ishmem doctor || echo "ishmem doctor found something wrong" >&2
-mpiexec -hosts "$hosts" -n 8 -ppn 4 ishmrun "$program"
+mpiexec -hosts "$hosts" -n 8 -ppn 4 ishmem run "$program"
 
-# The same by ishmrun, with the number of the PE before each line of output:
-ishmrun -n 8 --hosts "$hosts" --timeout 600 "$program"
+# The same by ishmem run, with the number of the PE before each line of output:
+ishmem run -n 8 --hosts "$hosts" --timeout 600 "$program"

@@ -3,7 +3,7 @@
 #
 #     qsub -A PROJECT examples/batch/pals.sh
 #
-# mpiexec starts one process per PE; in each, ishmrun chooses the tile by the process's number on its node. With
+# mpiexec starts one process per PE; in each, ishmem run chooses the tile by the process's number on its node. With
 # --cpu-bind none the threads of a PE may use all cores; a list of cores for each PE keeps PEs beside their GPUs.
 #PBS -N ishmem
 #PBS -l select=2
@@ -18,7 +18,7 @@ pes=$((per_node * $(sort -u "$PBS_NODEFILE" | wc -l)))
 export ISHMEM_SYMMETRIC_SIZE=1G
 
 mpiexec -n "$pes" --ppn "$per_node" --cpu-bind none ishmem info
-mpiexec -n "$pes" --ppn "$per_node" --cpu-bind none ishmrun "$program"
+mpiexec -n "$pes" --ppn "$per_node" --cpu-bind none ishmem run "$program"
 
-# The same by ishmrun, with the number of the PE before each line of output:
-ishmrun -n "$pes" --ppn "$per_node" --hostfile "$PBS_NODEFILE" "$program"
+# The same by ishmem run, with the number of the PE before each line of output:
+ishmem run -n "$pes" --ppn "$per_node" --hostfile "$PBS_NODEFILE" "$program"

@@ -20,5 +20,5 @@ if [ -e .venv/bin/activate ]; then
 fi
 
 ishmem doctor || echo "ishmem doctor found something wrong" >&2
-ishmrun -n "$pes" --timeout 600 "$program"
+ishmem run -n "$pes" --timeout 600 "$program"
 pytest --ishmem-device="$ISHMEM_DEVICE" --ishmem-npes="1,$pes" "${tests:-tests}"

@@ -3,7 +3,7 @@
 #
 #     sbatch examples/batch/slurm.sh
 #
-# srun starts one process per PE; in each, ishmrun chooses the GPU by the process's number on its node. mpi4py must be
+# srun starts one process per PE; in each, ishmem run chooses the GPU by the process's number on its node. mpi4py must be
 # built for an MPI that works with srun here: --mpi=list names the kinds (MPICH and Intel MPI pmi2, Open MPI pmix).
 #SBATCH --job-name=ishmem
 #SBATCH --nodes=2
@@ -15,4 +15,4 @@ program=${1:-examples/ring.py}
 export ISHMEM_SYMMETRIC_SIZE=1G
 
 srun --mpi=pmi2 --cpu-bind=none ishmem info
-srun --mpi=pmi2 --cpu-bind=none --kill-on-bad-exit=1 --label ishmrun "$program"
+srun --mpi=pmi2 --cpu-bind=none --kill-on-bad-exit=1 --label ishmem run "$program"

@@ -3,7 +3,7 @@
 #
 #     sbatch examples/batch/slurm_tests.sh [FOLDER]
 #
-# There is one task: the plugin of pytest starts the PEs by ishmrun.
+# There is one task: the plugin of pytest starts the PEs by ishmem run.
 #SBATCH --job-name=ishmem-tests
 #SBATCH --nodes=1
 #SBATCH --ntasks=1

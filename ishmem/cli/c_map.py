@@ -80,7 +80,7 @@ ABSENT = {
     "shmem_pcontrol": "profiling interface of C; use the profilers of Python",
     "shmem_set_cache_inv": "deprecated, without effect on coherent hardware",
     "shmem_udcflush": "deprecated, without effect on coherent hardware",
-    "ishmemx_print": "use print: in kernels it takes numbers and constant text; ishmrun adds the PE number",
+    "ishmemx_print": "use print: in kernels it takes numbers and constant text; ishmem run adds the PE number",
     "ishmemx_timestamp": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
     "ishmemx_timestamp_nbi": "not served by the proxy; time kernels on the host, for example with time.perf_counter",
     "ishmemx_ts_handle": "not served by the proxy; time kernels on the host, for example with time.perf_counter",

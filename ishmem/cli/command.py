@@ -33,9 +33,9 @@ SUBCOMMANDS = {
     "demo": Subcommand("ishmem.cli.demo:command", "Run an application on N PEs, check it and draw a picture."),
     "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
     "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
-    "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmrun --trace."),
+    "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmem run --trace."),
     "tune": Subcommand("ishmem.benchmarks.tune:command", "Measure the algorithms of the collectives; keep a profile."),
-    "run": Subcommand("ishmem.cli.command:run", "Start a program on N PEs; the same as ishmrun."),
+    "run": Subcommand("ishmem.cli.command:run", "Start a program on N PEs; ishmrun is another name of it."),
 }
 """The subcommands by name."""
 
@@ -77,7 +77,7 @@ def command() -> None:
 )
 @click.pass_context
 def run(ctx: click.Context) -> None:
-    """Start a program on N PEs; the same as ishmrun."""
+    """Start a program on N PEs; ishmrun is another name of it."""
     from ishmem.launch import run as launcher
 
     ctx.exit(launcher.main(ctx.args))

@@ -27,7 +27,7 @@ PACKAGES = (
 
 @click.command()
 @click.option("-n", "--pes", type=click.IntRange(1, 4096), help="PEs of the job that the routes are shown for.")
-@click.option("--hosts", metavar="HOST[:SLOTS],...", help="Run on these nodes, as ishmrun --hosts does.")
+@click.option("--hosts", metavar="HOST[:SLOTS],...", help="Run on these nodes, as ishmem run --hosts does.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.pass_context
 def command(ctx: click.Context, pes: int | None, hosts: str | None, as_json: bool) -> None:
@@ -77,7 +77,7 @@ def gather(pes: int | None = None) -> dict[str, Any]:
     """
     as_set = settings_that_are_set()
     if "ISHMEM_PE" not in os.environ:
-        os.environ.setdefault("ISHMEM_SIM_DEVICES", str(pes or 2))  # one for each PE, as ishmrun does
+        os.environ.setdefault("ISHMEM_SIM_DEVICES", str(pes or 2))  # one for each PE, as ishmem run does
     kind = stack.load()
     from ishmem.ipc import pyze
 

@@ -29,7 +29,7 @@ _SHMEM4PY = (
 _NVSHMEM4PY = (
     (
         'nvshmem.core.init(device=, mpi_comm=, initializer_method="mpi")',
-        "ishmem.init(comm=), or ishmem.init() under ishmrun",
+        "ishmem.init(comm=), or ishmem.init() under ishmem run",
     ),
     ("nvshmem.core.get_unique_id()", "ishmem.get_uniqueid()"),
     ("nvshmem.core.array(shape, dtype), tensor(shape, dtype)", "ishmem.empty(shape, dtype=dtype)"),

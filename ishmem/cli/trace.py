@@ -1,4 +1,4 @@
-"""``ishmem trace``: what a job did that ran with ``ishmrun --trace``."""
+"""``ishmem trace``: what a job did that ran with ``ishmem run --trace``."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def read(folder: Path) -> Trace:
         except (ValueError, KeyError) as error:
             raise IshmemError(f"{path} is not a trace of ishmem: {error!r}") from error
     if not trace.facts:
-        raise IshmemError(f"{folder} has no trace; write one with `ishmrun -n 4 --trace {folder} prog.py`")
+        raise IshmemError(f"{folder} has no trace; write one with `ishmem run -n 4 --trace {folder} prog.py`")
     trace.facts = dict(sorted(trace.facts.items()))
     trace.start = min((event["ts"] for event in trace.events if "ts" in event), default=0.0)
     for event in trace.events:

@@ -20,7 +20,7 @@ from ishmem.common.sizes import parse_size
 PREFIX = "ISHMEM_"
 
 SIMULATOR = {
-    "SIM_DEVICES": ("1; ishmrun: one for each PE", "number", "number of simulated GPUs"),
+    "SIM_DEVICES": ("1; `ishmem run`: one for each PE", "number", "number of simulated GPUs"),
     "SIM_MEMORY": ("16G", "bytes, K, M or G", "memory of each simulated GPU"),
     "SIM_STRICT": ("0", "0 or 1", "host access to device memory ends the process, as on hardware"),
     "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
@@ -226,10 +226,10 @@ class Settings(BaseModel):
         None, "a folder", "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md"
     )
     stats: bool = _setting(False, "true or false", "each PE prints counts and times of its calls when it ends")
-    pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by ishmrun", ge=0)
-    npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by ishmrun", ge=1)
+    pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by `ishmem run`", ge=0)
+    npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by `ishmem run`", ge=1)
     job: Optional[str] = _setting(
-        None, "32 hexadecimal digits", "name of the job; set by ishmrun", pattern="^[0-9a-f]{32}$"
+        None, "32 hexadecimal digits", "name of the job; set by `ishmem run`", pattern="^[0-9a-f]{32}$"
     )
 
     node: Optional[str] = _setting(
@@ -238,7 +238,7 @@ class Settings(BaseModel):
     mpiexec: Optional[str] = _setting(
         None,
         "a path",
-        "the mpiexec of `ishmrun --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
+        "the mpiexec of `ishmem run --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
     )
     mpi_device_memory: Annotated[Literal["auto", "on", "off"], BeforeValidator(_lower)] = _setting(
         "auto",
@@ -246,7 +246,7 @@ class Settings(BaseModel):
         "between nodes, whether MPI gets the device addresses of payloads above 8 KiB; auto: if the MPI library says "
         "that it handles Level Zero memory",
     )
-    board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by ishmrun")
+    board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by `ishmem run`")
     joined: Optional[int] = _setting(
         None,
         "a process number",

@@ -1,4 +1,4 @@
-"""The command line of ishmrun."""
+"""The command line of ``ishmem run``, which is also that of ``ishmrun``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from importlib.machinery import PathFinder
 from typing import NoReturn
 
 _USAGE = """\
-ishmrun -n N [--sim M] [--timeout S] [--preload] [--trace FOLDER] [--no-prefix] PROGRAM [args ...]
+ishmem run -n N [--sim M] [--timeout S] [--preload] [--trace FOLDER] [--no-prefix] PROGRAM [args ...]
           where PROGRAM is prog.py, -m module, -c code or an executable
-       ishmrun -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
-       mpiexec ... ishmrun prog.py [args ...]                                     as one PE of an MPI job"""
+       ishmem run -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
+       mpiexec ... ishmem run prog.py [args ...]                                     as one PE of an MPI job
+       ishmrun ...                                                                   the same as ishmem run"""
 _DESCRIPTION = "Start a program on N processing elements (PEs), one GPU or tile each."
 _EPILOG = """\
-Each line of output has the number of its PE as prefix. When a PE fails, ishmrun ends the other PEs and
+Each line of output has the number of its PE as prefix. When a PE fails, ishmem run ends the other PEs and
 exits with the status of the PE that failed (128 + number for a signal). Standard input goes to PE 0, or
 to that of --stdin, so breakpoint() works there. SIGINT, SIGTERM and SIGHUP go to all
 PEs, which then have 10 seconds to end. Several nodes need mpi4py and the site's mpiexec, which ISHMEM_MPIEXEC
@@ -39,7 +40,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         UsageError: It is wrong.
     """
     parser = _Parser(
-        prog="ishmrun",
+        prog="ishmem run",
         usage=_USAGE,
         description=_DESCRIPTION,
         epilog=_EPILOG,

@@ -72,7 +72,7 @@ def world() -> Any:
     except (ImportError, RuntimeError) as error:
         raise IshmemError(
             f"this process was started by an MPI launcher, and mpi4py cannot be used ({error}); install mpi4py for the "
-            "MPI library of this machine (pip install mpi4py), or start the program with ishmrun"
+            "MPI library of this machine (pip install mpi4py), or start the program with ishmem run"
         ) from error
     check_size(MPI)
     return MPI.COMM_WORLD

@@ -146,7 +146,8 @@ def use(folder: Path, wheel: Path) -> None:
     run(["ishmem", "doctor"], folder)
     run(["ishmem", "demo"], folder)
     for name, arguments in EXAMPLES.items():
-        run(["ishmrun", "-n", "2", f"examples/{name}", *arguments], folder)
+        run(["ishmem", "run", "-n", "2", f"examples/{name}", *arguments], folder)
+    run(["ishmrun", "-n", "2", python, "-c", where], folder)
     run([python, "-m", "pytest", "-q", "test_plugin.py"], folder)
 
 
