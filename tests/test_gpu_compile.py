@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ishmem.benchmarks import spirv_validator
 from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, find_newer, renamed
 from ishmem.common import spirv
 
@@ -107,7 +108,34 @@ def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path
 
 
 def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("find", "find_newer"):
-        monkeypatch.setattr(program.gpu_compiler, name, lambda _folder: None)
+    for module, name in (
+        (program.gpu_compiler, "find"), (program.gpu_compiler, "find_newer"), (program.spirv_validator, "find"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, lambda _folder: None)
     assert program.main() == 0
-    assert "SKIPPED" in capsys.readouterr().out
+    assert capsys.readouterr().out.count("SKIPPED") == 2
+
+
+def test_a_module_that_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    validator = tmp_path / "spirv-val"
+    validator.write_text("#!/bin/sh\ngrep -q valid && exit 0; echo error: line 5; exit 1\n")
+    validator.chmod(0o755)
+    assert spirv_validator.find(tmp_path) == str(validator)
+    valid = KERNEL._replace(code=b"valid")
+    assert program.validate(str(validator), [valid]) == 0
+    assert program.validate(str(validator), [valid, KERNEL]) == 1
+    assert "2 kernels; 1 are not valid\n  FAILED: module.kernel, abab" in capsys.readouterr().out
+
+
+def test_no_module_is_a_failure(tmp_path: Path) -> None:
+    assert program.validate(str(tmp_path), []) == 1
+
+
+def test_the_validator_knows_a_damaged_module() -> None:
+    validator = spirv_validator.find(PROGRAM.parents[2] / spirv_validator.FETCHED)
+    if not validator:
+        pytest.skip("no spirv-val: run .ci/spirv-val")
+    header = bytes([3, 2, 35, 7, 0, 4, 1, 0]) + bytes(4) + bytes([9, 0, 0, 0]) + bytes(4)
+    module = [(17, (4,)), (17, (5,)), (17, (6,)), (14, (2, 2))]  # Addresses, Linkage and Kernel, then the memory model
+    assert spirv_validator.fault(validator, spirv.assembled(header, module, 9)) == ""
+    assert "OpMemoryModel" in spirv_validator.fault(validator, spirv.assembled(header, module[:-1], 9))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ishmem import dpex
+from ishmem.benchmarks import spirv_validator
 
-VALIDATOR = shutil.which("spirv-val")
+VALIDATOR = spirv_validator.find(Path(__file__).parents[2] / spirv_validator.FETCHED)
 
 
 @pytest.fixture(autouse=True)
@@ -29,5 +29,4 @@ def valid_spirv(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         monkeypatch.setattr(compilation, "translate", keep)
     yield codes
     for code in codes if VALIDATOR else ():
-        done = subprocess.run([VALIDATOR, "-"], input=code.spirv, capture_output=True)
-        assert done.returncode == 0, f"{code.name}: {done.stdout.decode()}{done.stderr.decode()}"
+        assert spirv_validator.fault(VALIDATOR, code.spirv) == "", code.name

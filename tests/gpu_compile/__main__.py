@@ -1,9 +1,10 @@
-"""Compile cached kernels with Intel's GPU compiler: ``make gpu-compile``, or ``python tests/gpu_compile``.
+"""Validate cached kernels, and compile them with Intel's GPU compiler: ``make gpu-compile``.
 
 ``make test`` saves the kernels of tests and examples in a folder of ``build/kernels``; if there are none, this program
-runs the examples to create theirs. It compiles and disassembles each kernel for each device. Results are stored in
-``build/gpu-compile`` under the hash of the kernel, so a second run compiles only new kernels. A kernel that does not
-compile is a failure, unless `KNOWN` has the reason.
+runs the examples to create theirs. It validates each kernel with ``spirv-val``, and compiles and disassembles it for
+each device. Results of the compiler are stored in ``build/gpu-compile`` under the hash of the kernel, so a second run
+compiles only new kernels. A kernel that is not valid is a failure, and so is one that does not compile, unless `KNOWN`
+has the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ishmem.benchmarks import gpu_compiler
+from ishmem.benchmarks import gpu_compiler, spirv_validator
 from ishmem.benchmarks.gpu_compiler import DEVICES, NEWER_DEVICES, Compiler, Refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -61,23 +62,50 @@ class Result(NamedTuple):
 
 
 def main() -> int:
-    """Compile the kernels, write the report, print failures and return the exit status."""
+    """Validate and compile the kernels, print failures and return the exit status."""
     found = [gpu_compiler.find(ROOT / gpu_compiler.FETCHED), gpu_compiler.find_newer(ROOT / gpu_compiler.NEWER)]
     compilers = [compiler for compiler in found if compiler]
+    validator = spirv_validator.find(ROOT / spirv_validator.FETCHED)
     if not compilers:
-        line = "=" * 100
-        print(f"{line}\nSKIPPED: no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU.\n{line}")
+        tell_skipped("no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU")
+    if not validator:
+        tell_skipped("no spirv-val (see .ci/spirv-val): NO KERNEL WAS VALIDATED")
+    if not compilers and not validator:
         return 0
     if not any(KEPT.rglob("*.kernel")):
-        print("No kernels of the tests (make test keeps them): only those of the examples are compiled.", flush=True)
+        print("No kernels of the tests (make test keeps them): only those of the examples are taken.", flush=True)
         keep_kernels_of_examples()
-    kernels, status, tables = kept_kernels(), 0, []
+    kernels = kept_kernels()
+    return (validator is not None and validate(validator, kernels)) | report(compilers, kernels)
+
+
+def tell_skipped(what: str) -> None:
+    """Print that a part is left out."""
+    line = "=" * 100
+    print(f"{line}\nSKIPPED: {what}.\n{line}")
+
+
+def validate(validator: str, kernels: list[Kernel]) -> int:
+    """Validate the kernels, print what is wrong and return the exit status."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        faults = list(pool.map(lambda kernel: spirv_validator.fault(validator, kernel.code), kernels))
+    wrong = [(kernel, fault) for kernel, fault in zip(kernels, faults) if fault]
+    print(f"spirv-val: {len(kernels)} kernels; {len(wrong)} are not valid")
+    for kernel, fault in wrong:
+        print(f"  FAILED: {kernel.name}, {kernel.hash[:32]}: {fault}")
+    return int(bool(wrong) or not kernels)
+
+
+def report(compilers: list[Compiler], kernels: list[Kernel]) -> int:
+    """Compile the kernels, write the report, print failures and return the exit status."""
+    status, tables = 0, []
     for compiler in compilers:
         print(f"compiler {compiler.version()}:", flush=True)
         results = compile_all(compiler, kernels)
         tables.append(f"# {compiler.version()}\n\n{table(results)}")
         status |= tell(results, compiler.devices)
-    REPORT.write_text("\n".join(tables))
+    if tables:
+        REPORT.write_text("\n".join(tables))
     return status
 
 
