@@ -24,12 +24,17 @@ __all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES and not (HAS_NUMBA_DPEX and not name.startswith("__")):
+    if name not in _MODULES and (not HAS_NUMBA_DPEX or name.startswith("__") or _is_own_module(name)):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if HAS_NUMBA_DPEX:
         return _of_numba_dpex(name)  # at each use: a tool may have replaced the function there
     found = globals()[name] = _own(name)
     return found
+
+
+def _is_own_module(name: str) -> bool:
+    """Return whether a name is only that of a module here, which the import statement finds without numba-dpex."""
+    return name != "types" and PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
 
 
 def _of_numba_dpex(name: str) -> Any:
