@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from typing import Any, Callable
@@ -23,6 +24,7 @@ from numba.core.typed_passes import (
 
 from . import language  # noqa: F401  # what kernels may call
 from .attributes import ConstantAttributes
+from .function_code import functions
 from .lowering import DeviceLowering
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
@@ -84,8 +86,9 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
 
     def _compile_core(self, arguments: Any, return_type: Any) -> Any:
         """Compile; a function that needs the value of an argument is compiled for literals."""
+        compile = functools.partial(self._compiler.compile, arguments, return_type)
         try:
-            return self._compiler.compile(arguments, return_type)
+            return functions.result(self._compiler, arguments, compile)
         except ForceLiteralArg as error:
             folded = self._compiler.fold_argument_types
             raise error.bind_fold_arguments(lambda args, kws: folded(args, kws)[1]) from None

@@ -153,6 +153,14 @@ class Extension:
         """
         return None
 
+    def check(self, name: str, arguments: Sequence[Any]) -> None:
+        """Raise if the library knows that an argument of a launch is not to be used.
+
+        Args:
+            name: The name of the kernel.
+            arguments: The arguments after the item.
+        """
+
     def raise_problems(self) -> None:
         """Raise what the library knows about a device that takes no kernel; SYCL does not say."""
 

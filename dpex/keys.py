@@ -39,7 +39,7 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     """
     extension = installed()
     walk = Walk(LANGUAGE, extension)
-    parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), _surroundings(), extension.sources]
+    parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), surroundings(), extension.sources]
     if walk.has_debug:
         parts.append(walk.lines)
     is_watched = extension.watches(kernel.py_func.__code__.co_filename)
@@ -58,7 +58,8 @@ def _kind(kind: Any) -> Any:
     raise NoKeyError(f"an argument has type {kind}, which the key does not cover")
 
 
-def _surroundings() -> tuple[Any, ...]:
+def surroundings() -> tuple[Any, ...]:
+    """Return versions, settings and sources that all compiled code depends on."""
     return versions(PACKAGES), _environment(), _changed_settings(), _sources()
 
 

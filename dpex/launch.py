@@ -164,6 +164,7 @@ def _submit(
             raise TypeError("A LocalAccessor belongs to a work-group: launch the kernel with an NdRange")
     else:
         raise TypeError(f"index_space is a Range or NdRange, got {index_space!r}")
+    installed().check(kernel.__name__, arguments)
     launch = _Launch(arguments)
     items = (item,) if kernel.parameters > len(arguments) else ()
     program = _program(kernel, (*items, *launch.kinds), launch.queue)

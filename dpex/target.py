@@ -62,13 +62,31 @@ target_registry[TARGET] = Device
 
 
 class Library(CodeLibrary):  # type: ignore[misc]
-    """The LLVM module of a compiled function, and the libraries of the functions that it calls."""
+    """The LLVM module of a compiled function, and the libraries of the functions that it calls.
+
+    Attributes:
+        symbol: The name of the function, if no other function in any process has it; else empty.
+        modules: The modules of llvmlite's builder.
+        callees: The libraries of the functions that this one calls.
+    """
 
     def __init__(self, codegen: Any, name: str):
         super().__init__(codegen, name)
+        self.symbol = ""
         self.modules: list[Any] = []
         self.callees: list[Library] = []
         self._text: str | None = None
+
+    @classmethod
+    def of_text(cls, codegen: Any, symbol: str, text: str) -> Library:
+        """Return the library of a function whose LLVM code is known."""
+        library = cls(codegen, symbol)
+        library.symbol, library._text = symbol, text
+        return library
+
+    def absorb(self, text: str) -> None:
+        """Replace the code by code that has the callees without a symbol in it."""
+        self._text, self.callees = text, [each for each in self.whole() if each.symbol and each is not self]
 
     def add_ir_module(self, module: Any) -> None:
         """Add a module of llvmlite's builder."""

@@ -31,6 +31,9 @@ def described(kind: Any, of_language: Callable[[Any], tuple[Any, ...] | None]) -
         return named.__module__, named.__qualname__, getattr(named, "_fields", ()), parts
     if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
         return "literal", repr(kind.literal_value)
+    if isinstance(kind, types.EnumMember):
+        members = tuple((member.name, repr(member.value)) for member in kind.instance_class)
+        return "enum", kind.instance_class.__module__, kind.instance_class.__qualname__, str(kind.dtype), members
     if kind is types.none:
         return ("none",)
     if type(kind) in NUMBERS:

@@ -43,7 +43,7 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not match, or a view that is neither contiguous, nor 1-D with a positive stride, nor
+        ValueError: Sizes that do not match, or a view that is neither contiguous, nor 1-D with a regular stride, nor
             2-D with contiguous rows.
 
     Example:

@@ -288,7 +288,7 @@ def check_keys_of_surroundings() -> None:
         assert len(set(now) - set(seen)) == expected, name
 
     change(installed(), "sources", "another version of ishmem", 2)
-    change(keys, "_surroundings", lambda: ("another version of numba",), 2)
+    change(keys, "surroundings", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
     other = {"check": not facts.check, "spans": True, "routed": True, "no_waits": "it is a test"}
     for name, value in other.items():

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from common import dpnp, pattern, same
+from common import dpex, dpnp, kapi, pattern, same
 from pes import Pool, run_program
 
 import ishmem
@@ -388,6 +388,34 @@ def check_stale_arrays() -> None:
 @pytest.mark.pes(1, 2)
 def test_stale_arrays(pes: Pool) -> None:
     pes.run(check_stale_arrays)
+
+
+@dpex.kernel
+def fill(item: kapi.Item, a, pair, value):  # type: ignore
+    a[item.get_id(0)] = value
+
+
+def check_stale_arguments() -> None:
+    """A launch refuses an array of a freed allocation, also in a tuple, and changes nothing."""
+    old = ishmem.zeros(8, dtype="int64")
+    place, view = offset_of(old), old[2:6]
+    ishmem.free(old)
+    new = ishmem.full(8, 5, dtype="int64")
+    assert offset_of(new) == place
+    for position, arguments in (1, (view, (1, 2), 7)), (2, (new, (1, view), 7)):
+        words = f"argument {position} of the kernel fill is not on the symmetric heap: it was freed at"
+        raises(ishmem.SymmetryError, words, dpex.call_kernel, fill, kapi.Range(4), *arguments)
+        raises(ishmem.SymmetryError, words, dpex.call_kernel_async, fill, kapi.Range(4), (), *arguments)
+    assert (new.asnumpy() == 5).all()
+    dpex.call_kernel(fill, kapi.Range(8), new, (1, 2), 7)
+    assert (new.asnumpy() == 7).all()
+    ishmem.free(new)
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex offers no hook for the arguments of a launch")
+@pytest.mark.pes(1, 2)
+def test_stale_arguments(pes: Pool) -> None:
+    pes.run(check_stale_arguments)
 
 
 def check_forgotten() -> None:

@@ -148,7 +148,9 @@ def check_views(dtype: str) -> None:
     views: list[tuple[Any, Any]] = [
         (np.s_[:, 2], np.s_[:, 7]), (np.s_[1:4, 2:5], np.s_[3:6, 0:3]), (np.s_[2, ::2], np.s_[4, 1:5]),
         (np.s_[5], np.s_[1:3, 0:4]), (np.s_[::2, 1:4], np.s_[3:, 5:]), (np.s_[3:4, 1::3], np.s_[0:3, 0:1]),
-        (np.s_[1:1, ::2], np.s_[2:2, ::2]), (np.s_[1, 3:3:2], np.s_[4, 0:0]),
+        (np.s_[1:1, ::2], np.s_[2:2, ::2]), (np.s_[1, 3:3:2], np.s_[4, 0:0]), (np.s_[2, ::-1], np.s_[4, ::-1]),
+        (np.s_[1, ::-2], np.s_[3, 5:1:-1]), (np.s_[2, ::-1], np.s_[4]),
+        (np.s_[:, 3], np.s_[::-1, 3]), (np.s_[1:3, 2:4], np.s_[4, 6:2:-1]), (np.s_[1, 3::-3], np.s_[1:2, 5:7]),
     ]  # fmt: skip
     source = symmetric(values[me])
     for to, origin in views:
@@ -182,6 +184,10 @@ def check_part_of_views() -> None:
         for k, place in enumerate(places):
             expected[place] = values.ravel()[k]
         same(dest, expected)
+        backwards = ishmem.zeros(40, dtype="int32")
+        ishmem.put(backwards[::-1], values.ravel()[::-1], me, nelems=count)
+        same(backwards, np.where(np.arange(40) >= 40 - count, values.ravel(), 0))
+        ishmem.free(backwards)
         ishmem.free(dest)
 
 
@@ -214,8 +220,8 @@ def check_errors() -> None:
         (lambda: ishmem.iput(b, host.astype("f4"), 1, 1, 2, 0), TypeError, "dtype"),
         (lambda: ishmem.iput(b, [1, 2], 1, 1, 2, 0), TypeError, "source is a dpnp or numpy array"),
         (lambda: ishmem.iput(a[:, 1], host, 1, 1, 2, 0), ValueError, "C-contiguous"),
-        (lambda: ishmem.put(b[::-1], host, 0), ValueError, "dest is not contiguous"),
-        (lambda: ishmem.put(b, host[::-1], 0), ValueError, "source is not contiguous"),
+        (lambda: ishmem.put(a[:, ::-1], host, 0), ValueError, "dest is not contiguous"),
+        (lambda: ishmem.put(b, host.reshape(4, 6)[:, ::-1], 0), ValueError, "source is not contiguous"),
         (lambda: ishmem.put(a[::2, ::2], host[:6], 0), ValueError, "ascontiguousarray"),
         (lambda: ishmem.put(a[:, 1:3], host[::3], 0), ValueError, "blocks of 2 elements and source of 1"),
         (lambda: ishmem.put(b[::2], np.broadcast_to(host[:1], 12), 0), ValueError, "source is not contiguous"),

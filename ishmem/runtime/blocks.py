@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,7 +69,9 @@ def plan(
 
 
 def split(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Iterator[Plan]:
-    """Yield the plans of the at most two strided operations that copy ``origin`` to ``to``.
+    """Yield the plans of the strided operations that copy ``origin`` to ``to``.
+
+    There are at most two, or one for each element if just one of the arrays has a negative stride.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.
@@ -78,6 +81,9 @@ def split(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool
     check.same_dtype(to, origin)
     check.writable(to)
     count = check.count(nelems, to, origin)
+    if _is_reversed(to) or _is_reversed(origin):
+        yield from _split_reversed(to, origin, count, pe, is_put)
+        return
     put, take = _blocks(to), _blocks(origin)
     size = _common(put, take)
     put_step, take_step = put.step if put.size == size else size, take.step if take.size == size else size
@@ -88,6 +94,27 @@ def split(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool
     if rest:
         last, first = _from(target, whole * put_step), _from(start, whole * take_step)
         yield plan(last, first, rest, rest, rest, 1, pe, is_put)
+
+
+def _is_reversed(array: check.View) -> bool:
+    return len(array.shape) == 1 and array.count > 1 and array.strides[0] < 0
+
+
+def _split_reversed(to: check.View, origin: check.View, count: int, pe: int, is_put: bool) -> Iterator[Plan]:
+    if _is_reversed(to) and _is_reversed(origin):
+        ends = [check.view(each.array[:count][::-1], each.name) for each in (to, origin)]
+        yield from split(ends[0], ends[1], None, pe, is_put)
+        return
+    for index in range(count):
+        yield plan(_element(to, index), _element(origin, index), 1, 1, 1, 1, pe, is_put)
+
+
+def _element(array: check.View, index: int) -> check.View:
+    """Return the view of an element, counted in C order."""
+    place = [int(each) for each in np.unravel_index(index, array.shape)]
+    address = array.address + sum(map(operator.mul, place, array.strides)) * array.itemsize
+    one = array.array[tuple(slice(each, each + 1) for each in place)]
+    return replace(array, array=one, address=address, count=1, order=3)
 
 
 def span(array: check.View) -> check.View:
@@ -146,7 +173,7 @@ def _blocks(array: check.View) -> _Blocks:
     if len(axes) == 2 and axes[1][1] == 1 and axes[0][1] >= axes[1][0]:
         return _Blocks(axes[1][0], axes[0][1])
     raise ValueError(
-        f"{array.name} is not contiguous, and neither 1-D with a positive stride nor 2-D with contiguous rows; "
+        f"{array.name} is not contiguous, and neither 1-D with a regular stride nor 2-D with contiguous rows; "
         "copy it with dpnp.ascontiguousarray, or move a slice at a time"
     )
 

@@ -7,6 +7,7 @@ memory keep it too. As long as the program keeps such memory of a freed allocati
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,16 @@ class FreedMemory:
             found = self._freed[number]
             made = f"{found.allocation.what}, from {found.allocation.where}"
             raise SymmetryError(f"{name} is not on the symmetric heap: it was freed at {found.where} ({made})")
+
+    def refuse_arguments(self, kernel: str, arguments: Sequence[Any]) -> None:
+        """Raise if an argument of a launch is an array of a freed allocation.
+
+        Raises:
+            SymmetryError: One is.
+        """
+        for position, argument in enumerate(arguments if self._freed else (), 1):
+            for each in argument if isinstance(argument, tuple) else (argument,):
+                self.refuse(each, f"argument {position} of the kernel {kernel}")
 
     def clear(self) -> None:
         """Forget all allocations, at the end of the job."""

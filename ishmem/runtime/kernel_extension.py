@@ -118,6 +118,13 @@ class Ishmem(Extension):
             return BuildError(f"the kernel {name} does not build: {error}")
         return None
 
+    def check(self, name: str, arguments: Sequence[Any]) -> None:
+        """Raise ``SymmetryError`` if an argument is an array of a freed allocation."""
+        from ishmem.runtime import job
+
+        if job.running():
+            job.current().heap.freed.refuse_arguments(name, arguments)
+
     def raise_problems(self) -> None:
         """Raise ``LevelZeroError`` if the device of the heap is lost."""
         from ishmem.runtime import job

@@ -16,7 +16,7 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
 from ishmem.dpex.cache_key import NoKeyError, Walk, digest, settings, versions
-from ishmem.dpex.extension import Origin, installed
+from ishmem.dpex.extension import installed
 from ishmem.dpex.type_key import NUMBERS, described
 
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
@@ -39,7 +39,12 @@ class _Language:
 LANGUAGE = _Language()
 
 
-def _argument(kind: Any) -> tuple[Any, ...]:
+def argument(kind: Any) -> tuple[Any, ...]:
+    """Return the type of an argument as plain values.
+
+    Raises:
+        NoKeyError: The type is not covered.
+    """
     return described(kind, _of_language)
 
 
@@ -63,23 +68,9 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
         raise NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
     extension = installed()
     walk = Walk(LANGUAGE, extension)
-    kinds = [_argument(each) for each in arguments]
-    parts = [walk.dispatcher(kernel), kinds, _queues(arguments), _surroundings(), extension.sources]
+    kinds = [argument(each) for each in arguments]
+    parts = [walk.dispatcher(kernel), kinds, _queues(arguments), surroundings(), extension.sources]
     return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension else parts)
-
-
-def function_key(origin: Origin, arguments: tuple[Any, ...], flags: Any) -> str:
-    """Return the key of an implementation of a device function of the extension for arguments of these types.
-
-    Raises:
-        NoKeyError: There is no key; the message gives the reason.
-    """
-    chosen = [_argument(each) for each in origin.arguments]
-    named = sorted((name, _argument(each)) for name, each in origin.named.items())
-    compiled = [_argument(each) for each in arguments]
-    extension = installed()
-    surroundings = _surroundings(), extension.sources, extension.surroundings(())
-    return digest([origin.name, chosen, named, compiled, repr(flags), *surroundings])
 
 
 def _queues(arguments: tuple[Any, ...]) -> list[int]:
@@ -88,7 +79,8 @@ def _queues(arguments: tuple[Any, ...]) -> list[int]:
     return [queues.index(queue) for queue in queues]
 
 
-def _surroundings() -> tuple[Any, ...]:
+def surroundings() -> tuple[Any, ...]:
+    """Return versions and settings that compiled code depends on."""
     return versions(PACKAGES), settings(numba.core.config, numba_dpex.core.config)
 
 

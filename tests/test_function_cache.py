@@ -1,0 +1,36 @@
+"""Device functions of ishmem on disk: new kernels load what other kernels and other processes have compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable
+
+from cached_functions import compiled
+
+from ishmem.kernels import intrinsics
+
+
+def test_a_new_kernel_loads_functions(tmp_path: Path) -> None:
+    """Those of two processes that have compiled different ones, and none that has been compiled for other options."""
+    assert "rma._put_allowed" in compiled(tmp_path, "put")
+    first = compiled(tmp_path, "add")
+    assert "reductions._make.<locals>.reduce" in first
+    assert not {"rma._dest_size", "rma._put_allowed"} & set(compiled(tmp_path, "every"))
+    assert not compiled(tmp_path, "put", "add", "every")
+    checked = compiled(tmp_path, "outside", ISHMEM_CHECK="1", fails="PEs are numbered 0 to 1")
+    assert "rma._put_allowed" in checked
+    for path in tmp_path.glob("*.function"):
+        path.write_bytes(path.read_bytes()[:-4])
+    for path in tmp_path.glob("*.kernel"):
+        path.unlink()
+    assert set(first) <= set(compiled(tmp_path, "add"))
+
+
+def test_functions_made_later() -> None:
+    """After the import the number of a device function may differ between processes, so its key would, too."""
+
+    def choose(_x: object) -> Callable[..., object]:
+        return lambda x: x
+
+    implementation = intrinsics._recorded(choose)(None)
+    assert implementation not in intrinsics.origins
