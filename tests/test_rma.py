@@ -410,6 +410,7 @@ def test_kernel_large(pes: Pool) -> None:
 def put_rows(item: kapi.Item, dest, source, to):  # type: ignore
     row = item.get_id(0)
     ishmem.put(dest[row], source[source.shape[0] - 1 - row], to)
+    ishmem.fence()
     ishmem.p(dest, source[row, 0], to, dest.shape[1] * row)
 
 
