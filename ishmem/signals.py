@@ -222,10 +222,12 @@ def _put_signal(
 ) -> None:
     """Put and signal one after the other, once the arguments of the signal are checked."""
     check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
+    mark = _core.mark_late()
     rma.put(dest, source, pe, nelems)
-    _core.fence()
-    rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
-    _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
+    if not _core.signal_late(sig_addr, signal, bool(sig_op), pe, index, mark):
+        _core.fence()
+        rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
+        _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
 
 
 def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:

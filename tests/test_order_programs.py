@@ -63,17 +63,40 @@ def take(item: kapi.Item, flag, turn, box, seen):
 with ishmem.init():
     box, data = ishmem.zeros((8, 8), dtype="i4"), ishmem.zeros(128, dtype="i4")
     flag, seen = ishmem.zeros(1, dtype="u8"), dpnp.zeros(64, dtype="i4")
+    seen_by = ishmem.zeros(1, dtype="i8")
     tile, transposed = data.reshape(8, 16)[:, :8], data[:64].reshape(8, 8).T
-    for turn in range(1, 31):
+    for turn in range(1, 16):
         data[:] = turn
         ishmem.barrier_all()
         if ishmem.my_pe() == 0:
             dpex.call_kernel(send, kapi.Range(1), box, (tile, transposed)[turn % 2], flag)
+            ishmem.wait_until(seen_by, ishmem.CMP_EQ, turn)  # a barrier would deliver all at once
         elif ishmem.my_pe() == 1:
             dpex.call_kernel(take, kapi.Range(1), flag, turn, box.reshape(64), seen)
             assert (seen.asnumpy() == turn).all(), seen
+            ishmem.atomic_set(seen_by, turn, 0)
         ishmem.barrier_all()
     ishmem.free_all()
+"""
+
+BLOCKS_OF_HOST = """
+import numpy as np
+import ishmem
+
+with ishmem.init():
+    box, flag, seen_by = ishmem.zeros((8, 16), dtype="i4"), ishmem.zeros(1, dtype="u8"), ishmem.zeros(1, dtype="i8")
+    for turn in range(1, 16):
+        if ishmem.my_pe() == 0:
+            data = np.full((8, 16), turn, "i4")
+            ishmem.put_signal(box[:, 4:12], data[:, 8:], flag, 1, ishmem.SIGNAL_ADD, 1, nelems=61)  # 7 rows and a part
+            ishmem.wait_until(seen_by, ishmem.CMP_EQ, turn)  # a barrier would deliver all at once
+        else:
+            ishmem.signal_wait_until(flag, ishmem.CMP_GE, turn)
+            seen = np.empty((8, 16), "i4")
+            ishmem.get(seen, box, 1)
+            assert (seen[:, 4:12].ravel()[:61] == turn).all(), seen
+            ishmem.atomic_set(seen_by, turn, 0)
+        ishmem.barrier_all()
 """
 
 
@@ -105,8 +128,9 @@ def test_names_what_was_overtaken() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_signal_comes_after_all_blocks_of_its_put(seed: int) -> None:
-    done = run_program(IN_BLOCKS, PES, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
+@pytest.mark.parametrize("program", [IN_BLOCKS, BLOCKS_OF_HOST], ids=["kernel", "host"])
+def test_a_signal_comes_after_all_blocks_of_its_put(program: str, seed: int) -> None:
+    done = run_program(program, PES, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
     assert done.returncode == 0, done
 
 

@@ -138,6 +138,18 @@ void Late::update(char *far, int rmw, size_t item, uint64_t value, const char *r
     hold(std::move(held));
 }
 
+uint64_t Late::mark() {
+    const std::lock_guard<std::mutex> lock(queue_);
+    return number_;
+}
+
+void Late::signal(char *far, int rmw, uint64_t value, uint64_t since) {
+    Held held{Update, far_pe(far), far_place(far), far_place(far), sizeof value, sizeof value};
+    held.rmw = rmw, held.value = value, held.since = since;
+    held.where = where("put_signal");
+    hold(std::move(held));
+}
+
 uint64_t Late::fetch(char *far, int rmw, size_t item, uint64_t value, uint64_t cond) {
     if (rmw != Fetch) {  // it stores, so a fence orders it
         const std::lock_guard<std::mutex> delivery(delivery_);
@@ -177,7 +189,7 @@ Late::List Late::take(int pe, bool also_this) {
             ++each;
         }
     for (size_t i = taken.size(); i > 1; --i) std::swap(taken[i - 1], taken[random() % i]);
-    const auto rank = [](const Held &held) { return std::make_pair(held.epoch, held.after != ALONE); };
+    const auto rank = [](const Held &held) { return std::make_pair(held.epoch, held.is_signal()); };
     std::stable_sort(taken.begin(), taken.end(), [&](const Held &a, const Held &b) { return rank(a) < rank(b); });
     return {std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end())};
 }
@@ -189,8 +201,8 @@ Late::List Late::take_due(Clock::time_point now) {
     std::vector<List::iterator> due;
     for (auto each = held_.begin(); each != held_.end(); ++each) {
         if (first.emplace(each->pe, each->epoch).first->second != each->epoch || each->due > now) continue;
-        const auto is_its_data = [&](const Held &it) { return it.kind == Put && it.pe == each->pe && it.origin == each->after && it.number < each->number; };
-        if (each->after == ALONE || std::none_of(held_.begin(), held_.end(), is_its_data)) due.push_back(each);
+        const auto is_its_data = [&](const Held &it) { return each->waits_for(it); };
+        if (!each->is_signal() || std::none_of(held_.begin(), held_.end(), is_its_data)) due.push_back(each);
     }
     List taken;
     for (auto each : due) taken.splice(taken.begin(), held_, each);  // the last first

@@ -38,6 +38,9 @@ class Late {
     // An atomic update; with `after`, the place of a put, it comes after that put.
     void update(char *far, int rmw, size_t item, uint64_t value, const char *routine, uint64_t after = ALONE);
     uint64_t fetch(char *far, int rmw, size_t item, uint64_t value, uint64_t cond);
+    // A signal that comes after what this PE has put there since mark().
+    void signal(char *far, int rmw, uint64_t value, uint64_t since);
+    uint64_t mark();
 
     void fence();     // what is held arrives before what is held from now on
     void complete();  // delivers everything
@@ -59,10 +62,16 @@ class Late {
         char *local = nullptr;        // of nbi operations
         Mover mover = nullptr;
         int rmw = 0;
-        uint64_t value = 0, after = ALONE;
+        uint64_t value = 0;
+        uint64_t after = ALONE, since = ALONE;  // of a signal: the place of its data, or the number of the first of them
         std::string where = {};
         uint64_t epoch = 0, number = 0;
         Clock::time_point due = {};
+
+        bool is_signal() const { return after != ALONE || since != ALONE; }
+        bool waits_for(const Held &put) const {
+            return put.kind == Put && put.pe == pe && put.number < number && (put.origin == after || put.number >= since);
+        }
     };
     using List = std::list<Held>;
 

@@ -26,4 +26,13 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     return true;
 }
 
+bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since) {
+    View view;
+    uint64_t value;
+    char *at = heap().element(sig_addr, pe, index, view);
+    if (!is_held(at) || (view.device && !heap().host_atomics) || !store_scalar(signal, U64, &value)) return false;
+    late->signal(at, add ? Add : Swap, value, since);
+    return true;
+}
+
 }  // namespace ishmem

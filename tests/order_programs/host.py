@@ -52,6 +52,18 @@ def flag_by_signal(the: Arrays, value: int, whole: bool) -> bool:
 
 
 @program
+def flag_by_signal_of_view(the: Arrays, value: int, whole: bool) -> bool:
+    """Fence between data and a signal of other data, of which every second element is put."""
+    ishmem.put(the.box, values(value), the.right)
+    if whole:
+        ishmem.fence()
+    twice = np.repeat(values(value), 2)
+    ishmem.put_signal(the.other, twice[::2], the.signal, value, ishmem.SIGNAL_SET, the.right)
+    _await_signal(the, value)
+    return the.has(the.box, value) and the.has(the.other, value)
+
+
+@program
 def strided_flag(the: Arrays, value: int, whole: bool) -> bool:
     """Fence between strided data and a flag."""
     ishmem.iput(the.box, values(value), 2, 1, 4, the.right)

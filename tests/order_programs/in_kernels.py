@@ -69,6 +69,24 @@ def signal_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
 
 
 @dpex.kernel
+def _strided(item: kapi.Item, box, flag, source, value, pe, whole):  # type: ignore
+    for i in range(2):
+        ishmem.iput(box[i:], source, 2, 1, box.size // 2, pe)
+    if whole:
+        ishmem.fence()
+    ishmem.p(flag, value, pe)
+    ishmem.wait_until(flag, ishmem.CMP_EQ, value)
+
+
+@program
+def strided_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
+    """Fence between strided data and a flag."""
+    the.data[...] = value
+    _launch(_strided, the.box, the.flag, the.data, value, the.right, int(whole))
+    return the.has(the.box, value)
+
+
+@dpex.kernel
 def _by_group(item: kapi.NdItem, box, flag, source, value, pe, whole):  # type: ignore
     group = item.get_group()
     ishmem.put_work_group(box, source, pe, group)
@@ -138,6 +156,22 @@ def read_back_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
     """Quiet between p and the g of the same element."""
     _launch(_back, the.box, the.other, value, the.right, int(whole))
     return bool(ishmem.g(the.other, the.me) == value)
+
+
+@dpex.kernel
+def _set_and_add(item: kapi.Item, flag, value, pe, whole):  # type: ignore
+    ishmem.atomic_set(flag, value, pe)
+    if whole:
+        ishmem.fence()
+    ishmem.atomic_add(flag, 1, pe)
+
+
+@program
+def add_after_set_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
+    """Fence between two atomics on one element."""
+    _launch(_set_and_add, the.flag, value, the.right, int(whole))
+    ishmem.barrier_all()
+    return bool(ishmem.g(the.flag, the.me) == value + 1)
 
 
 @dpex.kernel
