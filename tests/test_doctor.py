@@ -20,6 +20,8 @@ from ishmem.cli import doctor, doctor_mpi
 from ishmem.cli.findings import Finding, Machine, Verdict, ok
 from ishmem.environment import mpi_library, pinned_libraries, stack
 
+BUILD = Path(__file__).parents[1] / "build"
+
 
 def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: str) -> list[Finding]:
     return list(check(Machine(Path(root), environ)))
@@ -127,8 +129,16 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, 0, f"gpu\n1\n1\ndriver 16974332 1 3\n{lacking}engines 1\n")
     findings = found(doctor.check_devices)
     expect(findings, Verdict.OK, "driver 1.3.508, Level Zero 1.3")
-    expect(findings, Verdict.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which", "level-zero 1.15")
+    expect(findings, Verdict.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which SYCL", "level-zero 1.18")
     expect(findings, Verdict.OK, "kernels of 1 processes concurrently: one PE for each device")
+    answer(monkeypatch, -11, "gpu\nlacks /lib/libze_loader.so.1 zeInitDrivers\n1\n")
+    findings = found(doctor.check_devices)
+    expect(findings, Verdict.WRONG, "lacks zeInitDrivers, and SYCL has crashed", "level-zero 1.18")
+    expect(findings, Verdict.WRONG, "ended by signal 11", "driver")
+    answer(monkeypatch, 0, "gpu\nlacks /lib/libze_loader.so.1 zeInitDrivers\n1\n1\n")
+    findings = found(doctor.check_devices)
+    expect(findings, Verdict.WARNING, "lacks zeInitDrivers: SYCL of 2026 may crash", "level-zero 1.18")
+    expect(findings, Verdict.OK, "the driver shows 1 devices")
     answer(monkeypatch, 0, "sim\n0\n0\n")
     findings = found(doctor.check_devices, ZE_AFFINITY_MASK="7")
     expect(findings, Verdict.WRONG, "no device", "unset ZE_AFFINITY_MASK, now 7")
@@ -139,6 +149,17 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(findings, Verdict.WRONG, "SYCL sees 0 devices, Level Zero 2", "intel-cmplr-lib-ur")
     expect(findings, Verdict.WARNING, "no peer access between devices [['0', '1']]")
     expect(findings, Verdict.WARNING, "no peer atomics between devices [['1', '0']]")
+
+
+def test_a_loader_that_is_too_old() -> None:
+    places = Path("/usr/lib").glob("*-linux-gnu"), BUILD.glob("loader/usr/lib/*")
+    loaders = [path for folders in places for folder in folders for path in folder.glob("libze_loader.so.1")]
+    old = [path for path in loaders if b"zeInitDrivers" not in path.read_bytes()]
+    if not old or pinned_libraries.apply():
+        pytest.skip("no loader that is too old for today's SYCL: run .ci/loader on Debian 12")
+    environ = {**os.environ, "ISHMEM_ZE_LOADER": str(old[0]), "ISHMEM_DEVICE": "sim"}
+    findings = list(doctor.check_devices(Machine(environ=environ)))
+    expect(findings, Verdict.WRONG, f"{old[0].resolve()} lacks zeInitDrivers, and SYCL has crashed", "level-zero")
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
