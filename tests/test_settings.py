@@ -119,6 +119,9 @@ def test_debug(text, level):
         ("LEAKS", "drip", "warn, ignore or error"),
         ("PE", "-1", "0 to ISHMEM_NPES - 1"),
         ("JOB", "../x", "32 hexadecimal digits"),
+        ("SIM_ORDER", "early", "late, or late: and a seed"),
+        ("SIM_ORDER", "late:x", "late, or late: and a seed"),
+        ("SIM_ORDER", "late:-1", "late, or late: and a seed"),
     ],
 )
 def test_wrong_values(name, text, allowed):
