@@ -127,10 +127,6 @@ def test_a_module_that_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "2 kernels; 1 are not valid\n  FAILED: module.kernel, abab" in capsys.readouterr().out
 
 
-def test_no_module_is_a_failure(tmp_path: Path) -> None:
-    assert program.validate(str(tmp_path), []) == 1
-
-
 def test_the_validator_knows_a_damaged_module() -> None:
     validator = spirv_validator.find(PROGRAM.parents[2] / spirv_validator.FETCHED)
     if not validator:
