@@ -53,14 +53,13 @@ def flag_by_signal(the: Arrays, value: int, whole: bool) -> bool:
 
 @program
 def flag_by_signal_of_view(the: Arrays, value: int, whole: bool) -> bool:
-    """Fence between data and a signal of other data, of which every second element is put."""
+    """Fence between data and a signal of other data, which are every second element of their array."""
     ishmem.put(the.box, values(value), the.right)
     if whole:
         ishmem.fence()
-    twice = np.repeat(values(value), 2)
-    ishmem.put_signal(the.other, twice[::2], the.signal, value, ishmem.SIGNAL_SET, the.right)
+    ishmem.put_signal(the.other[:2], values(value)[:4:2], the.signal, value, ishmem.SIGNAL_SET, the.right)
     _await_signal(the, value)
-    return the.has(the.box, value) and the.has(the.other, value)
+    return the.has(the.box, value) and the.has(the.other[:2], value)
 
 
 @program
