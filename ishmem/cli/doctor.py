@@ -68,7 +68,7 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
     if mask:
         yield warning(
             f"ZE_AFFINITY_MASK={mask} hides devices, so links to them cannot be queried",
-            "unset it; ishmrun gives each PE its device by ONEAPI_DEVICE_SELECTOR",
+            "unset it; ishmem run gives each PE its device by ONEAPI_DEVICE_SELECTOR",
         )
     if selector and not re.match(r"(level_zero|\*):", selector):
         yield wrong(f"ONEAPI_DEVICE_SELECTOR={selector} shows no Level Zero device", "unset ONEAPI_DEVICE_SELECTOR")
@@ -202,7 +202,7 @@ def check_sockets(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:
-    """Processes of jobs that have lost their ishmrun, and jobs that wait for PEs."""
+    """Processes of jobs that have lost their launcher, and jobs that wait for PEs."""
     try:
         sockets = machine.under("/proc/net/unix").read_text()
     except OSError:
@@ -210,7 +210,7 @@ def check_leftovers(machine: Machine) -> Iterator[Finding]:
     waiting = len(re.findall(r"^\S+ \S+ \S+ 00010000 .*@ishmem-[0-9a-f]{32}$", sockets, re.MULTILINE))  # that listen
     orphans = [str(pid) for pid in _processes(machine) if _is_orphan(machine, pid)]
     if orphans:
-        yield warning(f"PEs without their ishmrun: processes {', '.join(orphans)}", f"kill {' '.join(orphans)}")
+        yield warning(f"PEs without their launcher: processes {', '.join(orphans)}", f"kill {' '.join(orphans)}")
     if waiting:
         yield warning(f"{waiting} jobs wait for PEs to come", "wait, or end them")
     if not orphans and not waiting:

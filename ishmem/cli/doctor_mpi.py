@@ -66,7 +66,7 @@ def _instead_of_ucx(version: str) -> str:
 
 
 def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
-    """The mpiexec that ``ishmrun --hosts`` uses: it must be that of mpi4py's library."""
+    """The mpiexec that ``ishmem run --hosts`` uses: it must be that of mpi4py's library."""
     try:
         found = mpiexec.find(machine.environ.get("ISHMEM_MPIEXEC"))
     except IshmemError as error:
@@ -80,7 +80,7 @@ def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
             f"put the mpiexec of {library} first on the path, or set ISHMEM_MPIEXEC",
         )
         return
-    yield ok(f"ishmrun --hosts starts PEs by {found.path}: {found.version}")
+    yield ok(f"ishmem run --hosts starts PEs by {found.path}: {found.version}")
     if launched(machine.environ):
         processes = mpi_processes.gather()
     else:
