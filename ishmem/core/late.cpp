@@ -12,7 +12,6 @@ namespace {
 constexpr size_t PART = 16;     // a long put may arrive in two parts, divided at a multiple of this
 constexpr size_t NOTES = 16;    // that many are reported
 constexpr uint64_t SOON = 300;  // microseconds
-constexpr uint64_t LONG = 60000, PATIENCE = 100;  // delays get shorter with the number of those that have passed
 constexpr auto LOOK = std::chrono::microseconds(300);
 constexpr char PATTERN = '\xa5';
 
@@ -66,8 +65,8 @@ uint64_t Late::random() {
 // The first operation on a PE after a fence usually comes late, so that the later ones, such as a flag, overtake it.
 Late::Clock::duration Late::delay(bool first, bool nbi) {
     const bool is_long = random() % 4 < (first ? 3 : 2) || nbi;
-    const uint64_t longest = LONG * PATIENCE / (PATIENCE + expired_);
-    return std::chrono::microseconds(is_long ? longest / 2 + random() % (longest / 2 + 1) : random() % SOON);
+    const uint64_t half = longest() / 2;
+    return std::chrono::microseconds(is_long ? half + random() % (half + 1) : random() % SOON);
 }
 
 void Late::hold(Held held) {
@@ -216,6 +215,7 @@ void Late::deliver(List &items) {
 }
 
 void Late::deliver(Held &held) {
+    keep_overtaken(held);
     note_overtaken(held);
     char *at = near(held.pe, held.place);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -232,6 +232,16 @@ void Late::deliver(Held &held) {
         if (now == held.data) return;
         const std::lock_guard<std::mutex> lock(queue_);
         if (changed_.size() < NOTES) changed_.push_back(words(held));
+    }
+}
+
+// Holds what has been overtaken for longer, once, so that a PE that runs late on a busy machine sees that it is missing.
+void Late::keep_overtaken(const Held &by) {
+    const std::lock_guard<std::mutex> lock(queue_);
+    if (by.kind == Get) return;
+    for (Held &each : held_) {
+        if (each.pe != by.pe || each.number >= by.number || each.kind == Get || std::exchange(each.is_overtaken, true)) continue;
+        each.due = std::max(each.due, Clock::now()) + std::chrono::microseconds(longest());
     }
 }
 

@@ -52,6 +52,7 @@ class Late {
 
  private:
     using Clock = std::chrono::steady_clock;
+    static constexpr uint64_t LONG = 60000, PATIENCE = 100;  // microseconds; delays get shorter the more have passed
 
     struct Held {
         Kind kind;
@@ -67,6 +68,7 @@ class Late {
         std::string where = {};
         uint64_t epoch = 0, number = 0;
         Clock::time_point due = {};
+        bool is_overtaken = false;
 
         bool is_signal() const { return after != ALONE || since != ALONE; }
         bool waits_for(const Held &put) const {
@@ -78,11 +80,13 @@ class Late {
     void hold(Held held);
     void keep(PyObject *object);
     uint64_t random();
+    uint64_t longest() const { return LONG * PATIENCE / (PATIENCE + expired_); }
     Clock::duration delay(bool first, bool nbi);
     List take_due(Clock::time_point now);
     List take(int pe, bool also_this);
     void deliver(List &items);
     void deliver(Held &held);
+    void keep_overtaken(const Held &by);
     void note_overtaken(const Held &by);
     std::string words(const Held &held) const;
     std::string where(const char *routine);
