@@ -29,6 +29,7 @@ __all__ = [
     "team_sync_work_group",
 ]  # fmt: skip
 
+_SYNC = job.barrier_kind("sync_all")
 _BROADCAST = calls.ROUTINES["broadcast"]
 _FCOLLECT = calls.ROUTINES["fcollect"]
 _COLLECT = calls.ROUTINES["collect"]
@@ -46,6 +47,7 @@ def barrier_all() -> None:
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died or finalised and will not call.
         LevelZeroError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
+        SymmetryError: Another PE has called ``sync_all`` or another collective call.
 
     Example:
         >>> ishmem.barrier_all()
@@ -67,8 +69,9 @@ def sync_all() -> None:
 
     Source: OpenSHMEM 1.5, 9.9.4 (shmem_sync_all); ishmem_sync_all.
     """
-    if _core.barrier(job.WORLD, -1.0) != _core.SATISFIED:
-        job.current().raise_lost("sync_all")
+    outcome = _core.barrier(job.WORLD, -1.0, _SYNC)
+    if outcome != _core.SATISFIED:
+        job.current().raise_incomplete("sync_all", outcome)
 
 
 def team_sync(team: Team) -> None:
@@ -289,6 +292,6 @@ def _barrier_all(outcome: int) -> None:
         if not _core.fence():
             this.raise_lost("barrier_all")
         this.barrier("barrier_all")
-    elif outcome == _core.LOST:
-        this.raise_lost("barrier_all")
+    elif outcome in (_core.LOST, _core.MIXED):
+        this.raise_incomplete("barrier_all", outcome)
     this.raise_problems()

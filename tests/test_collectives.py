@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -478,6 +479,30 @@ def check_disagreement() -> None:
 @pytest.mark.pes(2, 3, 4)
 def test_disagreement(pes: Pool) -> None:
     pes.run(check_disagreement)
+
+
+def check_mixed_barriers(turns: int) -> None:
+    """A PE that calls another barrier raises, so do those that hear from it, and the team works afterwards."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    on_one_node = ishmem.team_n_pes(ishmem.TEAM_SHARED) == n
+    for turn in range(turns):
+        odd = turn % n
+        told = {(odd + 2**k) % n for k in range((n - 1).bit_length())} | {odd}
+        call, other = (ishmem.sync_all, "barrier_all") if me == odd else (ishmem.barrier_all, "sync_all or team_sync")
+        words = f"on PE {me}: another PE has called {other}; all members"
+        if me == odd or (on_one_node and me in told):
+            with pytest.raises(ishmem.SymmetryError, match=words):
+                call()
+        else:
+            with contextlib.nullcontext() if on_one_node else contextlib.suppress(ishmem.SymmetryError):
+                call()
+        ishmem.barrier_all()
+        ishmem.sync_all()
+
+
+@pytest.mark.pes(2, 3, 4)
+def test_mixed_barriers(pes: Pool) -> None:
+    pes.run(check_mixed_barriers, 3 * pes.n)
 
 
 def check_members() -> None:

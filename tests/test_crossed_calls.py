@@ -46,6 +46,22 @@ def test_crossed(pair: tuple[str, str], count: int) -> None:
     assert "all members of a team make the same collective calls in the same order" in done.stderr, done
 
 
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        (("barrier", "sync"), "another PE has called sync_all or team_sync"),
+        (("alloc", "barrier"), "another PE has called barrier_all"),
+        (("sync", "alloc"), "another PE has called another collective call"),
+    ],
+    ids="-".join,
+)
+def test_different_barriers(pair: tuple[str, str], words: str) -> None:
+    """Barriers of different calls do not pass for one."""
+    done = run_program(PROGRAM, 2, *pair, timeout=120)
+    assert done.returncode != 0 and "after" not in done.stdout, done
+    assert f"{words}; all members of a team make the same collective calls in the same order" in done.stderr, done
+
+
 def test_both_places_are_named() -> None:
     done = run_program(PROGRAM, 2, "reduce", "barrier", timeout=120)
     error = next(line for line in done.stderr.splitlines() if "SymmetryError: " in line)

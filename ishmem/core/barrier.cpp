@@ -39,13 +39,16 @@ bool hopeless(const Team &team, unsigned handle) {
 
 namespace {
 
-// A barrier in progress. A line holds its number and two summaries, which alternate: a PE that begins barrier s + 2 has
+unsigned other_kind = PartOfCall;
+
+// A barrier in progress. A line holds its number, with the kinds of it and of the one before, and two summaries, which alternate: a PE that begins barrier s + 2 has
 // completed s + 1, so all members have entered s + 1 and no longer read summaries of s.
 struct Barrier {
     Team &team;
     unsigned handle;
     double timeout;
     Summary *summary;  // null: none is exchanged
+    bool &mixed;  // whether a member has told another kind
 
     char *summary_in(uint64_t *line) const {
         return reinterpret_cast<char *>(line + 1) + team.sequence % 2 * sizeof(Summary);
@@ -54,21 +57,31 @@ struct Barrier {
     // Notifies a member that this PE has reached the round.
     Outcome tell(int pe, unsigned round) const {
         uint64_t *at = line(pe, handle, round);
-        if ((!summary || write_before_flag(summary_in(at), summary, sizeof *summary)) && store_flag(at, team.sequence)) return Satisfied;
+        if ((!summary || write_before_flag(summary_in(at), summary, sizeof *summary)) && store_flag(at, team.sequence << KINDS_BITS | team.kinds)) return Satisfied;
         return PyErr_Occurred() ? Interrupted : Lost;
     }
 
     Outcome await_told(unsigned round, unsigned rounds_per_drive) const {
         uint64_t *mine = line(heap().me, handle, round);
         const uint64_t sequence = team.sequence;
-        const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >= sequence; };
+        const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >> KINDS_BITS >= sequence; };
         const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout, rounds_per_drive);
+        if (outcome == Satisfied) note_kind(__atomic_load_n(mine, __ATOMIC_RELAXED));
         if (outcome == Satisfied && summary) {
             Summary other;
             std::memcpy(&other, summary_in(mine), sizeof other);
             summary->add(other);
         }
         return outcome;
+    }
+
+    // Compares the kind that a member has told; it may be in the next barrier already.
+    void note_kind(uint64_t told) const {
+        const bool is_ahead = told >> KINDS_BITS != team.sequence;
+        const unsigned theirs = (is_ahead ? told >> KIND_BITS : told) & KIND_MASK;
+        if (theirs == (team.kinds & KIND_MASK)) return;
+        mixed = true;
+        other_kind = theirs;
     }
 };
 static_assert(sizeof(uint64_t) + 2 * sizeof(Summary) <= 64);
@@ -102,25 +115,30 @@ Outcome barrier_of_nodes(const Barrier &barrier) {
     return outcome;
 }
 
-Outcome run(unsigned handle, double timeout, Summary *summary) {
+Outcome run(unsigned handle, double timeout, unsigned kind, Summary *summary) {
     if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
-    const Barrier barrier = {heap().teams[handle], handle, timeout, summary};
+    bool mixed = false;
+    const Barrier barrier = {heap().teams[handle], handle, timeout, summary, mixed};
     Team &team = barrier.team;
     ++team.sequence;
-    if (team.spans) return barrier_of_nodes(barrier);
+    team.kinds = (team.kinds << KIND_BITS | kind) & ((1u << KINDS_BITS) - 1);
     unsigned round = 0;
-    return disseminate(barrier, team.me, team.size, [&](int i) { return team.pe(i); }, round);
+    const Outcome outcome = team.spans ? barrier_of_nodes(barrier)
+                                       : disseminate(barrier, team.me, team.size, [&](int i) { return team.pe(i); }, round);
+    return outcome == Satisfied && mixed ? Mixed : outcome;
 }
 
 }  // namespace
 
-Outcome barrier(unsigned handle, double timeout) { return run(handle, timeout, nullptr); }
+Outcome barrier(unsigned handle, double timeout, unsigned kind) { return run(handle, timeout, kind, nullptr); }
 
-Outcome agree(unsigned handle, double timeout, Summary &summary) { return run(handle, timeout, &summary); }
+unsigned mixed_with() { return other_kind; }
+
+Outcome agree(unsigned handle, double timeout, Summary &summary) { return run(handle, timeout, PartOfCall, &summary); }
 
 Outcome barrier_all() {
     if (!quiet()) return PyErr_Occurred() ? Interrupted : BadArguments;
-    const Outcome outcome = barrier(0, -1);
+    const Outcome outcome = barrier(0, -1, BarrierAll);
     return outcome == Satisfied && device_status() ? Failed : outcome;
 }
 

@@ -20,6 +20,7 @@ struct Team {
     int start = 0, stride = 1, size = 0;
     int me = -1;            // number of this PE in the team; -1: not a member
     uint64_t sequence = 0;  // barriers that this PE has begun
+    unsigned kinds = 0;     // BarrierKind of the last barrier, and that of the one before in the higher bits
     uint64_t collectives = 0;  // other collective calls that this PE has begun
     PyObject *shape = nullptr;  // identity of the Python team: distinguishes it from earlier teams with this handle
     bool spans = false;     // whether it has members on several nodes; the fields below are set only then

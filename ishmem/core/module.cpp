@@ -354,5 +354,8 @@ NB_MODULE(_core, m) {
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);
+    m.attr("MIXED") = static_cast<int>(Mixed);
+    m.attr("KINDS_BITS") = KINDS_BITS;
+    m.def("mixed_with", &mixed_with);
     m.attr("BAD_ARGUMENTS") = static_cast<int>(BadArguments);
 }

@@ -68,8 +68,9 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
 
 enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 
-// How a wait ended. BadArguments: the fast path does not support the arguments.
-enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted };
+// How a wait ended. BadArguments: the fast path does not support the arguments. Mixed: a barrier in which PEs made
+// different calls.
+enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted, Mixed };
 
 Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
 
@@ -111,7 +112,14 @@ bool quiet();
 void watch_device(uintptr_t status_call, uintptr_t device);
 int device_status();
 
-Outcome barrier(unsigned team, double timeout);
+// The call that a barrier is, or is a part of.
+enum BarrierKind : unsigned { PartOfCall, BarrierAll, Sync };
+constexpr unsigned KIND_BITS = 2, KIND_MASK = 3, KINDS_BITS = 2 * KIND_BITS;
+
+Outcome barrier(unsigned team, double timeout, unsigned kind = PartOfCall);
+
+// The kind of the other PE's barrier, after the outcome Mixed.
+unsigned mixed_with();
 
 // What `agree` combines across a team. The operations are idempotent: the barrier combines some values more than once.
 struct Summary {

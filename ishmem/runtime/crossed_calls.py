@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ishmem.runtime.job import Job
 
 
+SAME_CALLS = "all members of a team make the same collective calls in the same order"
+
+
 class CrossedCalls:
     """The check that a PE repeats while it waits long."""
 
@@ -66,8 +69,8 @@ class CrossedCalls:
     def _words(self, pe: int) -> str:
         places = {each: self._place(each) for each in sorted((self._this.pe, pe))}
         return (
-            f"the PEs wait for each other; {'; '.join(f'PE {each} in {place}' for each, place in places.items())}; all "
-            "members of a team make the same collective calls in the same order"
+            f"the PEs wait for each other; {'; '.join(f'PE {each} in {place}' for each, place in places.items())}; "
+            f"{SAME_CALLS}"
         )
 
     def _place(self, pe: int) -> str:

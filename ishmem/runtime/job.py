@@ -15,6 +15,7 @@ from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeou
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.copy_engine import CopyEngine
+from ishmem.runtime.crossed_calls import SAME_CALLS
 from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import raise_violation
@@ -36,7 +37,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
+BARRIERS = "another collective call", "barrier_all", "sync_all or team_sync"
+"""The calls that a barrier may be; their numbers are a BarrierKind of the core."""
 _FREE = struct.Struct("<Q")  # the mask at the start of a record
+
+
+def barrier_kind(routine: str) -> int:
+    """Return the number in `BARRIERS` of a routine."""
+    return next((kind for kind, names in enumerate(BARRIERS) if routine in names.split()), 0)
 
 
 class Agreed(NamedTuple):
@@ -252,9 +260,22 @@ class Job:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())
 
     def barrier(self, routine: str, team: int = WORLD) -> None:
-        """Wait until every PE of a team has called; collective. It completes no operation."""
-        if _core.barrier(team, -1.0) != _core.SATISFIED:
-            self.raise_lost(routine)
+        """Wait until every PE of a team has called; collective. It completes no operation.
+
+        Raises:
+            SymmetryError: PEs of the team have made different calls.
+            PeerLost: A PE is gone.
+        """
+        outcome = _core.barrier(team, -1.0, barrier_kind(routine))
+        if outcome != _core.SATISFIED:
+            self.raise_incomplete(routine, outcome)
+
+    def raise_incomplete(self, routine: str, outcome: int) -> NoReturn:
+        """Raise the error of a barrier that was not satisfied."""
+        if outcome == _core.MIXED:
+            other = BARRIERS[_core.mixed_with()]
+            raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
+        self.raise_lost(routine)
 
     def agree(self, routine: str, request: str, team: int = WORLD, free: int = 0) -> Agreed:
         """Compare a request across a team; collective, a barrier. Raise ``SymmetryError`` on every PE if any differs.
@@ -269,7 +290,7 @@ class Job:
         digest = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1
         outcome, agreed, common, highest = _core.agree(team, digest, free, self.highest_sequence)
         if outcome != _core.SATISFIED:
-            self.raise_lost(routine)
+            self.raise_incomplete(routine, outcome)
         if not agreed:
             raise SymmetryError(describe_dissent(routine, {pe: _words(part) for pe, part in self._agreed(team)}))
         return Agreed(common, highest)

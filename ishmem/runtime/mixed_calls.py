@@ -63,9 +63,13 @@ class MixedCalls:
         mine, barrier, first = self._entered(this.pe, handle), _core.team_sequence(handle), this.first_sequences[handle]
         if mine > first:
             late = [pe for pe in this.teams[handle] if self._entered(pe, handle) < mine]
-        if barrier > first and self._read(this.pe, this.heap.layout.host_sync(handle)) < barrier:
+        if barrier > first and self._barrier_told(handle) < barrier:
             late.append(self._before(handle))
         return late
+
+    def _barrier_told(self, handle: int) -> int:
+        """Return the number of the last barrier that the member before this PE has told it to be in."""
+        return self._read(self._this.pe, self._this.heap.layout.host_sync(handle)) >> _core.KINDS_BITS
 
     def _before(self, handle: int) -> int:
         """Return the member whose flag this PE awaits first in a barrier."""
