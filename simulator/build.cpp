@@ -1,6 +1,7 @@
 // Builds a module's program: rewrites the SPIR-V that the OpenCL CPU runtime cannot compile, then compiles it.
 #include <vector>
 
+#include "barrier_record.hpp"
 #include "faults.hpp"
 #include "machine.hpp"
 #include "module.hpp"
@@ -36,14 +37,23 @@ static uint64_t largestVectorised() {
 // Returns the inputs, rewritten for the compiler.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
-  if (inputs.size() == 1)
+  if (inputs.size() == 1) {
+    if (settings().checks) inputs[0].spirv = withCheckedBarriers(inputs[0].spirv);
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
+  }
   for (auto &input : inputs) {
     const bool vectorise = input.spirv.size() <= largestVectorised();
     input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
   }
   return inputs;
+}
+
+static const volatile uint32_t *recordOf(const OpenCl &cl, cl_object program) {
+  size_t size = 0;
+  void *record = nullptr;
+  auto lookUp = cl.clGetDeviceGlobalVariablePointerINTEL;
+  return lookUp && !lookUp(cl.device, program, recordName, &size, &record) ? (const uint32_t *)record : nullptr;
 }
 
 static bool load(const OpenCl &cl, const std::string &binary, Module &module) {
@@ -53,7 +63,7 @@ static bool load(const OpenCl &cl, const std::string &binary, Module &module) {
   cl_object program = cl.clCreateProgramWithBinary(cl.context, 1, &cl.device, &size, &bytes, &status, &error);
   if (!error) error = status;
   if (!error) error = cl.clBuildProgram(program, 1, &cl.device, "", nullptr, nullptr);
-  if (!error) module.program = program;
+  if (!error) module.program = program, module.barriers = recordOf(cl, program);
   if (error && program) cl.clReleaseProgram(program);
   return !error;
 }

@@ -34,7 +34,7 @@ ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_des
   uint32_t next = (uint32_t)info->second.parameters.size();
   for (auto &constant : info->second.constants) openCl()->clSetKernelArg(code, next++, constant.size(), constant.data());
   *kernel = new Kernel;
-  (*kernel)->code.reset(new KernelCode{info->first, info->second, code, {}});
+  (*kernel)->code.reset(new KernelCode{info->first, info->second, code, module->barriers, {}});
   (*kernel)->arguments.resize(info->second.parameters.size());
   return ZE_RESULT_SUCCESS;
 }
@@ -144,7 +144,7 @@ ZE_API ze_result_t zeKernelGetProperties(ze_kernel_handle_t kernel, ze_kernel_pr
   p->requiredSubgroupSize = code.info.subgroupSize;
   p->maxSubgroupSize = code.info.subgroupSize ? code.info.subgroupSize : maxSubgroupSize;
   p->maxNumSubgroups = maxGroupSize / p->maxSubgroupSize;
-  p->localMemSize = kernelBytes(code.kernel, CL_KERNEL_LOCAL_MEM_SIZE);
+  p->localMemSize = kernelBytes(code.kernel, CL_KERNEL_LOCAL_MEM_SIZE) - (code.barriers ? barrierTables : 0);
   p->privateMemSize = kernelBytes(code.kernel, CL_KERNEL_PRIVATE_MEM_SIZE);
   p->spillMemSize = 0;
   p->uuid = {};

@@ -14,6 +14,7 @@ struct KernelCode {
   std::string name;
   KernelInfo info;
   cl_object kernel;
+  const volatile uint32_t *barriers;  // see Module
   std::mutex mutex;  // held while arguments are set and the launch is enqueued
 
   ~KernelCode() { openCl()->clReleaseKernel(kernel); }

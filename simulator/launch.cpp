@@ -1,6 +1,7 @@
 // Kernel launches.
 #include <cstring>
 
+#include "barrier_record.hpp"
 #include "command_list.hpp"
 #include "faults.hpp"
 #include "kernel.hpp"
@@ -85,10 +86,10 @@ int32_t Launch::runHere(const OpenCl &cl) const {
 bool Launch::run() const {
   const bool severalGroups = global != local;
   Yielding yielding(severalGroups);
-  TimeLimit limit(code->name, global, local);
+  TimeLimit limit(*code, global, local);
   int32_t error = severalGroups ? runShared(*openCl()) : runHere(*openCl());
   if (error) complain("kernel %s failed (OpenCL error %d): the device is lost", readableName(code->name).c_str(), error);
-  return !error;
+  return !error && !(code->barriers && tellBarrier(code->name, code->barriers));
 }
 
 ZE_API ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list, ze_kernel_handle_t kernel,

@@ -17,6 +17,7 @@ struct Module {
   std::vector<ModuleInput> inputs;
   ModuleInfo info;
   cl_object program = nullptr;
+  const volatile uint32_t *barriers = nullptr;  // the record of barrier_record.hpp, if its kernels have barriers
   std::string log;
 };
 

@@ -137,7 +137,7 @@ static const char *instructionSet() {
 // The runtime reads its variables when it is first used, which may be by SYCL's OpenCL plugin before the first Level
 // Zero call. Hence a constructor.
 __attribute__((constructor)) static void setDefaultsOfRuntime() {
-  setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "128KB", 0);  // that of a tile of the simulated GPU; its own is 32 KiB
+  setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "136KB", 0);  // see localMemorySize; its own is 32 KiB
   if (const char *name = instructionSet()) setenv("CL_CONFIG_CPU_TARGET_ARCH", name, 0);
 }
 
@@ -198,9 +198,9 @@ size_t groupsAtOnce() {
 }
 
 size_t localMemorySize() {
-  uint64_t size = 32 << 10;
+  uint64_t size = (32 << 10) + barrierTables;
   if (const OpenCl *cl = openCl()) cl->clGetDeviceInfo(cl->device, CL_DEVICE_LOCAL_MEM_SIZE, 8, &size, nullptr);
-  return size;
+  return size - barrierTables;
 }
 
 }  // namespace simulator

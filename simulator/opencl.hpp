@@ -79,6 +79,10 @@ const ThreadQueues &threadQueues(const OpenCl &cl);
 static const uint32_t maxGroupSize = 1024, maxSubgroupSize = 32;
 static const size_t maxFillPattern = 128;
 
+// Bytes of local memory that the checks of barriers take; see barriers.cpp.
+static const size_t barrierTables = 2 * 4 * maxGroupSize;
+
+// Local memory for programs: by default 128 KiB, that of a tile of the simulated GPU.
 size_t localMemorySize();
 
 // The number of work-groups that run at the same time.

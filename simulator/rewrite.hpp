@@ -15,6 +15,9 @@ std::string withPlainSwitches(const std::string &spirv);
 // Removes the fences of barriers, atomic loads and atomic stores that are not sequentially consistent.
 std::string withFewFences(const std::string &spirv);
 
+// Checks that all work-items of a work-group reach the same barriers: see barriers.cpp.
+std::string withCheckedBarriers(const std::string &spirv);
+
 // Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their
 // values. Changes the module and returns the values of these parameters by kernel. Constants that types or other
 // constants depend on are not changed.

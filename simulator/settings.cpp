@@ -172,6 +172,7 @@ static Settings read() {
   s.engines = (uint32_t)number("ISHMEM_SIM_ENGINES", 64);
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);
+  s.checks = !isOneOf(text("ISHMEM_CHECK", "0"), {"0", "false", "no", "off"});
   s.strict = number("ISHMEM_SIM_STRICT", 0);
   readFaults(s.failAt);
   s.slow = slowness();

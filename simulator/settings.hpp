@@ -23,6 +23,7 @@ struct Settings {
   uint32_t card, engines;  // devices per card; compute engines that a device reports
   IpcMode ipc;
   bool hostAtomics, inlineWork, strict;
+  bool checks;  // ISHMEM_CHECK: barriers of work-groups are checked
   uint64_t failAt[faultCount];  // number of the first call of each kind that fails; 0: none
   uint32_t slow;                // microseconds added to each launch and copy
   int trace;

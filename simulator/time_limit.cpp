@@ -9,6 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "barrier_record.hpp"
 #include "driver.hpp"
 #include "kernel.hpp"
 #include "opencl.hpp"
@@ -19,6 +20,7 @@ struct Running {
   std::string kernel;
   size_t items, groups;  // work-items of a group, groups
   uint64_t start;
+  const volatile uint32_t *barriers;  // the record of its module, or null
 };
 
 struct Watch {
@@ -57,7 +59,14 @@ static void describe(const Running *r) {
   snprintf(longKernel, sizeof longKernel, "%s", why.empty() ? "" : ("kernel " + readableName(r->kernel) + ": perhaps " + why).c_str());
 }
 
-// A thread that runs machine code cannot be stopped, so the kernel is abandoned. No line if there was a report.
+// A thread that runs machine code cannot be stopped, so the kernel is abandoned.
+static void giveUp() {
+  if (settings().inlineWork) abort();  // the kernel runs on the thread that would get the error
+  lost = true;
+  hung = true;
+}
+
+// No line if there was a report.
 static void abandon(const Running &r) {
   const uint64_t limit = settings().kernelLimit;
   const bool reported = told > r.start + limit / 2 && told < r.start + limit - 1000000000;
@@ -66,16 +75,16 @@ static void abandon(const Running &r) {
     complain("kernel %s has not ended after %g s (ISHMEM_TIMEOUT=%s): the device is lost. Perhaps %s",
              readableName(r.kernel).c_str(), (double)limit / 1e9, getenv("ISHMEM_TIMEOUT"),
              why.empty() ? "it waits for a value that nobody writes" : why.c_str());
-  if (settings().inlineWork) abort();  // the kernel runs on the thread that would get the error
-  lost = true;
-  hung = true;
+  giveUp();
 }
 
 void Watch::run() {
-  const uint64_t limit = settings().kernelLimit;
+  const uint64_t limit = settings().kernelLimit ? settings().kernelLimit : UINT64_MAX;
   for (;;) {
-    usleep((useconds_t)std::min<uint64_t>(limit / 8000 + 1, 500000));
+    usleep((useconds_t)std::min<uint64_t>(limit / 8000 + 1, 50000));
     std::lock_guard<std::mutex> lock(mutex);
+    for (auto &each : running)
+      if (each.second.barriers && tellBarrier(each.second.kernel, each.second.barriers)) return giveUp();
     const Running *oldest = running.empty() ? nullptr : &running.begin()->second;
     const uint64_t age = oldest ? nanoseconds() - oldest->start : 0;
     describe(age > limit / 4 ? oldest : nullptr);
@@ -83,14 +92,13 @@ void Watch::run() {
   }
 }
 
-TimeLimit::TimeLimit(const std::string &kernel, const std::array<size_t, 3> &global,
-                     const std::array<size_t, 3> &local) {
-  if (settings().kernelLimit == 0) return;
+TimeLimit::TimeLimit(const KernelCode &code, const std::array<size_t, 3> &global, const std::array<size_t, 3> &local) {
+  if (settings().kernelLimit == 0 && !code.barriers) return;
   Watch &w = watch();
   const size_t items = local[0] * local[1] * local[2], all = global[0] * global[1] * global[2];
   std::lock_guard<std::mutex> lock(w.mutex);
   place_ = w.last++;
-  w.running[place_] = {kernel, items, all / items, nanoseconds()};
+  w.running[place_] = {code.name, items, all / items, nanoseconds(), code.barriers};
   if (!w.started) std::thread([&w] { w.run(); }).detach();
   w.started = true;
 }

@@ -1,16 +1,17 @@
-// The longest time that a kernel may run: ISHMEM_TIMEOUT.
+// The longest time that a kernel may run: ISHMEM_TIMEOUT; and kernels that stand at a barrier for ever.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <string>
 
 namespace simulator {
 
-// Exists while a kernel runs. If that takes too long, the device is lost and all waits end: see `hung`.
+struct KernelCode;
+
+// Exists while a kernel runs. If that takes too long, or a barrier is not reached by all of a group, the device is lost and all waits end: see `hung`.
 class TimeLimit {
  public:
-  TimeLimit(const std::string &kernel, const std::array<size_t, 3> &global, const std::array<size_t, 3> &local);
+  TimeLimit(const KernelCode &code, const std::array<size_t, 3> &global, const std::array<size_t, 3> &local);
   ~TimeLimit();
   TimeLimit(const TimeLimit &) = delete;
 

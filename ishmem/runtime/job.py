@@ -184,10 +184,10 @@ class Job:
 
         numba-dpex takes a launch that the driver refuses for one that did nothing.
         """
+        raise_violation(self.heap, self.handles, self.settings.check)  # it may be why the device is lost
         self.heap.raise_lost_device()
         if self.proxy:
             raise_proxy_problem()
-        raise_violation(self.heap, self.handles, self.settings.check)
         if self.late:
             self.late.raise_changed()
 
