@@ -11,14 +11,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from ishmem import _core
-from ishmem.common.errors import SymmetryError
+from ishmem.common.errors import SAME_CALLS, SymmetryError
 from ishmem.common.layout import TWIN, Begun
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
-
-
-SAME_CALLS = "all members of a team make the same collective calls in the same order"
 
 
 class CrossedCalls:

@@ -11,11 +11,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol, TypeVar
 
 from ishmem import _core
-from ishmem.common.errors import PeerLost, StateError, SymmetryError, WaitTimeout
+from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.copy_engine import CopyEngine
-from ishmem.runtime.crossed_calls import SAME_CALLS
 from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import raise_violation
