@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 SAME_CALLS = "all members of a team make the same collective calls in the same order"
 """The rule that PEs in different collective calls break."""
 
