@@ -16,6 +16,7 @@ from . import (
     compile_errors,
     constant_arguments,
     front_end,
+    group_arguments,
     host_only,
     intrinsics,
     locks,
@@ -34,9 +35,9 @@ from . import (
 )
 
 __all__ = [
-    "amo", "call_sites", "collectives", "compile_errors", "constant_arguments",
-    "front_end", "host_only", "intrinsics", "locks", "order", "query", "reductions", "rma", "signals",
-    "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end", "group_arguments",
+    "host_only", "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "spec_constants", "strided",
+    "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

@@ -18,6 +18,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
+from ishmem.common import violations
 from ishmem.dpex.extension import Origin
 
 from . import orders
@@ -94,16 +95,25 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     return register
 
 
+group_checks: list[Callable[[int, Callable[..., Any]], Callable[..., Any]]] = []
+"""What adds checks to the implementation of a routine for groups, given the number of the routine."""
+
+
 def _of_group(routine: str, choose: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``choose`` that also checks the type of the argument ``group``."""
-    kinds, signature = (GroupType, SubGroupType), inspect.signature(choose)
+    """Return ``choose`` that checks the type of ``group`` and adds `group_checks` to what it returns."""
+    kinds, signature, this = (GroupType, SubGroupType), inspect.signature(choose), violations.number(routine)
+    for name in signature.parameters:
+        violations.argument_number(name)
 
     @functools.wraps(choose)
     def checked(*arguments: Any, **named: Any) -> Any:
         group = signature.bind(*arguments, **named).arguments["group"]
         words = f"{routine}: group is item.get_group() of an NdItem"
         require(isinstance(group, kinds), f"{words}, got {group}")
-        return choose(*arguments, **named)
+        implementation = choose(*arguments, **named)
+        for add in group_checks if implementation else ():
+            implementation = add(this, implementation)
+        return implementation
 
     return checked
 

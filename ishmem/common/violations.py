@@ -14,7 +14,7 @@ from ishmem.common.constants import Cmp, SignalOp
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER, SIZES, NELEMS = range(14, 18)
+MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT = range(14, 19)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
@@ -41,6 +41,17 @@ def number(routine: str) -> int:
     return len(ROUTINES) - 1
 
 
+ARGUMENTS: list[str] = []
+"""Names of arguments by the numbers that kernels write into the record."""
+
+
+def argument_number(name: str) -> int:
+    """Return the number that stands for the name of an argument in kernels."""
+    if name not in ARGUMENTS:
+        ARGUMENTS.append(name)
+    return ARGUMENTS.index(name)
+
+
 class Violation(NamedTuple):
     """The first bad call of this PE's kernels, one int64 each.
 
@@ -60,6 +71,8 @@ class Violation(NamedTuple):
     index in `OPTIONS`. For an array that is too short, ``first`` is the size of ``dest`` and ``size`` that of
     ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
+    For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
+    pass another one than the first, and ``size`` that of the group.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

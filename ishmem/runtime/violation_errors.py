@@ -13,6 +13,8 @@ from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, misfit
 from ishmem.common.violations import (
+    ARGUMENTS,
+    DIFFERENT,
     INDEX,
     LISTS,
     MISFIT,
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
-           MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError}
+           MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
+           DIFFERENT: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -86,6 +89,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
     NELEMS: lambda it: array_sizes.too_many(it.nelems, it.first, it.size),
     STRIDE: lambda it: f"dst is {it.first} and sst is {it.nelems}; strides are at least {_least_stride(it)}",
     NO_MEMBER: lambda it: no_member(*list(OPTIONS.items())[it.pe], it.first),
+    DIFFERENT: lambda it: (
+        f"{ARGUMENTS[it.pe]} differs between the work-items of a group: {it.first} of {it.size} pass another one than "
+        "the first; all pass the same"
+    ),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }
 

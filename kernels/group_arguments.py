@@ -1,0 +1,79 @@
+"""With ``ISHMEM_CHECK``: whether the work-items of a group call a routine with the same arguments."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable
+
+from numba.core import types
+
+from ishmem.common.violations import DIFFERENT, argument_number
+from ishmem.runtime import binding
+
+from .front_end import ArrayType, device_func
+from .intrinsics import (
+    GLOBAL,
+    address_of,
+    compiled,
+    device_function,
+    group_checks,
+    group_sum,
+    rank_in,
+    size_of,
+)
+from .runtime_checks import report
+
+
+@compiled
+def _address(value):
+    return address_of(value)
+
+
+@compiled
+def _integer(value):
+    return types.int64(value)
+
+
+def _word_of(kind: Any) -> Any:
+    """Return the function that gives an argument as an int64 to compare, or ``None`` if it is not compared."""
+    if isinstance(kind, ArrayType) and kind.addrspace == GLOBAL:
+        return _address
+    return _integer if isinstance(kind, types.Integer) else None
+
+
+@device_function
+def compare(routine, argument, value, group):
+    """Report if work-items pass another value than the first one of their group."""
+    word = _word_of(value)
+    if word is None:
+        return lambda routine, argument, value, group: None
+
+    def impl(routine, argument, value, group):
+        mine, rank = word(value), rank_in(group)
+        first = group_sum(group, mine if rank == 0 else 0)
+        others = group_sum(group, 1 if mine != first else 0)
+        if others > 0 and rank == 0:
+            report(routine, DIFFERENT, argument, 0, others, 0, size_of(group))
+
+    return impl
+
+
+def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the implementation of a routine with a comparison of its arguments before it.
+
+    numba wants the parameters of the implementation, so the function is made from text.
+    """
+    if not binding.options().check:
+        return implementation
+    names = list(inspect.signature(implementation).parameters)
+    calls = [f" compare({routine}, {argument_number(name)}, {name}, group)" for name in names if name != "group"]
+    given = ", ".join(names)
+    lines = [f"def compared({given}):", *calls, f" return run({given})"]
+    scope: dict[str, Any] = {"compare": compare, "run": device_func(implementation)}
+    exec(compile("\n".join(lines), __file__, "exec"), scope)
+    compared: Callable[..., Any] = scope["compared"]
+    compared.__defaults__ = implementation.__defaults__  # type: ignore[attr-defined]
+    return compared
+
+
+group_checks.append(_comparing)
