@@ -22,7 +22,7 @@ from ishmem.runtime import binding
 
 from . import failures
 from .intrinsics import device_intrinsic, registered
-from .long_waits import note_call_begun, site_of
+from .long_waits import note_call_begun, note_group_call, site_of
 from .numba_ir import constant_of
 
 
@@ -89,8 +89,7 @@ class CallSites(CallRewrite):
 
     def applies(self, func_ir: Any) -> bool:
         """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
-        bound = binding.bound()
-        return bound is not None and bound[0].check and super().applies(func_ir)
+        return is_checked() and super().applies(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
         """Return whether to replace the statement that calls a function: always."""
@@ -118,16 +117,44 @@ class WaitSites(CallRewrite):
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
         """Return what makes the words of a call's place, and the call that takes them."""
         call, loc = statement.value, statement.loc
-        text = kernel_wait.site_text(
-            self._ir.func_id.func_name, _place(loc), called.__name__, _first_argument(self._ir, call)
-        )
         maker = site_of if _has_site(called) else note_call_begun
-        added = call_with(maker, text_words.pack(text, kernel_wait.WORDS), scope, loc)
+        added = call_with(maker, _words_of(self._ir, statement, called), scope, loc)
         if not _has_site(called):
             return [*added, statement]
         kws = (*call.kws, ("site", added[-1].target))
         placed = ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg)
         return [*added, ir.Assign(placed, statement.target, loc)]
+
+
+@register_rewrite("before-inference")
+class GroupSites(CallRewrite):
+    """Inserts `note_group_call` before calls of work-groups and sub-groups in the program's device code."""
+
+    def applies(self, func_ir: Any) -> bool:
+        """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
+        return is_checked() and super().applies(func_ir)
+
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Return whether all work-items of a group have to make a call."""
+        return "group" in inspect.signature(registered[called]).parameters
+
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return the note and the call."""
+        words = _words_of(self._ir, statement, called)
+        return [*call_with(note_group_call, words, scope, statement.loc), statement]
+
+
+def is_checked() -> bool:
+    """Return whether kernels are compiled in a job with ``ISHMEM_CHECK``."""
+    bound = binding.bound()
+    return bound is not None and bound[0].check
+
+
+def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
+    """Return the words of a call's text."""
+    name, place = func_ir.func_id.func_name, _place(statement.loc)
+    text = kernel_wait.site_text(name, place, called.__name__, _first_argument(func_ir, statement.value))
+    return text_words.pack(text, kernel_wait.WORDS)
 
 
 def _place(loc: Any) -> str:

@@ -72,7 +72,7 @@ def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[...
     scope: dict[str, Any] = {"compare": compare, "run": device_func(implementation)}
     exec(compile("\n".join(lines), __file__, "exec"), scope)
     compared: Callable[..., Any] = scope["compared"]
-    compared.__defaults__ = implementation.__defaults__  # type: ignore[attr-defined]
+    compared.__defaults__ = implementation.__defaults__
     return compared
 
 

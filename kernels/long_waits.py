@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ishmem.common.kernel_wait import CALL, LOCK, MEMBER, NONE_OF, PROXY, SITE, VARIABLE, WORDS, KernelWait
+from ishmem.common.kernel_wait import CALL, GROUP_CALL, LOCK, MEMBER, NONE_OF, PROXY, SITE, VARIABLE, WORDS, KernelWait
 
 from . import spec_constants, type_checks
 from .intrinsics import (
@@ -52,19 +52,26 @@ def words_of(_context, site):
     return result(site), lambda _context, _builder, _signature, arguments: arguments[0]
 
 
-@device_intrinsic
-def note_call_begun(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
-    """Store the words of the collective call that this PE's kernels begin."""
-    kinds = (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
+def _noting(offset: int) -> Any:
+    """Make an intrinsic that stores the words of a call's text at an offset in the record."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        record = builder.inttoptr(spec_constants.emit(builder, "wait"), I64.as_pointer(GLOBAL))
-        for number, (word, kind) in enumerate(zip(arguments, signature.args)):
-            place = builder.gep(record, [ir.Constant(I64, CALL // 8 + number)])
-            builder.store(context.cast(builder, word, kind, types.int64), place)
-        return context.get_dummy_value()
+    def note(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
+        kinds = (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
 
-    return types.void(*kinds), code
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            record = builder.inttoptr(spec_constants.emit(builder, "wait"), I64.as_pointer(GLOBAL))
+            for number, (word, kind) in enumerate(zip(arguments, signature.args)):
+                place = builder.gep(record, [ir.Constant(I64, offset // 8 + number)])
+                builder.store(context.cast(builder, word, kind, types.int64), place)
+            return context.get_dummy_value()
+
+        return types.void(*kinds), code
+
+    return device_intrinsic(note)
+
+
+note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
+"""Store the words of the collective call, or of the call of a group, that this PE's kernels begin."""
 
 
 @compiled

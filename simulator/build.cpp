@@ -34,15 +34,19 @@ static uint64_t largestVectorised() {
   return settings().vectorise.value_or(vectoriserIsRight() ? UINT64_MAX : 0);
 }
 
-// Returns the inputs, rewritten for the compiler.
+// Returns the inputs, rewritten for the compiler. Kernels whose barriers are checked are not vectorised: the work-items of
+// a vector pass the barriers of each other, so their number would be wrong.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
+  bool checked = false;
   if (inputs.size() == 1) {
-    if (settings().checks) inputs[0].spirv = withCheckedBarriers(inputs[0].spirv);
+    const std::string whole = inputs[0].spirv;
+    if (settings().checks) inputs[0].spirv = withCheckedBarriers(whole);
+    checked = inputs[0].spirv != whole;
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   }
   for (auto &input : inputs) {
-    const bool vectorise = input.spirv.size() <= largestVectorised();
+    const bool vectorise = !checked && input.spirv.size() <= largestVectorised();
     input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
   }

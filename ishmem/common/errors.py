@@ -50,9 +50,9 @@ class LevelZeroError(IshmemError):
         result: Its symbolic name, such as ``ZE_RESULT_ERROR_DEVICE_LOST``.
     """
 
-    def __init__(self, call: str, code: int, result: str) -> None:
+    def __init__(self, call: str, code: int, result: str, details: str = "") -> None:
         lost = "; a kernel or copy failed, and this process cannot use the device any more" if code == _LOST else ""
-        super().__init__(f"{call} failed: {result} ({code:#x}){lost}")
+        super().__init__(f"{call} failed: {result} ({code:#x}){lost}{details}")
         self.call = call
         self.code = code
         self.result = result

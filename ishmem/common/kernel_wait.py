@@ -20,7 +20,7 @@ WORDS = 10
 
 
 class KernelWait(NamedTuple):
-    """What one work-item of this PE's kernels waits for, one int64 each; then `WORDS` words each of two calls.
+    """What one work-item of this PE's kernels waits for, one int64 each; then `WORDS` words each of three calls.
 
     Attributes:
         item: 1 plus the number of the work-item; 0 while none has waited for long.
@@ -55,7 +55,11 @@ SITE = 8 * len(KernelWait._fields)
 CALL = SITE + 8 * WORDS
 """Offset of the text of the collective call that this PE's kernels have begun last."""
 
-NBYTES = CALL + 8 * WORDS
+GROUP_CALL = CALL + 8 * WORDS
+"""Offset of the text of the call of a work-group or sub-group that this PE's kernels have begun last, with
+``ISHMEM_CHECK``."""
+
+NBYTES = GROUP_CALL + 8 * WORDS
 
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
@@ -69,10 +73,17 @@ def describe(data: bytes) -> str:
     wait = KernelWait(*numbers[: SITE // 8])
     if not wait.item:
         return ""
-    site, call = text_words.unpack(numbers[SITE // 8 : CALL // 8]), text_words.unpack(numbers[CALL // 8 :])
+    site, call = (text_words.unpack(numbers[at // 8 :][:WORDS]) for at in (SITE, CALL))
     kernel, place, routine, variable = ["", "", "", "", *(site or call).split("|")][-4:]
     where = f"kernel {kernel}, {place}: {routine}: " if place else "a kernel: "
     return where + _words(wait, variable or "the variable")
+
+
+def describe_group_call(data: bytes) -> str:
+    """Return which call of a group the kernels have begun last; empty if there is none, or it is not known."""
+    words = struct.unpack_from(f"<{WORDS}q", data, GROUP_CALL)
+    kernel, place, routine, _variable = ["", "", "", "", *text_words.unpack(words).split("|")][-4:]
+    return f"kernel {kernel}, {place}: {routine}" if place else ""
 
 
 def _words(wait: KernelWait, variable: str) -> str:

@@ -19,8 +19,8 @@ import dpctl.memory
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import algorithms
-from ishmem.common.errors import IshmemError
+from ishmem.common import algorithms, kernel_wait
+from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
 from ishmem.common.violations import Violation
@@ -292,8 +292,14 @@ class SymmetricHeap:
 
     def raise_lost_device(self) -> None:
         """Raise ``LevelZeroError`` when this process has lost the device."""
-        if _core.device_status():
-            pyze.zeDeviceGetStatus(self.device)  # raises
+        if not _core.device_status():
+            return
+        try:
+            pyze.zeDeviceGetStatus(self.device)
+        except LevelZeroError as error:
+            call = kernel_wait.describe_group_call(_core.read(self.pe, self.layout.kernel_wait, kernel_wait.NBYTES))
+            details = f"; the last call of a group that its kernels have begun: {call}" if call else ""
+            raise LevelZeroError(error.call, error.code, error.result, details) from None
 
     @contextlib.contextmanager
     def naming_loss(self) -> Iterator[None]:
