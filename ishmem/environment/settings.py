@@ -199,7 +199,8 @@ class Settings(BaseModel):
     check: bool = _setting(
         False,
         "true or false",
-        "kernels check PEs, addresses, bounds and values; the host raises the errors; freed memory is 0xFF and waits",
+        "kernels check PEs, addresses, bounds, values and the calls of groups; the host raises the errors; freed "
+        "memory is 0xFF and waits",
     )
     kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
         "auto", "auto, off, or a folder (with a /)", "where compiled code is kept; auto: the user's cache folder"
