@@ -131,6 +131,16 @@ static uint32_t kernelBytes(cl_object kernel, uint32_t what) {
   return (uint32_t)bytes;
 }
 
+// The work-items of a sub-group: those that the runtime executes as one vector.
+static uint32_t subgroupSize(const KernelCode &code) {
+  if (code.info.subgroupSize) return code.info.subgroupSize;
+  const size_t group = maxGroupSize;
+  size_t size = 0;
+  openCl()->clGetKernelSubGroupInfo(code.kernel, openCl()->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof group,
+                                    &group, sizeof size, &size, nullptr);
+  return size ? (uint32_t)size : maxSubgroupSize;
+}
+
 ZE_API ze_result_t zeKernelGetProperties(ze_kernel_handle_t kernel, ze_kernel_properties_t *p) {
   trace(__func__);
   if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
@@ -142,7 +152,7 @@ ZE_API ze_result_t zeKernelGetProperties(ze_kernel_handle_t kernel, ze_kernel_pr
   p->requiredGroupSizeZ = code.info.groupSize[2];
   p->requiredNumSubGroups = 0;
   p->requiredSubgroupSize = code.info.subgroupSize;
-  p->maxSubgroupSize = code.info.subgroupSize ? code.info.subgroupSize : maxSubgroupSize;
+  p->maxSubgroupSize = subgroupSize(code);
   p->maxNumSubgroups = maxGroupSize / p->maxSubgroupSize;
   p->localMemSize = kernelBytes(code.kernel, CL_KERNEL_LOCAL_MEM_SIZE) - (code.barriers ? barrierTables : 0);
   p->privateMemSize = kernelBytes(code.kernel, CL_KERNEL_PRIVATE_MEM_SIZE);

@@ -43,6 +43,7 @@ static bool bindAll(void *library, OpenCl &cl) {
          bind(library, "clCloneKernel", cl.clCloneKernel) &&
          bind(library, "clReleaseKernel", cl.clReleaseKernel) &&
          bind(library, "clGetKernelWorkGroupInfo", cl.clGetKernelWorkGroupInfo) &&
+         bind(library, "clGetKernelSubGroupInfo", cl.clGetKernelSubGroupInfo) &&
          bind(library, "clSetKernelArg", cl.clSetKernelArg) &&
          bind(library, "clEnqueueNDRangeKernel", cl.clEnqueueNDRangeKernel) &&
          bind(library, "clFinish", cl.clFinish) &&

@@ -23,6 +23,7 @@ enum : uint32_t {
   CL_PROGRAM_BINARIES = 0x1166,
   CL_PROGRAM_BUILD_LOG = 0x1183,
   CL_KERNEL_LOCAL_MEM_SIZE = 0x11b2,
+  CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE = 0x2033,
   CL_KERNEL_PRIVATE_MEM_SIZE = 0x11b4,
 };
 
@@ -52,6 +53,7 @@ struct OpenCl {
   cl_object (*clCloneKernel)(cl_object, int32_t *);
   int32_t (*clReleaseKernel)(cl_object);
   int32_t (*clGetKernelWorkGroupInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
+  int32_t (*clGetKernelSubGroupInfo)(cl_object, cl_object, uint32_t, size_t, const void *, size_t, void *, size_t *);
   int32_t (*clSetKernelArg)(cl_object, uint32_t, size_t, const void *);
   int32_t (*clEnqueueNDRangeKernel)(cl_object, cl_object, uint32_t, const size_t *, const size_t *,
                                     const size_t *, uint32_t, const cl_object *, cl_object *);

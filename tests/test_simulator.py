@@ -863,6 +863,10 @@ def test_dpnp():
     d = dpnp.asarray(x)
     assert np.allclose(d.sum(axis=0).asnumpy(), x.sum(axis=0))
     assert np.allclose(dpnp.sort(d, axis=1).asnumpy(), np.sort(x, axis=1))
+    for dtype in ("i1", "u2"):  # by radix, with sub-groups
+        short = np.random.default_rng(2).integers(0, 100, 20_000).astype(dtype)
+        assert np.array_equal(dpnp.sort(dpnp.asarray(short)).asnumpy(), np.sort(short))
+        assert np.array_equal(short[dpnp.argsort(dpnp.asarray(short)).asnumpy()], np.sort(short))
     assert np.allclose((d @ d.T).asnumpy(), x @ x.T)
     assert np.allclose(abs(dpnp.linalg.qr(d)[1].asnumpy()), abs(np.linalg.qr(x)[1]))
     assert np.allclose(dpnp.linalg.svd(d)[1].asnumpy(), np.linalg.svd(x)[1])
