@@ -31,7 +31,7 @@ static std::string withoutVectoriser(const std::string &spirv) {
 }
 
 static uint64_t largestVectorised() {
-  return settings().vectorise.value_or(vectoriserIsRight() ? UINT64_MAX : 0);
+  return settings().vectorise.value_or(isCurrent() ? UINT64_MAX : 0);
 }
 
 // Returns the inputs, rewritten for the compiler. Kernels whose barriers are checked are not vectorised: the work-items of
@@ -41,7 +41,7 @@ static std::vector<ModuleInput> prepared(Module &module) {
   bool checked = false;
   if (inputs.size() == 1) {
     const std::string whole = inputs[0].spirv;
-    if (settings().checks) inputs[0].spirv = withCheckedBarriers(whole);
+    if (settings().checks && isCurrent()) inputs[0].spirv = withCheckedBarriers(whole);
     checked = inputs[0].spirv != whole;
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   }

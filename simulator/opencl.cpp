@@ -184,7 +184,7 @@ const ThreadQueues &threadQueues(const OpenCl &cl) {
 }
 
 // 2026.22 (the wheel 2026.2) is the oldest version that has been tested; 2024.18 gives wrong results.
-bool vectoriserIsRight() {
+bool isCurrent() {
   const OpenCl *cl = openCl();
   char version[256] = "";
   int year = 0, release = 0;

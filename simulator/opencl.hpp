@@ -90,7 +90,8 @@ size_t localMemorySize();
 // The number of work-groups that run at the same time.
 size_t groupsAtOnce();
 
-// Whether the runtime's vectoriser is one that gives the same results as without it, by the runtime's version.
-bool vectoriserIsRight();
+// Whether the runtime is as new as today's, by its version: its vectoriser then gives the same results as without it, and
+// it has the linear number of a work-item in its group.
+bool isCurrent();
 
 }  // namespace simulator

@@ -8,9 +8,13 @@ import subprocess
 import textwrap
 
 import pytest
+from common import dpex
 from pes import run_program
 
-pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
+pytestmark = [
+    pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only"),
+    pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="for the OpenCL runtime of today's stack only"),
+]
 
 PROGRAM = """
 import os
