@@ -116,13 +116,13 @@ class Library(CodeLibrary):  # type: ignore[misc]
         return ""
 
     def whole(self) -> list[Library]:
-        """Return this library and all that it needs, each once."""
-        found: dict[int, Library] = {}
+        """Return this library and all that it needs, each once; a symbol stands for the same code in all libraries."""
+        found: dict[Any, Library] = {}
         left = [self]
         while left:
             library = left.pop()
-            if id(library) not in found:
-                found[id(library)] = library
+            if (key := library.symbol or id(library)) not in found:
+                found[key] = library
                 left += library.callees
         return list(found.values())
 

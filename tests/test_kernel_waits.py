@@ -164,7 +164,10 @@ RECORDS = [
 
 @pytest.mark.parametrize(("record", "site", "wanted"), RECORDS)
 def test_words(record: KernelWait, site: str, wanted: str) -> None:
-    words = [*record, *text_words.pack(site, kernel_wait.WORDS), *text_words.pack("k|p.py:1|put|x", kernel_wait.WORDS)]
-    text = kernel_wait.describe(np.array(words, "i8").tobytes())
+    texts = site, "k|p.py:1|put|x", "k|p.py:2|put_work_group|x"
+    words = [*record, *(word for text in texts for word in text_words.pack(text, kernel_wait.WORDS))]
+    data = np.array(words, "i8").tobytes()
+    text = kernel_wait.describe(data)
     assert wanted in text
+    assert kernel_wait.describe_group_call(data) == "kernel k, p.py:2: put_work_group"
     assert bool(text) == bool(record.item)

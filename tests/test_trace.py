@@ -327,7 +327,7 @@ def test_the_command_prints_a_summary_and_draws(job: tuple[Path, str]) -> None:
 
 
 def test_a_folder_without_a_trace_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(trace_data.IshmemError, match="has no trace; write one with `ishmrun"):
+    with pytest.raises(trace_data.IshmemError, match="has no trace; write one with `ishmem run"):
         trace_data.read(tmp_path)
 
 

@@ -77,7 +77,9 @@ struct Barrier {
 
     // Compares the kind that a member has told; it may be in the next barrier already.
     void note_kind(uint64_t told) const {
-        const bool is_ahead = told >> KINDS_BITS != team.sequence;
+        const uint64_t number = told >> KINDS_BITS;
+        const bool is_ahead = number == team.sequence + 1;
+        if (number != team.sequence && !is_ahead) return;  // in a rehearsal, which tells nothing
         const unsigned theirs = (is_ahead ? told >> KIND_BITS : told) & KIND_MASK;
         if (theirs == (team.kinds & KIND_MASK)) return;
         mixed = true;
