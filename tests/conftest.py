@@ -93,6 +93,14 @@ def pes(request: pytest.FixtureRequest, _pools: dict[int, Pool]) -> Pool:
     return _pools.setdefault(request.param, Pool(request.param))
 
 
+@pytest.fixture(scope="module")
+def checking() -> Iterator[Pool]:
+    """Two PEs with ``ISHMEM_CHECK``, for the tests of a file."""
+    pool = Pool(2, {"ISHMEM_CHECK": "1"})
+    yield pool
+    pool.stop()
+
+
 @pytest.fixture
 def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
     """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""

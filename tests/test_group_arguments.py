@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,13 +55,6 @@ def check_differences() -> None:
     dpex.call_kernel(call, kapi.NdRange((8,), (8,)), a, b, signal, FINE)
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [1] * 8
-
-
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
 
 
 def test_differences(checking: Pool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,6 @@ pytestmark = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex does not
 
 FILE = Path(__file__)
 LINES = FILE.read_text().splitlines()
-
-
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
 
 
 def expect(error: type[Exception], text: str, function: str, mark: str) -> None:

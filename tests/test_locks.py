@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -120,15 +119,8 @@ def test_a_word_that_is_no_lock(pes: Pool) -> None:
     pes.run(check_no_lock, False)
 
 
-@pytest.fixture(scope="module")
-def checked() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
-
-
-def test_a_word_that_is_no_lock_in_kernels(checked: Pool) -> None:
-    checked.run(check_no_lock, True)
+def test_a_word_that_is_no_lock_in_kernels(checking: Pool) -> None:
+    checking.run(check_no_lock, True)
 
 
 def check_order() -> None:

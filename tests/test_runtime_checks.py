@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -117,13 +116,6 @@ def check_first_is_reported() -> None:
     with pytest.raises(IndexError, match="atomic_add in a kernel"):
         ishmem.quiet()
     ishmem.quiet()
-
-
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
 
 
 def test_violations_are_left_out_and_raised(checking: Pool) -> None:

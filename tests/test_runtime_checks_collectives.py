@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -61,13 +60,6 @@ def check_violations() -> None:
     dpex.call_kernel(call, kapi.Range(1), a, b, local, FINE)
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [2, 2, 2, 2]
-
-
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
 
 
 def test_what_does_not_match_is_raised(checking: Pool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -109,13 +108,6 @@ def choose(item: kapi.Item, a, signal, number, pe, how):
         a[0] = ishmem.test_all(a, number, 0)
     if how == 5:
         ishmem.signal_wait_until(signal, number, 1)
-
-
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
 
 
 def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
