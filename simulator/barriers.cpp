@@ -207,12 +207,7 @@ uint32_t Barriers::type(std::vector<uint32_t> words) {
 void Barriers::decorate() {
   if (!hasIndex_) out_.emit(OpDecorate, {localIndex_, decorationBuiltIn, builtInLocalIndex});
   if (!hasSize_) out_.emit(OpDecorate, {groupSize_, decorationBuiltIn, builtInWorkgroupSize});
-  std::vector<uint32_t> linkage = {record_, decorationLinkage};
-  const size_t size = strlen(recordName) / 4 + 1;
-  linkage.resize(2 + size);
-  memcpy(&linkage[2], recordName, strlen(recordName));
-  linkage.push_back(exported);
-  out_.emit(OpDecorate, linkage);
+  out_.emit(OpDecorate, joined(joined({record_, decorationLinkage}, literal(recordName)), {exported}));
 }
 
 void Barriers::declareTables() {
@@ -382,17 +377,10 @@ void Barriers::emitBody(const Instruction &i) {
 std::string Barriers::checked() {
   plan();
   function_ = nullptr;
-  bool decorated = false, functions = false;
   if (!linkage_) out_.emit(OpCapability, {capabilityLinkage});
   for (auto &i : in_.instructions) {
-    if (!decorated && i.op() >= OpTypeVoid && i.op() <= OpTypeFunction) {
-      decorate();
-      decorated = true;
-    }
-    if (!functions && i.op() == OpFunction) {
-      declare();
-      functions = true;
-    }
+    if (in_.isFirstType(i)) decorate();
+    if (in_.isFirstFunction(i)) declare();
     emitBody(i);
   }
   defineReport();

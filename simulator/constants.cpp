@@ -216,10 +216,8 @@ void Constants::emitBody(const Instruction &i) {
 void Constants::rewrite() {
   bool bodies = false;
   for (auto &i : in_.instructions) {
-    if (i.op() == OpFunction && !bodies) {
-      declareTypes();
-      bodies = true;
-    }
+    if (in_.isFirstFunction(i)) declareTypes();
+    bodies |= in_.isFirstFunction(i);
     bodies ? emitBody(i) : emitDeclaration(i);
   }
   input_.spirv = out_.bytes();

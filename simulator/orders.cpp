@@ -23,17 +23,6 @@ enum : uint32_t {
   dontInline = 0x2
 };
 
-std::vector<uint32_t> literal(const std::string &text) {
-  std::vector<uint32_t> words(text.size() / 4 + 1);
-  memcpy(words.data(), text.data(), text.size());
-  return words;
-}
-
-std::vector<uint32_t> joined(std::vector<uint32_t> first, const std::vector<uint32_t> &second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 class Orders {
  public:
   explicit Orders(const std::string &spirv) : in_(spirv), out_(in_) {}
@@ -126,21 +115,15 @@ void Orders::reduce(const Instruction &i) {
 std::string Orders::reduced() {
   instruction_ = out_.newId();
   compilerFence_ = out_.newId();
-  bool extension = false, decoration = false, functions = false;
+  bool extension = false;
   out_.emit(OpCapability, {capabilityAsm});
   for (auto &i : in_.instructions) {
     if (!extension && i.op() != OpCapability) {
       out_.emit(OpExtension, literal("SPV_INTEL_inline_assembly"));
       extension = true;
     }
-    if (!decoration && i.op() >= OpTypeVoid && i.op() <= OpTypeFunction) {
-      out_.emit(OpDecorate, {instruction_, decorationSideEffects});
-      decoration = true;
-    }
-    if (!functions && i.op() == OpFunction) {
-      declare();
-      functions = true;
-    }
+    if (in_.isFirstType(i)) out_.emit(OpDecorate, {instruction_, decorationSideEffects});
+    if (in_.isFirstFunction(i)) declare();
     if (isReducible(i))
       reduce(i);
     else

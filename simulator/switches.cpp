@@ -97,12 +97,8 @@ void Switches::declareTypes() {
 std::string Switches::widened() {
   size_t last = 0;
   uint32_t before = 0;
-  bool functions = false;
   for (auto &i : in_.instructions) {
-    if (i.op() == OpFunction && !functions) {
-      declareTypes();
-      functions = true;
-    }
+    if (in_.isFirstFunction(i)) declareTypes();
     // No instruction may stand between a merge and its branch: the conversion goes before the merge.
     const bool merge = before == OpSelectionMerge || before == OpLoopMerge;
     const size_t at = merge ? last : out_.place();

@@ -8,7 +8,8 @@ namespace simulator {
 
 struct KernelCode;
 
-// Exists while a kernel runs. If that takes too long, or a barrier is not reached by all of a group, the device is lost and all waits end: see `hung`.
+// Exists while a kernel runs. If that takes too long, or a barrier is not reached by all of a group, the device is lost
+// and all waits end: see `hung`.
 class TimeLimit {
  public:
   TimeLimit(const KernelCode &code, const std::array<size_t, 3> &global, const std::array<size_t, 3> &local);

@@ -9,7 +9,6 @@
 namespace simulator {
 
 enum SpirvOp : uint32_t {
-  OpUndef = 1,
   OpSource = 3,
   OpName = 5,
   OpMemberName = 6,
@@ -56,7 +55,6 @@ enum SpirvOp : uint32_t {
   OpUConvert = 113,
   OpIAdd = 128,
   OpIMul = 132,
-  OpSelect = 169,
   OpIEqual = 170,
   OpINotEqual = 171,
   OpULessThan = 176,
@@ -73,7 +71,6 @@ enum SpirvOp : uint32_t {
   OpBranchConditional = 250,
   OpSwitch = 251,
   OpReturn = 253,
-  OpReturnValue = 254,
   OpGroupAll = 261,
   OpGroupSMax = 271,
   OpNoLine = 317,
@@ -97,18 +94,40 @@ class Words {
  public:
   explicit Words(const std::string &bytes) : words_(bytes.size() / 4 + padding) {
     memcpy(words_.data(), bytes.data(), bytes.size());
-    for (size_t at = spirvHeader; at + padding < words_.size(); at += words_[at] >> 16)
+    for (size_t at = spirvHeader; at + padding < words_.size(); at += words_[at] >> 16) {
       instructions.push_back({&words_[at]});
+      const uint32_t op = instructions.back().op();
+      if (!type_ && op >= OpTypeVoid && op <= OpTypeFunction) type_ = &words_[at];
+      if (!function_ && op == OpFunction) function_ = &words_[at];
+    }
   }
   Words(const Words &) = delete;
 
   const uint32_t *header() const { return words_.data(); }
+
+  // Whether an instruction is the first type, before which decorations stand, or the first function, before which types,
+  // constants and variables stand.
+  bool isFirstType(const Instruction &i) const { return i.words == type_; }
+  bool isFirstFunction(const Instruction &i) const { return i.words == function_; }
   std::vector<Instruction> instructions;
 
  private:
   static const size_t padding = 8;  // allows reads past the end of a truncated last instruction
   std::vector<uint32_t> words_;
+  const uint32_t *type_ = nullptr, *function_ = nullptr;
 };
+
+// A text as operands.
+inline std::vector<uint32_t> literal(const std::string &text) {
+  std::vector<uint32_t> words(text.size() / 4 + 1);
+  memcpy(words.data(), text.data(), text.size());
+  return words;
+}
+
+inline std::vector<uint32_t> joined(std::vector<uint32_t> first, const std::vector<uint32_t> &second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
 
 // A module under construction, with the header of the original.
 class NewWords {
