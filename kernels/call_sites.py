@@ -1,7 +1,8 @@
 """Where a call of ishmem in a kernel stands, for reports.
 
 With ``ISHMEM_CHECK``, each call is followed by a note of its line: the work-item that has recorded a violation writes
-kernel, file and line into the record. Calls that wait get the same as an argument more, ``site``. What waits inside
+kernel, file and line into the record. Before a call of a group, all its work-items note the call, which the error of a
+lost device names. Calls that wait get the same as an argument more, ``site``. What waits inside
 functions that calls share, which take no such argument, is told by the call that this PE's kernels have begun last.
 """
 
@@ -85,21 +86,24 @@ class CallRewrite(Rewrite):  # type: ignore[misc]
 
 @register_rewrite("before-inference")
 class CallSites(CallRewrite):
-    """Inserts `note_call` after calls of ishmem in the program's device code."""
+    """Inserts notes at calls of ishmem in the program's device code: `note_call`, for groups also `note_group_call`."""
 
     def applies(self, func_ir: Any) -> bool:
         """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
-        return is_checked() and super().applies(func_ir)
+        bound = binding.bound()
+        return bound is not None and bound[0].check and super().applies(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
         """Return whether to replace the statement that calls a function: always."""
         return True
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return a call and its note."""
-        loc = statement.loc
+        """Return a call and its notes."""
+        loc, before = statement.loc, []
+        if _takes(called, "group"):
+            before = call_with(note_group_call, _words_of(self._ir, statement, called), scope, loc)
         words = failures.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
-        return [statement, *call_with(note_call, words, scope, loc)]
+        return [*before, statement, *call_with(note_call, words, scope, loc)]
 
 
 @register_rewrite("before-inference")
@@ -112,42 +116,19 @@ class WaitSites(CallRewrite):
 
     def concerns(self, statement: Any, called: Any) -> bool:
         """Return whether a call waits."""
-        return _has_site(called) or _meets(called)
+        return _takes(called, "site") or _meets(called)
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
         """Return what makes the words of a call's place, and the call that takes them."""
         call, loc = statement.value, statement.loc
-        maker = site_of if _has_site(called) else note_call_begun
+        has_site = _takes(called, "site")
+        maker = site_of if has_site else note_call_begun
         added = call_with(maker, _words_of(self._ir, statement, called), scope, loc)
-        if not _has_site(called):
+        if not has_site:
             return [*added, statement]
         kws = (*call.kws, ("site", added[-1].target))
         placed = ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg)
         return [*added, ir.Assign(placed, statement.target, loc)]
-
-
-@register_rewrite("before-inference")
-class GroupSites(CallRewrite):
-    """Inserts `note_group_call` before calls of work-groups and sub-groups in the program's device code."""
-
-    def applies(self, func_ir: Any) -> bool:
-        """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
-        return is_checked() and super().applies(func_ir)
-
-    def concerns(self, statement: Any, called: Any) -> bool:
-        """Return whether all work-items of a group have to make a call."""
-        return "group" in inspect.signature(registered[called]).parameters
-
-    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return the note and the call."""
-        words = _words_of(self._ir, statement, called)
-        return [*call_with(note_group_call, words, scope, statement.loc), statement]
-
-
-def is_checked() -> bool:
-    """Return whether kernels are compiled in a job with ``ISHMEM_CHECK``."""
-    bound = binding.bound()
-    return bound is not None and bound[0].check
 
 
 def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
@@ -185,9 +166,9 @@ def called_in(func_ir: Any, value: Any) -> Any:
 
 
 @functools.cache
-def _has_site(called: Any) -> bool:
-    """Return whether the device form of a function takes the place of its call."""
-    return "site" in inspect.signature(registered[called]).parameters
+def _takes(called: Any, argument: str) -> bool:
+    """Return whether the device form of a function takes an argument: its group, or the place of its call, ``site``."""
+    return argument in inspect.signature(registered[called]).parameters
 
 
 def _meets(called: Any) -> bool:
