@@ -7,6 +7,7 @@ with all that it calls.
 
 from __future__ import annotations
 
+import abc
 import itertools
 import logging
 import pickle
@@ -24,28 +25,28 @@ from .extension import Origin, installed
 log = logging.getLogger(__package__)
 
 
-class FunctionCache:
+class FunctionCache(abc.ABC):
     """The part of the cache that differs between compilers."""
 
+    @abc.abstractmethod
     def described(self, kind: Any) -> tuple[Any, ...]:
         """Return the type of an argument as plain values.
 
         Raises:
             NoKeyError: The type is not covered.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def surroundings(self) -> tuple[Any, ...]:
         """Return versions and settings that compiled code depends on."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def code(self, result: CompileResult, key: str) -> Any:
         """Return the code of a function and of all that it calls, to be pickled."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def library(self, target_context: Any, name: str, code: Any) -> Any:
         """Return the library of code from the cache."""
-        raise NotImplementedError
 
     def result(self, compiler: Any, arguments: tuple[Any, ...], compile: Callable[[], CompileResult]) -> CompileResult:
         """Return the result of compiling a function: loaded, or that of ``compile``, which is stored.

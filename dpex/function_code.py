@@ -19,10 +19,7 @@ Texts = list[tuple[str, str]]
 
 
 class DeviceFunctions(FunctionCache):
-    """The cache of device functions; each is in memory once, though several files hold it."""
-
-    def __init__(self) -> None:
-        self._libraries: dict[str, Library] = {}
+    """The cache of device functions."""
 
     def described(self, kind: Any) -> tuple[Any, ...]:
         """Return the type of an argument as plain values."""
@@ -36,20 +33,14 @@ class DeviceFunctions(FunctionCache):
         """Return the code of a function and of all that it calls."""
         library = result.library
         library.symbol = result.fndesc.mangled_name
-        self._libraries[library.symbol] = library
         _absorb(library)
         return [(each.symbol, each.get_llvm_str()) for each in library.whole()]
 
     def library(self, target_context: Any, name: str, code: Texts) -> Library:
         """Return the library of code from the cache."""
-        found = [self._library(target_context, *each) for each in code]
-        found[0].callees = found[1:]
-        return found[0]
-
-    def _library(self, target_context: Any, symbol: str, text: str) -> Library:
-        if symbol not in self._libraries:
-            self._libraries[symbol] = Library.of_text(target_context.codegen(), symbol, text)
-        return self._libraries[symbol]
+        library, *callees = (Library.of_text(target_context.codegen(), *each) for each in code)
+        library.callees = callees
+        return library
 
 
 def _of_language(kind: Any) -> tuple[Any, ...] | None:

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 T = TypeVar("T")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
-BARRIERS = "another collective call", "barrier_all", "sync_all or team_sync"
-"""The calls that a barrier may be; their numbers are a BarrierKind of the core."""
+BARRIERS = ("another collective call",), ("barrier_all",), ("sync_all", "team_sync")
+"""The routines that a barrier may be; their positions are a BarrierKind of the core."""
 _FREE = struct.Struct("<Q")  # the mask at the start of a record
 
 
 def barrier_kind(routine: str) -> int:
     """Return the number in `BARRIERS` of a routine."""
-    return next((kind for kind, names in enumerate(BARRIERS) if routine in names.split()), 0)
+    return next((kind for kind, names in enumerate(BARRIERS) if routine in names), 0)
 
 
 class Agreed(NamedTuple):
@@ -272,7 +272,7 @@ class Job:
     def raise_incomplete(self, routine: str, outcome: int) -> NoReturn:
         """Raise the error of a barrier that was not satisfied."""
         if outcome == _core.MIXED:
-            other = BARRIERS[_core.mixed_with()]
+            other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
         self.raise_lost(routine)
 
