@@ -36,13 +36,14 @@ _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.A
 NO_RESULT = 0x80
 """In a code: nobody wants the old value, so that between nodes nobody waits for it."""
 
-_FETCH, _SET, _SWAP, _COMPARE_SWAP, _INC, _ADD, _AND, _OR, _XOR = (
-    _CODES[f"atomic_{name}"] for name in ("fetch", "set", "swap", "compare_swap", "inc", "add", "and", "or", "xor")
+_FETCH, _SET, _SWAP, _COMPARE_SWAP, _INC, _ADD, _AND, _OR, _XOR, _MIN, _MAX = (
+    _CODES[f"atomic_{name}"]
+    for name in ("fetch", "set", "swap", "compare_swap", "inc", "add", "and", "or", "xor", "min", "max")
 )
 
 
-_SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY = (
-    each | NO_RESULT for each in (_SET, _INC, _ADD, _AND, _OR, _XOR)
+_SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY, _MIN_ONLY, _MAX_ONLY = (
+    each | NO_RESULT for each in (_SET, _INC, _ADD, _AND, _OR, _XOR, _MIN, _MAX)
 )
 
 
@@ -370,6 +371,94 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_xor", dest, pe, index, value)
 
 
+def atomic_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Set an element of ``dest`` on a PE to the lesser of it and ``value``; NaN if either is NaN.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_min(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+    if _core.atomic(_MIN_ONLY, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_min", dest, pe, index, value)
+
+
+def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Set an element of ``dest`` on a PE to the lesser of it and ``value`` and return the old value.
+
+    The element becomes NaN if either is NaN.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_min(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+    old = _core.atomic(_MIN, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_min", dest, pe, index, value)
+
+
+def atomic_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Set an element of ``dest`` on a PE to the greater of it and ``value``; NaN if either is NaN.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_max(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+    if _core.atomic(_MAX_ONLY, dest, pe, index, value, None) is NotImplemented:
+        _by_kernel("atomic_max", dest, pe, index, value)
+
+
+def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+    """Set an element of ``dest`` on a PE to the greater of it and ``value`` and return the old value.
+
+    The element becomes NaN if either is NaN.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype="i8")
+        >>> ishmem.atomic_fetch_max(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+    old = _core.atomic(_MAX, dest, pe, index, value, None)
+    return old if old is not NotImplemented else _by_kernel("atomic_fetch_max", dest, pe, index, value)
+
+
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
     """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
@@ -543,3 +632,47 @@ def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
     Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
     """
     _run_nbi(fetch, "atomic_fetch_xor", dest, pe, index, value)
+
+
+def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_min``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_min_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+    _run_nbi(fetch, "atomic_fetch_min", dest, pe, index, value)
+
+
+def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+    """Start ``atomic_fetch_max``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element, counted in C order.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
+        >>> ishmem.atomic_fetch_max_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+    _run_nbi(fetch, "atomic_fetch_max", dest, pe, index, value)

@@ -12,7 +12,17 @@ from ishmem.runtime import binding
 from . import type_checks
 from .front_end import device_func
 from .integers import fits_dtype
-from .intrinsics import address_of, atomic, atomic_add_float, device, device_function, item_bytes, store
+from .intrinsics import (
+    address_of,
+    atomic,
+    atomic_add_float,
+    atomic_max_float,
+    atomic_min_float,
+    device,
+    device_function,
+    item_bytes,
+    store,
+)
 from .orders import AMO
 from .peers import peer_delta
 from .proxy import ALONE, atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
@@ -27,6 +37,12 @@ INSTRUCTIONS = {
     Rmw.OR: atomic("AtomicOr", AMO, operands=1),
     Rmw.XOR: atomic("AtomicXor", AMO, operands=1),
     Rmw.ADD_FLOAT: atomic_add_float(AMO),
+    Rmw.MIN: atomic("AtomicSMin", AMO, operands=1),
+    Rmw.MIN_UNSIGNED: atomic("AtomicUMin", AMO, operands=1),
+    Rmw.MIN_FLOAT: atomic_min_float(AMO),
+    Rmw.MAX: atomic("AtomicSMax", AMO, operands=1),
+    Rmw.MAX_UNSIGNED: atomic("AtomicUMax", AMO, operands=1),
+    Rmw.MAX_FLOAT: atomic_max_float(AMO),
 }
 
 

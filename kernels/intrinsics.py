@@ -435,10 +435,28 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
     return device_intrinsic(shapes[operands])
 
 
-def atomic_add_float(mask: int) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that adds to a float and returns the old value.
+Combine = Callable[[Any, Any, Any], Any]
+"""Emits the combination of an old value and an operand, both floats."""
 
-    SPIR-V's own instruction is an extension that not every device has, so this compares and swaps the bits.
+
+def _lesser(builder: Any, old: Any, value: Any) -> Any:
+    return _chosen(builder, "<", old, value)
+
+
+def _greater(builder: Any, old: Any, value: Any) -> Any:
+    return _chosen(builder, ">", old, value)
+
+
+def _chosen(builder: Any, comparison: str, old: Any, value: Any) -> Any:
+    """Emit ``value`` if it compares so with ``old`` or is NaN, else ``old``: NaN if either is."""
+    changes = builder.or_(builder.fcmp_ordered(comparison, value, old), builder.fcmp_unordered("uno", value, value))
+    return builder.select(changes, value, old)
+
+
+def _atomic_float(mask: int, combine: Combine) -> Any:
+    """Make an intrinsic ``(address, like, value)`` that combines a float with a value and returns the old one.
+
+    SPIR-V's own instructions are extensions that not every device has, so this compares and swaps the bits.
     """
 
     def typing(_context: Any, address: Any, like: Any, value: Any) -> Any:
@@ -450,16 +468,16 @@ def atomic_add_float(mask: int) -> Any:
             pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
             operand = context.cast(builder, arguments[2], signature.args[2], dtype)
             first = spirv_atomic(context, builder, "AtomicLoad", integer, [mask], [pointer])
-            before, swap = builder.block, builder.append_basic_block("add")
+            before, swap = builder.block, builder.append_basic_block("combine")
             builder.branch(swap)
             builder.position_at_end(swap)
             old = builder.phi(word)
-            total = builder.bitcast(builder.fadd(builder.bitcast(old, natural), operand), word)
-            values = [pointer, total, old]
+            combined = builder.bitcast(combine(builder, builder.bitcast(old, natural), operand), word)
+            values = [pointer, combined, old]
             seen = spirv_atomic(context, builder, "AtomicCompareExchange", integer, [mask, mask], values)
             old.add_incoming(first, before)
             old.add_incoming(seen, swap)
-            done = builder.append_basic_block("added")
+            done = builder.append_basic_block("combined")
             builder.cbranch(builder.icmp_unsigned("==", seen, old), done, swap)
             builder.position_at_end(done)
             return builder.bitcast(seen, natural)
@@ -467,6 +485,21 @@ def atomic_add_float(mask: int) -> Any:
         return dtype(types.int64, like, value), code
 
     return device_intrinsic(typing)
+
+
+def atomic_add_float(mask: int) -> Any:
+    """Make an intrinsic ``(address, like, value)`` that adds to a float and returns the old value."""
+    return _atomic_float(mask, lambda builder, old, value: builder.fadd(old, value))
+
+
+def atomic_min_float(mask: int) -> Any:
+    """Make an intrinsic ``(address, like, value)`` that stores the lesser float and returns the old value."""
+    return _atomic_float(mask, _lesser)
+
+
+def atomic_max_float(mask: int) -> Any:
+    """Make an intrinsic ``(address, like, value)`` that stores the greater float and returns the old value."""
+    return _atomic_float(mask, _greater)
 
 
 def _word(name: str, mask: int) -> Any:

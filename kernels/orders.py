@@ -72,6 +72,7 @@ EMITTED: dict[str, list[tuple[str, Order]]] = {
     "atomic_set": [("AtomicExchange", AMO)],
     "atomic_add": [("AtomicIAdd", AMO)],
     "atomic_fetch_add": [("AtomicIAdd", AMO)],
+    "atomic_min": [("AtomicSMin", AMO)],
     "atomic_compare_swap": [("AtomicCompareExchange", AMO)],
     "fence": [_barrier(FENCE)],
     "quiet": [_barrier(QUIET)],

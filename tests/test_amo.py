@@ -30,6 +30,8 @@ def model(atomic: Atomic, dtype: str, old: Any, *operands: Any) -> Any:
         Rmw.AND: lambda: old & given[0],
         Rmw.OR: lambda: old | given[0],
         Rmw.XOR: lambda: old ^ given[0],
+        Rmw.MIN: lambda: np.minimum(old, given[0]),
+        Rmw.MAX: lambda: np.maximum(old, given[0]),
     }[atomic.rmw]
     with np.errstate(all="ignore"):
         return new()[0].item()
@@ -116,7 +118,7 @@ def test_fetch_destinations(pes: Pool) -> None:
 @dpex.kernel
 def run_standard(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
     row = item.get_id(0)
-    c, v, first = cond[row], value[row], row * 22
+    c, v, first = cond[row], value[row], row * 28
     old[first] = ishmem.atomic_fetch(dest, pe, first)
     ishmem.atomic_set(dest, v, pe, first + 1)
     old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
@@ -131,29 +133,41 @@ def run_standard(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: i
     old[first + 11] = ishmem.atomic_fetch_or(dest, v, pe, first + 11)
     ishmem.atomic_xor(dest, v, pe, first + 12)
     old[first + 13] = ishmem.atomic_fetch_xor(dest, v, pe, first + 13)
-    ishmem.atomic_fetch_nbi(fetch[first + 14 :], dest, pe, first + 14)
-    ishmem.atomic_swap_nbi(fetch[first + 15 :], dest, v, pe, first + 15)
-    ishmem.atomic_compare_swap_nbi(fetch[first + 16 :], dest, c, v, pe, first + 16)
-    ishmem.atomic_fetch_inc_nbi(fetch[first + 17 :], dest, pe, first + 17)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 18 :], dest, v, pe, first + 18)
-    ishmem.atomic_fetch_and_nbi(fetch[first + 19 :], dest, v, pe, first + 19)
-    ishmem.atomic_fetch_or_nbi(fetch[first + 20 :], dest, v, pe, first + 20)
-    ishmem.atomic_fetch_xor_nbi(fetch[first + 21 :], dest, v, pe, first + 21)
+    ishmem.atomic_min(dest, v, pe, first + 14)
+    old[first + 15] = ishmem.atomic_fetch_min(dest, v, pe, first + 15)
+    ishmem.atomic_max(dest, v, pe, first + 16)
+    old[first + 17] = ishmem.atomic_fetch_max(dest, v, pe, first + 17)
+    ishmem.atomic_fetch_nbi(fetch[first + 18 :], dest, pe, first + 18)
+    ishmem.atomic_swap_nbi(fetch[first + 19 :], dest, v, pe, first + 19)
+    ishmem.atomic_compare_swap_nbi(fetch[first + 20 :], dest, c, v, pe, first + 20)
+    ishmem.atomic_fetch_inc_nbi(fetch[first + 21 :], dest, pe, first + 21)
+    ishmem.atomic_fetch_add_nbi(fetch[first + 22 :], dest, v, pe, first + 22)
+    ishmem.atomic_fetch_and_nbi(fetch[first + 23 :], dest, v, pe, first + 23)
+    ishmem.atomic_fetch_or_nbi(fetch[first + 24 :], dest, v, pe, first + 24)
+    ishmem.atomic_fetch_xor_nbi(fetch[first + 25 :], dest, v, pe, first + 25)
+    ishmem.atomic_fetch_min_nbi(fetch[first + 26 :], dest, v, pe, first + 26)
+    ishmem.atomic_fetch_max_nbi(fetch[first + 27 :], dest, v, pe, first + 27)
     ishmem.quiet()
 
 
 @dpex.kernel
 def run_extended(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
     row = item.get_id(0)
-    v, first = value[row], row * 8
+    v, first = value[row], row * 14
     old[first] = ishmem.atomic_fetch(dest, pe, first)
     ishmem.atomic_set(dest, v, pe, first + 1)
     old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
     ishmem.atomic_add(dest, v, pe, first + 3)
     old[first + 4] = ishmem.atomic_fetch_add(dest, v, pe, first + 4)
-    ishmem.atomic_fetch_nbi(fetch[first + 5 :], dest, pe, first + 5)
-    ishmem.atomic_swap_nbi(fetch[first + 6 :], dest, v, pe, first + 6)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 7 :], dest, v, pe, first + 7)
+    ishmem.atomic_min(dest, v, pe, first + 5)
+    old[first + 6] = ishmem.atomic_fetch_min(dest, v, pe, first + 6)
+    ishmem.atomic_max(dest, v, pe, first + 7)
+    old[first + 8] = ishmem.atomic_fetch_max(dest, v, pe, first + 8)
+    ishmem.atomic_fetch_nbi(fetch[first + 9 :], dest, pe, first + 9)
+    ishmem.atomic_swap_nbi(fetch[first + 10 :], dest, v, pe, first + 10)
+    ishmem.atomic_fetch_add_nbi(fetch[first + 11 :], dest, v, pe, first + 11)
+    ishmem.atomic_fetch_min_nbi(fetch[first + 12 :], dest, v, pe, first + 12)
+    ishmem.atomic_fetch_max_nbi(fetch[first + 13 :], dest, v, pe, first + 13)
     ishmem.quiet()
 
 
@@ -194,13 +208,46 @@ def test_kernel(pes: Pool) -> None:
     pes.run(check_kernel, "uint32")
 
 
+# --- NaN wins, as in reductions
+
+NAN_PAIRS = [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)]
+
+
+@dpex.kernel
+def run_extrema(item: kapi.Item, dest, value, pe):  # type: ignore
+    row = item.get_id(0)
+    ishmem.atomic_min(dest, value[row], pe, 2 * row)
+    ishmem.atomic_fetch_max(dest, value[row], pe, 2 * row + 1)
+
+
+def check_nan(dtype: str, where: str) -> None:
+    pe = (ishmem.my_pe() + 1) % ishmem.n_pes()
+    old, given = (np.array(column, dtype) for column in zip(*NAN_PAIRS))
+    dest = symmetric(np.repeat(old, 2))
+    if where == "kernel":
+        dpex.call_kernel(run_extrema, kapi.Range(len(given)), dest, dpnp.asarray(given), pe)
+    else:
+        for row, value in enumerate(given):
+            ishmem.atomic_min(dest, value, pe, 2 * row)
+            ishmem.atomic_fetch_max(dest, value, pe, 2 * row + 1)
+    ishmem.barrier_all()
+    same(dest, np.full(2 * len(given), np.nan, dtype))
+
+
+@pytest.mark.parametrize("where", ["host", "kernel"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.pes(2)
+def test_nan(pes: Pool, dtype: str, where: str) -> None:
+    pes.run(check_nan, dtype, where)
+
+
 # --- contention: everyone works on the same few elements at once
 
 ROUNDS = 200
 ITEMS = 64
 
 
-def host_storm(counters: Any, bits: Any, pes: list[int], repeat: int = ROUNDS) -> list[int]:
+def host_storm(counters: Any, bits: Any, limits: Any, pes: list[int], repeat: int = ROUNDS) -> list[int]:
     """Count on every PE; give what ``fetch_inc`` saw on PE 0."""
     me = ishmem.my_pe()
     seen = []
@@ -213,13 +260,15 @@ def host_storm(counters: Any, bits: Any, pes: list[int], repeat: int = ROUNDS) -
             ishmem.atomic_xor(bits, 1 << (3 * me), pe, 0)
             ishmem.atomic_or(bits, 2 << (3 * me), pe, 1)
             ishmem.atomic_and(bits, ~(4 << (3 * me)), pe, 2)
+            ishmem.atomic_min(limits, -ticket, pe, 0)
+            ishmem.atomic_max(limits, ticket, pe, 1)
             if pe == 0:
                 seen.append(ticket)
     return seen
 
 
 @dpex.kernel
-def kernel_storm(item: kapi.Item, counters, bits, tickets, repeat):  # type: ignore
+def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # type: ignore
     k, me = item.get_id(0), ishmem.my_pe()
     shift = 3 * me
     for r in range(repeat):
@@ -231,6 +280,8 @@ def kernel_storm(item: kapi.Item, counters, bits, tickets, repeat):  # type: ign
             ishmem.atomic_xor(bits, 1 << shift, pe, 0)
             ishmem.atomic_or(bits, 2 << shift, pe, 1)
             ishmem.atomic_and(bits, ~(4 << shift), pe, 2)
+            ishmem.atomic_min(limits, -ticket, pe, 0)
+            ishmem.atomic_max(limits, ticket, pe, 1)
             if pe == 0:
                 tickets[k * repeat + r] = ticket
 
@@ -239,22 +290,24 @@ def storm(host: bool, kernel: bool, repeat: int = ROUNDS, expect: bool = True) -
     """Let this PE's host, its kernels or both count on every PE; check this PE's totals."""
     n, share = ishmem.n_pes(), repeat // ITEMS + 1
     counters = ishmem.zeros(4, dtype="int64")
-    bits = symmetric(np.array([0, 0, -1], "int64"))
+    bits, limits = symmetric(np.array([0, 0, -1], "int64")), ishmem.zeros(2, dtype="float64")
     tickets = dpnp.zeros(ITEMS * share, dtype="int64")
     times = (repeat if host else 0) + (ITEMS * share if kernel else 0)
     mine = ishmem.zeros(n, dtype="int64")
     if kernel:  # compile before the others start
-        dpex.call_kernel(kernel_storm, kapi.Range(1), counters, bits, tickets, 0)
+        dpex.call_kernel(kernel_storm, kapi.Range(1), counters, bits, limits, tickets, 0)
     for pe in range(n):
         ishmem.p(mine, times, pe, ishmem.my_pe())
     ishmem.barrier_all()
     event = dpex.call_kernel_async if kernel else None
-    pending = event(kernel_storm, kapi.Range(ITEMS), (), counters, bits, tickets, share) if event else ()
-    seen = host_storm(counters, bits, list(range(n)), repeat) if host else []
+    pending = event(kernel_storm, kapi.Range(ITEMS), (), counters, bits, limits, tickets, share) if event else ()
+    seen = host_storm(counters, bits, limits, list(range(n)), repeat) if host else []
     for one in pending:
         one.wait()
     ishmem.barrier_all()
     check_totals(counters.asnumpy(), bits.asnumpy(), mine.asnumpy())
+    last = float(mine.asnumpy().sum() - 1)
+    same(limits, np.array([-last, last]))
     return int(mine.asnumpy().sum()), seen + (tickets.asnumpy().tolist() if kernel else [])
 
 
@@ -453,9 +506,10 @@ def test_refused(pes: Pool) -> None:
 
 
 def test_tables() -> None:
-    """The tables of Intel SHMEM."""
+    """The tables of Intel SHMEM, with additions and extrema of floats."""
     assert {name: a.types for name, a in ATOMICS.items() if a.types != STANDARD} == dict.fromkeys(
-        ("atomic_fetch", "atomic_set", "atomic_swap", "atomic_add", "atomic_fetch_add"), EXTENDED
-    )
+        ("atomic_fetch", "atomic_set", "atomic_swap", "atomic_add", "atomic_fetch_add",
+         "atomic_min", "atomic_fetch_min", "atomic_max", "atomic_fetch_max"), EXTENDED
+    )  # fmt: skip
     assert set(BITWISE) == {"int32", "int64", "uint32", "uint64"}
     assert set(FLOATS) == {"float32", "float64"}

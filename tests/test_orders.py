@@ -71,6 +71,7 @@ def kernel_of(name: str) -> Callable[..., Any]:
         "atomic_set": "ishmem.atomic_set(words, 1, pe)",
         "atomic_add": "ishmem.atomic_add(words, 1, pe)",
         "atomic_fetch_add": "words[1] = ishmem.atomic_fetch_add(words, 1, pe)",
+        "atomic_min": "ishmem.atomic_min(words, 1, pe)",
         "atomic_compare_swap": "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe)",
         "put_signal": "ishmem.put_signal(words, words[1:2], signal, 1, ishmem.SIGNAL_SET, pe, 1)",
         "signal_add": "ishmem.signal_add(signal, 1, pe)",

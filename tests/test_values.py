@@ -92,6 +92,8 @@ def store_atomically(item: kapi.Item, a, value, pe, how):
         ishmem.atomic_add(a, value, pe)
     if how == 2:
         ishmem.atomic_compare_swap(a, 0, value, pe)
+    if how == 3:
+        ishmem.atomic_max(a, value, pe)
 
 
 @dpex.kernel
@@ -110,6 +112,10 @@ def choose(item: kapi.Item, a, signal, number, pe, how):
         ishmem.signal_wait_until(signal, number, 1)
 
 
+ATOMICS = ("atomic_set", "atomic_add", "atomic_compare_swap", "atomic_max")
+"""In the order of `store_atomically`."""
+
+
 def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
     kernel = store if names[0] == "p" else store_atomically
     a, info = ishmem.zeros(1, dtype=dtype), np.iinfo(dtype)
@@ -121,7 +127,7 @@ def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
             dpex.call_kernel(kernel, kapi.Range(1), a, np.dtype(wide).type(value), peer, how)
             if info.min <= value <= info.max:
                 ishmem.barrier_all()
-                assert int(a.asnumpy()[0]) == value
+                assert int(a.asnumpy()[0]) == (max(0, value) if name == "atomic_max" else value)
             else:
                 words = f"{name} in a kernel on PE .: the value is {value}, which does not fit dtype {dtype} "
                 with pytest.raises(ValueError, match=words):
@@ -137,7 +143,7 @@ def test_stored_values_are_checked(checking: Pool, wide: str) -> None:
         if np.dtype(dtype).kind in "iu":
             checking.run(check_stores, ("p", "p"), dtype, wide)
     for dtype in ("int32", "uint32", "uint64"):
-        checking.run(check_stores, ("atomic_set", "atomic_add", "atomic_compare_swap"), dtype, wide)
+        checking.run(check_stores, ATOMICS, dtype, wide)
 
 
 def check_constants() -> None:

@@ -39,7 +39,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         f"shmem_{name}{suffix}"
         for suffix in ("", "_nbi")
         for name, atomic in ATOMICS.items()
-        if not suffix or atomic.fetches
+        if atomic.standard and (not suffix or atomic.fetches)
     ),
     "Signals": (
         "shmem_put_signal", "shmem_put_signal_nbi", "shmem_signal_fetch", "ishmemx_signal_add", "ishmemx_signal_set",

@@ -83,7 +83,7 @@ ARGUMENTS = {
     "shmem_test_lock": _LOCK,
     "shmem_clear_lock": _LOCK,
 }
-for _name, _atomic in ATOMICS.items():
+for _name, _atomic in ((name, atomic) for name, atomic in ATOMICS.items() if atomic.standard):
     _first = "source" if _name == "atomic_fetch" else "dest"
     ARGUMENTS[f"shmem_{_name}"] = ", ".join([_first, *_atomic.operands, "pe"])
     ARGUMENTS[f"shmem_{_name}_nbi"] = ", ".join(["fetch", _first, *_atomic.operands, "pe"])

@@ -89,6 +89,10 @@ _IRIS = (
         "ishmem.atomic_fetch_add(dest, value, pe, index)",
     ),
     (
+        "in kernels: iris.atomic_min(pointers, value, ...rank, heap_bases), atomic_max",
+        "ishmem.atomic_fetch_min(dest, value, pe, index), and so on",
+    ),
+    (
         "in kernels: iris.atomic_cas(pointers, compare, value, ...rank, heap_bases)",
         "ishmem.atomic_compare_swap(dest, cond, value, pe, index)",
     ),

@@ -35,10 +35,25 @@ class Rmw(IntEnum):
     OR = 5
     XOR = 6
     ADD_FLOAT = 7
+    MIN = 8
+    MIN_UNSIGNED = 9
+    MIN_FLOAT = 10
+    MAX = 11
+    MAX_UNSIGNED = 12
+    MAX_FLOAT = 13
 
     def of(self, dtype: object) -> Rmw:
-        """Return the operation for elements of a dtype: addition differs between integers and floats."""
-        return Rmw.ADD_FLOAT if self is Rmw.ADD and str(dtype).startswith("float") else self
+        """Return the operation for elements of a dtype: some differ between signed and unsigned integers and floats."""
+        return _OF_KIND.get((self, str(dtype).rstrip("0123456789")), self)
+
+
+_OF_KIND = {
+    (Rmw.ADD, "float"): Rmw.ADD_FLOAT,
+    (Rmw.MIN, "uint"): Rmw.MIN_UNSIGNED,
+    (Rmw.MIN, "float"): Rmw.MIN_FLOAT,
+    (Rmw.MAX, "uint"): Rmw.MAX_UNSIGNED,
+    (Rmw.MAX, "float"): Rmw.MAX_FLOAT,
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,7 @@ class Atomic:
         types: Names of the dtypes it takes.
         operands: Names of its value arguments, in order.
         fetches: Whether it returns the old value; those that do have an ``_nbi`` form.
+        standard: Whether OpenSHMEM has it.
     """
 
     name: str
@@ -58,6 +74,7 @@ class Atomic:
     types: tuple[str, ...]
     operands: tuple[str, ...] = ("value",)
     fetches: bool = False
+    standard: bool = True
 
     @property
     def fetching(self) -> str:
@@ -84,6 +101,10 @@ ATOMICS = {
         Atomic("atomic_fetch_or", Rmw.OR, BITWISE, fetches=True),
         Atomic("atomic_xor", Rmw.XOR, BITWISE),
         Atomic("atomic_fetch_xor", Rmw.XOR, BITWISE, fetches=True),
+        Atomic("atomic_min", Rmw.MIN, EXTENDED, standard=False),
+        Atomic("atomic_fetch_min", Rmw.MIN, EXTENDED, fetches=True, standard=False),
+        Atomic("atomic_max", Rmw.MAX, EXTENDED, standard=False),
+        Atomic("atomic_fetch_max", Rmw.MAX, EXTENDED, fetches=True, standard=False),
     )
 }
 

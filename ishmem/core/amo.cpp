@@ -9,15 +9,26 @@ namespace ishmem {
 namespace {
 
 template <class Word>
-Word add_float(Word *at, Word value) {
-    using Float = std::conditional_t<sizeof(Word) == 8, double, float>;
+using Signed = std::make_signed_t<Word>;
+template <class Word>
+using Float = std::conditional_t<sizeof(Word) == 8, double, float>;
+
+struct Sum { template <class T> T operator()(T a, T b) const { return a + b; } };
+// The result is NaN when either operand is NaN.
+struct Least { template <class T> T operator()(T a, T b) const { return b < a || b != b ? b : a; } };
+struct Greatest { template <class T> T operator()(T a, T b) const { return b > a || b != b ? b : a; } };
+
+// Combines an element, whose bits are a `Number`, with `value` by compare-and-swap; returns the old bits.
+template <class Number, class Combine, class Word>
+Word combine(Word *at, Word value) {
+    Number operand;
+    std::memcpy(&operand, &value, sizeof operand);
     Word old = __atomic_load_n(at, __ATOMIC_RELAXED), next;
     do {
-        Float sum, operand;
-        std::memcpy(&sum, &old, sizeof sum);
-        std::memcpy(&operand, &value, sizeof operand);
-        sum += operand;
-        std::memcpy(&next, &sum, sizeof next);
+        Number number;
+        std::memcpy(&number, &old, sizeof number);
+        number = Combine()(number, operand);
+        std::memcpy(&next, &number, sizeof next);
     } while (!__atomic_compare_exchange_n(at, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
@@ -31,11 +42,25 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
         case And: return __atomic_fetch_and(at, value, __ATOMIC_RELAXED);
         case Or: return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
         case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED);
-        case AddFloat: return add_float(at, value);
+        case AddFloat: return combine<Float<Word>, Sum>(at, value);
+        case MinSigned: return combine<Signed<Word>, Least>(at, value);
+        case MinUnsigned: return combine<Word, Least>(at, value);
+        case MinFloat: return combine<Float<Word>, Least>(at, value);
+        case MaxSigned: return combine<Signed<Word>, Greatest>(at, value);
+        case MaxUnsigned: return combine<Word, Greatest>(at, value);
+        case MaxFloat: return combine<Float<Word>, Greatest>(at, value);
         default: break;
     }
     __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return cond;  // the old value, in both cases
+}
+
+// The operation on elements of a type.
+int of_type(int rmw, Type type) {
+    const bool is_float = type == F32 || type == F64;
+    if (rmw == Add && is_float) return AddFloat;
+    if (rmw != MinSigned && rmw != MaxSigned) return rmw;
+    return is_float ? rmw + MinFloat - MinSigned : type == U32 || type == U64 ? rmw + MinUnsigned - MinSigned : rmw;
 }
 
 PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
@@ -71,13 +96,12 @@ uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t
 }
 
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
-    int rmw = static_cast<int>(code & (NO_RESULT - 1));
     const bool result = !(code & NO_RESULT);
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
     if (!at || (view.device && !heap().host_atomics && (!is_far(at) || is_held(at))) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
-    if (rmw == Add && (view.type == F32 || view.type == F64)) rmw = AddFloat;
+    const int rmw = of_type(static_cast<int>(code & (NO_RESULT - 1)), view.type);
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
                           : run<uint32_t>(rmw, result, at, view.type, value, cond);
 }

@@ -59,7 +59,8 @@ bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, P
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
-enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor, AddFloat };  // as in ishmem/common/type_tables.py
+// As in ishmem/common/type_tables.py.
+enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor, AddFloat, MinSigned, MinUnsigned, MinFloat, MaxSigned, MaxUnsigned, MaxFloat };
 
 // Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
 // result. Bit 8 + t is set when the operation accepts Type t.
