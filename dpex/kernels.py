@@ -11,6 +11,7 @@ import gc
 import inspect
 import logging
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -102,6 +103,7 @@ class Kernel(DeviceFunction):
         self.parameters = py_func.__code__.co_argcount
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
+        _kernels.add(self)
 
     def __call__(self, *_arguments: Any, **_named: Any) -> None:
         """Refuse: a kernel is launched.
@@ -147,6 +149,13 @@ class Kernel(DeviceFunction):
 
 
 _lock = threading.RLock()
+_kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
+
+
+def forget_programs() -> None:
+    """Let each kernel be built for the device anew: the extension transforms its code to another one from now on."""
+    for kernel in list(_kernels):
+        kernel.programs.clear()
 
 
 @contextlib.contextmanager

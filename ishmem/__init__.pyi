@@ -56,6 +56,7 @@ from .common.constants import (
     CTX_NOSTORE as CTX_NOSTORE,
     CTX_PRIVATE as CTX_PRIVATE,
     CTX_SERIALIZED as CTX_SERIALIZED,
+    CTX_SESSION_BATCH as CTX_SESSION_BATCH,
     MALLOC_ATOMICS_REMOTE as MALLOC_ATOMICS_REMOTE,
     MALLOC_SIGNAL_REMOTE as MALLOC_SIGNAL_REMOTE,
     SIGNAL_ADD as SIGNAL_ADD,
@@ -78,11 +79,15 @@ from .contexts import (
     CTX_DEFAULT as CTX_DEFAULT,
     CTX_INVALID as CTX_INVALID,
     Ctx as Ctx,
+    CtxSession as CtxSession,
     ctx_create as ctx_create,
     ctx_destroy as ctx_destroy,
     ctx_fence as ctx_fence,
     ctx_get_team as ctx_get_team,
+    ctx_pe_quiet as ctx_pe_quiet,
     ctx_quiet as ctx_quiet,
+    ctx_session_start as ctx_session_start,
+    ctx_session_stop as ctx_session_stop,
 )
 from .interop import from_dlpack as from_dlpack, host_view as host_view
 from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
@@ -132,6 +137,7 @@ from .on_queue import (
 )
 from .order import (
     fence as fence,
+    pe_quiet as pe_quiet,
     quiet as quiet,
 )
 from .query import (
@@ -169,6 +175,7 @@ from .setup import (
     init as init,
     init_thread as init_thread,
     is_initialized as is_initialized,
+    query_initialized as query_initialized,
     query_thread as query_thread,
 )
 from .signals import (

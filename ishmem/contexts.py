@@ -9,19 +9,25 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ishmem import _core, amo, rma, signals, strided
-from ishmem.common.constants import CtxOption
+from ishmem import _core, amo, order, rma, signals, strided
+from ishmem.common.constants import CtxOption, SessionOption
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.runtime import check, job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
 
 __all__ = [
-    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_get_team", "ctx_quiet",
+    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_get_team",
+    "ctx_pe_quiet", "ctx_quiet", "ctx_session_start", "ctx_session_stop",
 ]  # fmt: skip
+
+F = TypeVar("F", bound=IntFlag)
 
 MAX_CONTEXTS = 256
 """Contexts alive at once on a PE: each has a command list of the device."""
@@ -30,22 +36,41 @@ _OPERATIONS: tuple[Callable[..., Any], ...] = (
     rma.put, rma.get, rma.p, rma.g, rma.put_nbi, rma.get_nbi,
     strided.iput, strided.iget, strided.ibput, strided.ibget,
     *(getattr(amo, name) for name in amo.__all__),
-    signals.put_signal, signals.put_signal_nbi,
+    signals.put_signal, signals.put_signal_nbi, signals.signal_add, signals.signal_set,
 )  # fmt: skip
+
+
+NO_OPTION = SessionOption(0)
+
+
+@dataclass(frozen=True)
+class CtxSession:
+    """What the program has said of the operations that follow on a context (OpenSHMEM 1.6, 9.9.1).
+
+    Attributes:
+        options: ``SessionOption`` flags.
+        total_ops: How many puts, gets and atomics it expects at most; None if it has not said.
+    """
+
+    options: SessionOption = NO_OPTION
+    total_ops: int | None = None
 
 
 class Ctx:
     """A context, made by ``ctx_create``. It is false if this PE is not in the team.
 
-    Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal`` and
-    ``put_signal_nbi``. They raise what the routines raise, ``IndexError`` for a PE that the team does not have, and
-    ``StateError`` for a context that was destroyed or is private to another thread. As a context manager it is
-    destroyed at the end.
+    Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal``,
+    ``put_signal_nbi``, ``signal_add`` and ``signal_set``. They raise what the routines raise, ``IndexError`` for a PE
+    that the team does not have, and ``StateError`` for a context that was destroyed or is private to another thread. As
+    a context manager it is destroyed at the end.
 
     Attributes:
         team: The team whose PEs it reaches.
         options: The ``CtxOption`` flags it was made with.
+        session: The ``CtxSession`` that goes on, else None.
     """
+
+    session: CtxSession | None = None
 
     def __init__(self, team: Team, options: CtxOption, engine: CopyEngine | None) -> None:
         self.team, self.options = team, options
@@ -93,6 +118,65 @@ class Ctx:
         this = self._usable()
         (self._engine or this.default_engine).quiet()
         _core.fence()
+
+    def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
+        """Wait until all operations of this context on some PEs have completed; CTX_INVALID is ignored.
+
+        It waits for the operations of this context on the other PEs too. Not collective, blocking.
+
+        Args:
+            target_pes: Numbers of PEs in the team, or one; none is allowed.
+
+        Raises:
+            IndexError: The team has no such PE.
+            TypeError: Not integers.
+            StateError: As for ``quiet``.
+
+        Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
+        """
+        if not self:
+            return
+        self._usable()
+        if [self.team.world_pe(pe, "target_pes") for pe in order.listed(target_pes)]:
+            self.quiet()
+
+    def session_start(self, options: int = 0, *, total_ops: int | None = None) -> None:
+        """Start a session: tell what the operations that follow are like. CTX_INVALID is ignored. Not collective.
+
+        In a session that goes on, the options are added to its own and ``total_ops`` replaces its own. These are hints:
+        ishmem sends nothing later for them. ``session`` has them.
+
+        Args:
+            options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
+            total_ops: How many puts, gets and atomics there will be at most.
+
+        Raises:
+            ValueError: Other options, or a negative number.
+            TypeError: Not integers.
+            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.6, 9.9.2 (shmem_ctx_session_start).
+        """
+        if not self:
+            return
+        self._usable()
+        flags = _flags(options, SessionOption, "CTX_SESSION")
+        if total_ops is not None and check.integer(total_ops, "total_ops") < 0:
+            raise ValueError(f"total_ops is {total_ops}; it must not be negative")
+        now = self.session or CtxSession()
+        self.session = CtxSession(now.options | flags, now.total_ops if total_ops is None else total_ops)
+
+    def session_stop(self) -> None:
+        """End the session, if there is one; CTX_INVALID is ignored. Not collective.
+
+        Raises:
+            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+
+        Source: OpenSHMEM 1.6, 9.9.3 (shmem_ctx_session_stop).
+        """
+        if self:
+            self._usable()
+            self.session = None
 
     def destroy(self) -> None:
         """Complete the operations of the context and destroy it; CTX_INVALID is ignored. Not collective, blocking.
@@ -195,18 +279,28 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
     Source: OpenSHMEM 1.5, 9.5.1 (shmem_ctx_create).
     """
-    this, group, flags = job.current(), find(team), check.integer(options, "options")
-    allowed = [f"CTX_{option.name}" for option in CtxOption]
-    if not 0 <= flags < 2 ** len(allowed):
-        raise ValueError(f"options is {flags}; allowed are {', '.join(allowed)}, joined by |")
+    this, group, flags = job.current(), find(team), _flags(options, CtxOption, "CTX")
     if not group:
         return CTX_INVALID
     group.n_pes()  # raises when the team was destroyed
     if len(this.contexts) >= MAX_CONTEXTS:
         raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the most; destroy some")
-    context = Ctx(group, CtxOption(flags), this.new_engine())
+    context = Ctx(group, flags, this.new_engine())
     this.contexts.add(context)
     return context
+
+
+def _flags(options: Any, kind: type[F], prefix: str) -> F:
+    """Return options as flags.
+
+    Raises:
+        ValueError: There are others.
+        TypeError: ``options`` is no integer.
+    """
+    number, allowed = check.integer(options, "options"), [f"{prefix}_{option.name}" for option in kind]
+    if not 0 <= number < 2 ** len(allowed):
+        raise ValueError(f"options is {number}; allowed are 0, {', '.join(allowed)}, joined by |")
+    return kind(number)
 
 
 def ctx_destroy(ctx: Ctx) -> None:
@@ -271,6 +365,54 @@ def ctx_quiet(ctx: Ctx) -> None:
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
     """
     _context(ctx).quiet()
+
+
+def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:
+    """Wait until all operations of a context on some PEs have completed: see ``Ctx.pe_quiet``.
+
+    Args:
+        ctx: A context that ``ctx_create`` has made.
+        target_pes: Numbers of PEs in the team of the context, or one.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_pe_quiet(ctx, [right])
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
+    """
+    _context(ctx).pe_quiet(target_pes)
+
+
+def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> None:
+    """Tell what the operations that follow on a context are like: see ``Ctx.session_start``.
+
+    Args:
+        ctx: A context that ``ctx_create`` has made, or ``CTX_DEFAULT``.
+        options: 0 or ``CTX_SESSION_BATCH``.
+        total_ops: How many puts, gets and atomics there will be at most.
+
+    Example:
+        >>> ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH, total_ops=100)
+        >>> ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
+
+    Source: OpenSHMEM 1.6, 9.9.2 (shmem_ctx_session_start).
+    """
+    _context(ctx).session_start(options, total_ops=total_ops)
+
+
+def ctx_session_stop(ctx: Ctx) -> None:
+    """End the session of a context, if there is one: see ``Ctx.session_stop``.
+
+    Args:
+        ctx: A context that ``ctx_create`` has made, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
+
+    Source: OpenSHMEM 1.6, 9.9.3 (shmem_ctx_session_stop).
+    """
+    _context(ctx).session_stop()
 
 
 def _context(ctx: Any) -> Ctx:

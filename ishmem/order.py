@@ -1,15 +1,18 @@
-"""Memory ordering: ``fence`` and ``quiet``.
+"""Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.order``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ishmem import _core
-from ishmem.runtime import job
+from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
 
-__all__ = ["fence", "fence_work_group", "quiet", "quiet_work_group"]
+__all__ = ["fence", "fence_work_group", "pe_quiet", "quiet", "quiet_work_group"]
 
 
 def fence() -> None:
@@ -60,6 +63,47 @@ def quiet() -> None:
         if not _core.fence():
             this.raise_lost("quiet")
         this.raise_problems()
+
+
+def pe_quiet(target_pes: int | Sequence[int]) -> None:
+    """Wait until all of this PE's puts, atomics, stores and non-blocking operations on some PEs have completed.
+
+    It waits for the operations on the other PEs too, as ``quiet`` does. Without PEs it returns at once. Not collective,
+    blocking. In kernels the PEs are an integer, a tuple of integers or an array of one dimension.
+
+    Args:
+        target_pes: Numbers of PEs, or one, from 0 to ``n_pes() - 1``.
+
+    Raises:
+        IndexError: There is no such PE.
+        TypeError: Not integers.
+        StateError, LevelZeroError, ValueError, IndexError, SymmetryError: As for ``quiet``.
+
+    Example:
+        >>> box = ishmem.zeros(4)
+        >>> ishmem.put_nbi(box, np.ones(4), right)
+        >>> ishmem.pe_quiet([right])  # the data are at the right neighbour
+
+    Source: OpenSHMEM 1.6, 9.12.3 (shmem_pe_quiet).
+    """
+    job.current()
+    if [check.pe(pe) for pe in listed(target_pes)]:
+        quiet()
+
+
+def listed(target_pes: Any) -> Sequence[Any]:
+    """Return PE numbers as a sequence.
+
+    Raises:
+        TypeError: It is neither an integer nor a sequence.
+    """
+    if hasattr(target_pes, "asnumpy"):
+        target_pes = target_pes.asnumpy()
+    if hasattr(target_pes, "__index__") and not getattr(target_pes, "ndim", 0):
+        return [target_pes]
+    if not hasattr(target_pes, "__iter__"):
+        raise TypeError(f"target_pes is a PE number or a sequence of them, got {type(target_pes).__name__}")
+    return list(target_pes)
 
 
 fence_work_group = work_group_form(fence)

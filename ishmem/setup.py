@@ -15,9 +15,11 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
+import ishmem
 from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
+from ishmem.dpex import HAS_NUMBA_DPEX
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
     from ishmem.runtime import monitoring
 
 __all__ = [
-    "finalize", "get_uniqueid", "global_exit", "init", "init_thread", "is_initialized", "query_thread",
+    "finalize", "get_uniqueid", "global_exit", "init", "init_thread", "is_initialized", "query_initialized",
+    "query_thread",
 ]  # fmt: skip
 
 LEAKS_SHOWN = 10
@@ -105,7 +108,11 @@ def init(
 
     Collective, blocking. PE number and count come from ``comm``, or from ``uid`` with ``rank`` and ``nranks``, or from
     ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session
-    that it returns finalises the job at the end of a with-statement.
+    that it returns calls ``finalize`` at the end of a with-statement.
+
+    It may be called again, without arguments, by a library in a program that has called it: the job ends with as many
+    calls of ``finalize``. After that, ``init`` starts another job; not with numba-dpex, whose kernels keep the
+    addresses of the first one.
 
     Args:
         heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default
@@ -117,27 +124,20 @@ def init(
         nranks: Number of PEs, with ``uid``.
 
     Raises:
-        StateError: ishmem is already initialised, or was finalised.
-        ValueError: A setting or argument is not allowed.
+        StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called.
+        ValueError: A setting or argument is not allowed; a further call has an argument.
         IshmemError: A PE could not start; raised on every PE.
 
     Example:
         >>> with ishmem.init(heap_size="256M"):  # doctest: +SKIP
         ...     print(f"PE {ishmem.my_pe()} of {ishmem.n_pes()}")
 
-    Source: OpenSHMEM 1.5, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
+    Source: OpenSHMEM 1.6, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
     if job.running():
-        this = job.current()
-        raise StateError(
-            f"ishmem.init() was called twice; this process is PE {this.pe} of {this.n_pes} already: go on without a "
-            "second call. Code that may run again, as a notebook's cell: if not ishmem.is_initialized(): ishmem.init()"
-        )
-    if job.finished():
-        raise StateError(
-            "ishmem.init() was called after ishmem.finalize(); a process is a PE only once: start a new process, in a "
-            "notebook by restarting its kernel"
-        )
+        _count_init(heap_size=heap_size, device=device, comm=comm, uid=uid, rank=rank, nranks=nranks)
+        return Session()
+    _refuse_restart()
     from ishmem.environment import settings as settings_module
 
     began = time.monotonic_ns()
@@ -148,6 +148,29 @@ def init(
     _start(member, settings, size, device)
     _observe(job.current(), began)
     return Session()
+
+
+def _count_init(**arguments: Any) -> None:
+    """Count a further call of ``init``."""
+    this, given = job.current(), [name for name, value in arguments.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"init got {', '.join(given)}, and this process is PE {this.pe} of {this.n_pes} already; a further call "
+            "takes no arguments. Code that may run again, as a notebook's cell: if not ishmem.is_initialized(): "
+            "ishmem.init(...)"
+        )
+    this.unmatched_inits += 1
+
+
+def _refuse_restart() -> None:
+    """Raise if this process was a PE and cannot be one again."""
+    if job.was_finished_by_mpi():
+        raise StateError("ishmem.init() was called after MPI_Finalize; start a new process")
+    if job.finished() and HAS_NUMBA_DPEX:
+        raise StateError(
+            "ishmem.init() was called after ishmem.finalize(); with numba-dpex, whose kernels keep addresses, a "
+            "process is a PE only once: start a new process, in a notebook by restarting its kernel"
+        )
 
 
 def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:
@@ -168,7 +191,7 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
     Example:
         >>> level = ishmem.init_thread(ishmem.THREAD_MULTIPLE)  # doctest: +SKIP
 
-    Source: OpenSHMEM 1.5, 9.2.1 (shmem_init_thread); ishmem_init_thread.
+    Source: OpenSHMEM 1.6, 9.2.1 (shmem_init_thread); ishmem_init_thread.
     """
     if requested not in list(constants.Thread):
         levels = ", ".join(f"THREAD_{level.name}" for level in constants.Thread)
@@ -373,7 +396,7 @@ def _finalize_before_mpi() -> None:
         return
     log.info("the program called MPI_Finalize before ishmem.finalize(); finalising now")
     try:
-        finalize()
+        _finalize(job.current())
     except IshmemError as error:
         log.warning("%s", error)
     job.finish(by_mpi=True)
@@ -452,8 +475,9 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
 def finalize() -> None:
     """Complete all operations of this PE, free the symmetric heap and leave the job.
 
-    Collective, blocking: returns when every PE has called. ``ISHMEM_LEAKS`` decides whether arrays that were never
-    freed are ignored, reported with the line that allocated them, or an error. In a job on several nodes,
+    Collective, blocking: returns when every PE has called. Where ``init`` was called several times, this is done by the
+    last of as many calls, and those before it are ``barrier_all``. ``ISHMEM_LEAKS`` decides whether arrays that were
+    never freed are ignored, reported with the line that allocated them, or an error. In a job on several nodes,
     ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
 
     Raises:
@@ -466,11 +490,20 @@ def finalize() -> None:
         >>> session = ishmem.init()  # doctest: +SKIP
         >>> ishmem.finalize()  # doctest: +SKIP
 
-    Source: OpenSHMEM 1.5, 9.1.4 (shmem_finalize); ishmem_finalize.
+    Source: OpenSHMEM 1.6, 9.1.4 (shmem_finalize); ishmem_finalize.
     """
-    if job.was_finished_by_mpi():
+    if not job.running() and job.was_finished_by_mpi():
         return
     this = job.current()
+    this.unmatched_inits -= 1
+    if this.unmatched_inits:
+        ishmem.barrier_all()
+    else:
+        _finalize(this)
+
+
+def _finalize(this: job.Job) -> None:
+    """End the job."""
     if this.observer:
         this.observer.leaving = time.monotonic_ns()
     leaks = _leaks(this)
@@ -493,7 +526,7 @@ def finalize() -> None:
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
     if leaks and this.settings.leaks == "warn" and this.pe == 0:  # the allocations are the same on all PEs
-        warnings.warn(leaks, RuntimeWarning, stacklevel=2)
+        warnings.warn(leaks, RuntimeWarning, stacklevel=3)
 
 
 def _leave(this: job.Job) -> None:
@@ -589,7 +622,7 @@ def _at_exit() -> None:
     this.board[this.node.place].exiting = time.monotonic()
     log.info("the program ended without ishmem.finalize(); finalising now")
     try:
-        finalize()
+        _finalize(this)
     except IshmemError as error:
         log.warning("%s", error)
 
@@ -642,7 +675,19 @@ def is_initialized() -> bool:
         >>> ishmem.is_initialized()
         True
 
-    Source: ishmemx_query_initialized.
+    Source: OpenSHMEM 1.6, 9.1.5 (shmem_query_initialized); ishmemx_query_initialized.
+    """
+    return job.running()
+
+
+def query_initialized() -> bool:
+    """Return what ``is_initialized`` returns, by the name in OpenSHMEM.
+
+    Example:
+        >>> ishmem.query_initialized()
+        True
+
+    Source: OpenSHMEM 1.6, 9.1.5 (shmem_query_initialized); ishmemx_query_initialized.
     """
     return job.running()
 

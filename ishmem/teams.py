@@ -532,7 +532,7 @@ def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
     Example:
         >>> mine = ishmem.team_ptr(ishmem.TEAM_WORLD, ishmem.zeros(4), me)
 
-    Source: OpenSHMEM 1.6, 9.3.7 (shmem_team_ptr).
+    Source: OpenSHMEM 1.6, 9.1.10 (shmem_team_ptr).
     """
     group = find(team)
     return query.ptr(a, group.world_pe(pe)) if group else None

@@ -7,12 +7,18 @@ on several nodes ``quiet`` also completes the puts of this PE's host to other no
 
 from __future__ import annotations
 
+from numba.core import types
+
 from ishmem import order
+from ishmem.common.violations import number
 
 from .front_end import kernel_api as kapi
-from .intrinsics import device
+from .intrinsics import device, require
 from .proxy import complete, order_stores
 from .rendezvous import group_sync
+from .runtime_checks import are_pes
+
+PE_QUIET = number("pe_quiet")
 
 
 # Model: tests/models/signal.pml.
@@ -23,6 +29,20 @@ def _fence():
 # Model: tests/models/quiet.pml.
 def _quiet():
     return lambda: complete()
+
+
+def _pe_quiet(target_pes):
+    is_list = isinstance(target_pes, types.Array) and target_pes.ndim == 1
+    numbers = is_list or isinstance(target_pes, types.UniTuple)
+    kind = target_pes.dtype if numbers else target_pes
+    words = "pe_quiet: target_pes is a PE number, or a tuple or an array of one dimension of them"
+    require(isinstance(kind, types.Integer), f"{words}, got {target_pes}")
+
+    def impl(target_pes):
+        if are_pes(PE_QUIET, target_pes):
+            complete()
+
+    return impl
 
 
 # Model: tests/models/work_group.pml.
@@ -47,5 +67,6 @@ def _quiet_work_group(group):
 
 device(order.fence)(_fence)
 device(order.quiet)(_quiet)
+device(order.pe_quiet)(_pe_quiet)
 device(order.fence_work_group)(_fence_work_group)
 device(order.quiet_work_group)(_quiet_work_group)

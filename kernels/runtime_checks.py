@@ -70,6 +70,24 @@ def allowed(routine, array, pe, first, count):
     return impl
 
 
+@device_function
+def are_pes(routine, pes):
+    """Return whether a number, or all numbers of a tuple or an array, are those of PEs."""
+    if not binding.options().check:
+        return lambda routine, pes: True
+    if isinstance(pes, types.Integer):
+        return lambda routine, pes: are_pes(routine, (pes,))
+
+    def impl(routine, pes):
+        for pe in pes:
+            if pe < 0 or pe >= pe_count():
+                report(routine, NO_PE, pe, 0, 0, 0, 0)
+                return False
+        return True
+
+    return impl
+
+
 @compiled
 def fits(routine, array, pe, count):
     """Return whether an array of PE ``pe``, or of this PE if it is -1, has at least ``count`` elements."""

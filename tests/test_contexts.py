@@ -55,7 +55,7 @@ def check_atomics() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
     ctx = ishmem.ctx_create(team)
-    a, old, signal = ishmem.zeros(6, dtype="i8"), np.zeros(1, "i8"), ishmem.zeros(1, dtype="u8")
+    a, old, signal = ishmem.zeros(6, dtype="i8"), np.zeros(1, "i8"), ishmem.zeros(2, dtype="u8")
     last = n - 1  # PE 0 of the world
     for _ in range(20):
         ctx.atomic_add(a, 3, last, 0)
@@ -65,12 +65,14 @@ def check_atomics() -> None:
     ctx.quiet()
     assert 0 <= old[0] < n
     ctx.put_signal(a[4:5], a[5:6], signal, 1, ishmem.SIGNAL_ADD, last)
+    ctx.signal_add(signal, 2, last)
+    ctx.signal_set(signal[1:], 7, pe=last)
     ishmem.barrier_all()
     assert ctx.atomic_fetch(a, last, 0) == 60 * n
     assert ctx.atomic_fetch(a, last, 3) == n
     if me == 0:
         same(a, np.array([60 * n, 20 * n, 2**n - 1, n, 0, 0]))
-        assert ishmem.signal_fetch(signal) == n
+        same(signal, np.array([3 * n, 7], "u8"))
     ishmem.barrier_all()
     ishmem.ctx_destroy(ctx)
     with pytest.raises(ishmem.StateError, match="destroyed"):
@@ -81,6 +83,68 @@ def check_atomics() -> None:
 def test_operations(pes: Pool) -> None:
     pes.run(check_operations)
     pes.run(check_atomics)
+
+
+def check_pe_quiet() -> None:
+    """By the numbers of the team; an operation on a PE that is named has completed."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    team, to = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n), (n - 1 - (me + 1)) % n
+    dest, source, flag = ishmem.zeros(8), np.full(8, me + 1.0), ishmem.zeros(1, dtype="i8")
+    with team.create_ctx() as ctx:
+        ctx.put_nbi(dest, source, to)
+        ctx.pe_quiet([to])
+        ishmem.atomic_set(flag, 1, (me + 1) % n)
+        ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+        same(dest, np.full(8, (me - 1) % n + 1.0))
+        ishmem.ctx_pe_quiet(ctx, to)
+        ctx.pe_quiet(())
+        for wrong in (n, [0, -1], "0", None, True):
+            with pytest.raises((IndexError, TypeError), match="target_pes"):
+                ctx.pe_quiet(wrong)
+    with pytest.raises(ishmem.StateError, match="destroyed"):
+        ctx.pe_quiet(0)
+    ishmem.CTX_INVALID.pe_quiet([n])
+    team.destroy()
+
+
+def test_pe_quiet(pes: Pool) -> None:
+    pes.run(check_pe_quiet)
+
+
+def check_sessions() -> None:
+    """Hints are kept, and change no result."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    counter, right = ishmem.zeros(1, dtype="i8"), (me + 1) % n
+    with ishmem.ctx_create() as ctx:
+        assert ctx.session is None
+        ctx.session_start(ishmem.CTX_SESSION_BATCH, total_ops=10)
+        for _ in range(10):
+            ctx.atomic_inc(counter, right)
+        assert ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 10)
+        ctx.session_start()
+        assert ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 10)
+        ctx.session_start(total_ops=20)
+        assert ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 20)
+        ctx.session_stop()
+        ctx.session_stop()
+        assert ctx.session is None
+        for options, total, words in ((2, 1, "CTX_SESSION_BATCH"), (-1, 1, "CTX_SESSION_BATCH"), (0, -1, "negative")):
+            with pytest.raises(ValueError, match=words):
+                ctx.session_start(options, total_ops=total)
+        with pytest.raises(TypeError, match="options is an integer"):
+            ctx.session_start("x")
+    with pytest.raises(ishmem.StateError, match="destroyed"):
+        ctx.session_start()
+    ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH)
+    ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
+    ishmem.CTX_INVALID.session_start(99)
+    ishmem.CTX_INVALID.session_stop()
+    ishmem.barrier_all()
+    same(counter, np.array([10]))
+
+
+def test_sessions(pes: Pool) -> None:
+    pes.run(check_sessions)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from pes import Pool, run_command, run_program
 
 import ishmem
-from ishmem.cli import c_map, python_map
+from ishmem.cli import c_map, conformance, python_map
 from ishmem.cli.c_signatures import ARGUMENTS
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
@@ -68,6 +68,28 @@ def test_the_program_in_the_readme_runs(n: int) -> None:
 
 def test_the_map_from_c_is_up_to_date() -> None:
     assert (ROOT / "docs" / "c-to-python.md").read_text() == c_map.render()
+
+
+def test_the_page_of_the_standard_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "openshmem.md").read_text() == conformance.render()
+
+
+@pytest.mark.parametrize("chapter", c_map.CHAPTERS)
+def test_every_routine_of_the_standard_is_public_and_has_a_test(chapter: str) -> None:
+    for row in conformance.routines(chapter):
+        if row.c_name in c_map.ABSENT:
+            assert row.c_name in ("shmem_pcontrol", "shmem_set_cache_inv", "shmem_udcflush")  # named on the page
+            continue
+        assert row.python in ishmem.__all__, row
+        assert re.search(rf"\b{row.python}\b", (ROOT / "tests" / conformance.test_of(row.python)).read_text()), row
+    assert set(conformance.DEPRECATED.values()) <= set(ishmem.__all__)
+
+
+def test_contexts_have_the_operations_of_the_standard() -> None:
+    """``shmem_ctx_put`` and so on are methods; 9.6 to 9.8 and 9.12 of OpenSHMEM 1.6 name those with a context."""
+    chapters = ("Remote memory access", "Atomics", "Signals", "Ordering")
+    names = {row.python for chapter in chapters for row in conformance.routines(chapter)}
+    assert {name for name in names if not hasattr(ishmem.Ctx, name)} == {"signal_fetch", "signal_wait_until"}
 
 
 def test_the_settings_page_is_up_to_date() -> None:

@@ -19,7 +19,8 @@ import dpnp
 import nodes
 import numpy as np
 import pytest
-from common import same
+import test_setup
+from common import dpex, same
 from pes import Pool, run_command
 
 import ishmem
@@ -471,6 +472,13 @@ def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> t
     path.write_text(textwrap.dedent(text))
     done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), timeout=timeout)
     return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
+def test_restart(tmp_path: Path) -> None:
+    """A process may be a PE of one job after another, with MPI initialised once."""
+    status, output = program(tmp_path, test_setup.RESTARTED, [1, 2])
+    assert (status, output.count("good")) == (0, 3), output
 
 
 def test_pieces(tmp_path: Path) -> None:

@@ -169,3 +169,63 @@ def check_quiet() -> None:
 
 def test_quiet(pes: Pool) -> None:
     pes.run(check_quiet)
+
+
+@dpex.kernel
+def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
+    ishmem.put_nbi(dest, source, pe)
+    ishmem.pe_quiet(pe)
+    ishmem.pe_quiet((pe, pe))
+    ishmem.pe_quiet(pes)
+    ishmem.atomic_set(flag, 1, pe)
+
+
+def check_pe_quiet(where: str) -> None:
+    """What was put on the PE has arrived when a flag that follows has."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, flag, source = ishmem.zeros(300), ishmem.zeros(1, dtype="i8"), np.full(300, me + 1.0)
+    if where == "kernel":
+        pes = dpnp.asarray(np.array([right, me], "i4"))
+        dpex.call_kernel(put_and_quiet, kapi.Range(1), dest, dpnp.asarray(source), flag, right, pes)
+    else:
+        ishmem.put_nbi(dest, source, right)
+        for pes in (right, [right], (me, right), np.array([right]), dpnp.asarray([right]), range(n), []):
+            ishmem.pe_quiet(pes)
+        ishmem.atomic_set(flag, 1, right)
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+    same(dest, np.full(300, left + 1.0))
+
+
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_pe_quiet(pes: Pool, where: str) -> None:
+    pes.run(check_pe_quiet, where)
+
+
+@dpex.kernel
+def quiet_of(item: kapi.Item, a, pes):  # type: ignore
+    ishmem.pe_quiet(pes)
+
+
+def check_wrong_pes(checked: bool) -> None:
+    n = ishmem.n_pes()
+    for wrong, kind in ((n, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
+        with pytest.raises(kind):
+            ishmem.pe_quiet(wrong)
+    a = dpnp.zeros(1)
+    for wrong in (1.5, (0.5, 0.5), a):
+        with pytest.raises(Exception, match="target_pes is a PE number, or a tuple or an array"):
+            dpex.call_kernel(quiet_of, kapi.Range(1), a, wrong)
+    for pes in (n, (0, n), dpnp.asarray([0, n])) if checked else ():
+        dpex.call_kernel(quiet_of, kapi.Range(1), a, pes)
+        with pytest.raises(IndexError, match=f"pe_quiet in a kernel.*pe is {n}; PEs are numbered 0 to {n - 1}"):
+            ishmem.quiet()
+
+
+@pytest.mark.pes(2)
+def test_wrong_pes(pes: Pool) -> None:
+    pes.run(check_wrong_pes, False)
+
+
+def test_wrong_pes_are_checked(checking: Pool) -> None:
+    checking.run(check_wrong_pes, True)

@@ -55,7 +55,7 @@ def everything(words):
 
 everything("before ishmem.init()")
 assert not ishmem.is_initialized()
-assert ishmem.info_get_version() == (1, 5) and isinstance(ishmem.info_get_name(), str)
+assert ishmem.info_get_version() == (1, 6) and isinstance(ishmem.info_get_name(), str)
 for wrong in ("nonsense", -1, 0, "1X", 1.5j):
     refused("heap_size is", lambda: ishmem.init(heap_size=wrong), kind=ValueError)
 refused("0 <= rank < nranks", lambda: ishmem.init(uid="0" * 32), kind=ValueError)
@@ -63,8 +63,8 @@ refused("0 <= rank < nranks", lambda: ishmem.init(uid="0" * 32, rank=2, nranks=2
 refused("together with uid=", lambda: ishmem.init(rank=0, nranks=2), kind=ValueError)
 refused("does not fit", lambda: ishmem.init(heap_size="100T"), kind=ishmem.IshmemError)
 ishmem.init()
-refused("called twice", ishmem.init)
-assert ishmem.is_initialized()
+refused("further call", lambda: ishmem.init("8M"), kind=ValueError)
+assert ishmem.is_initialized() and ishmem.query_initialized()
 kept = ishmem.zeros(3)
 ishmem.put(kept, np.ones(3), ishmem.my_pe())
 ishmem.free(kept)
@@ -72,8 +72,7 @@ more = ishmem.ones(3)
 ishmem.free(more)
 ishmem.finalize()
 everything("after ishmem.finalize()")
-refused("after ishmem.finalize()", ishmem.init)
-assert not ishmem.is_initialized()
+assert not ishmem.is_initialized() and not ishmem.query_initialized()
 print("good")
 """
 
@@ -82,6 +81,130 @@ print("good")
 def test_states(n: int) -> None:
     result = run(STATES, n)
     assert (result.returncode, said(result)) == (0, ["good"] * n), result
+
+
+REPEATED = """
+import numpy as np
+import ishmem
+
+with ishmem.init():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    box, seen = ishmem.zeros(1, dtype="i8"), ishmem.zeros(n, dtype="i8")
+    with ishmem.init():  # by a library
+        ishmem.init_thread(ishmem.THREAD_MULTIPLE)
+        ishmem.put_nbi(box, np.array([me + 1]), (me + 1) % n)
+        ishmem.finalize()  # as barrier_all
+        assert box.asnumpy()[0] == (me - 1) % n + 1
+        ishmem.atomic_inc(seen, 0, me)
+    assert ishmem.is_initialized()
+    if me == 0:
+        assert seen.asnumpy().tolist() == [1] * n
+    ishmem.free_all()
+assert not ishmem.is_initialized()
+print("good")
+"""
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_repeated_init(n: int) -> None:
+    result = run(REPEATED, n)
+    assert (result.returncode, said(result)) == (0, ["good"] * n), result
+
+
+UNMATCHED = """
+import ishmem
+ishmem.init()
+ishmem.init()
+ishmem.finalize()
+assert ishmem.is_initialized()
+print("good")
+"""
+
+
+def test_the_end_of_a_program_finalises_whatever_the_number_of_inits() -> None:
+    result = run(UNMATCHED, 2)
+    assert (result.returncode, said(result)) == (0, ["good"] * 2), result
+
+
+RESTARTED = """
+import numpy as np
+import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
+
+@dpex.kernel
+def add(item: kapi.Item, a, pe):
+    ishmem.atomic_add(a, 1, pe)
+    ishmem.put(a[1:2], a[2:3], pe)
+    ishmem.barrier_all()
+
+old = None
+for turn in range(3):
+    ishmem.init(["16M", "32M", "8M"][turn])
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    pad = ishmem.zeros(1000 * turn + 1)
+    if old is not None:
+        try:
+            ishmem.put(old, old, 0)
+        except ishmem.SymmetryError:
+            pass
+        else:
+            raise SystemExit("an array of the former job was taken")
+    a = ishmem.array(np.array([10, 0, me], "i8"))
+    dpex.call_kernel(add, kapi.Range(1), a, (me + 1) % n)
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [11, (me - 1) % n, me], a
+    team = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+    ishmem.sum_reduce(a, a, team)
+    assert a.asnumpy().tolist() == [11 * n, n * (n - 1) // 2, n * (n - 1) // 2], a
+    event = ishmem.barrier_all_on_queue()
+    event.wait()
+    old = a
+    ishmem.free_all()
+    ishmem.finalize()
+print("good")
+"""
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
+@pytest.mark.parametrize("variables", [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}], ids=str)
+def test_restart(variables: dict[str, str]) -> None:
+    """A process may be a PE of one job after another; kernels get the addresses of the new heap."""
+    result = run(RESTARTED, 2, env=variables)
+    assert (result.returncode, said(result)) == (0, ["good"] * 2), result
+
+
+@pytest.mark.skipif(not dpex.HAS_NUMBA_DPEX, reason="ishmem.dpex can restart")
+def test_no_restart_with_numba_dpex() -> None:
+    result = run("import ishmem\nishmem.init()\nishmem.finalize()\nishmem.init()", 1)
+    assert result.returncode == 1 and "with numba-dpex" in result.stderr, result
+
+
+CHANGED = """
+import os
+import ishmem
+from ishmem import dpex
+
+@dpex.kernel
+def one(item, a):
+    a[0] = ishmem.my_pe()
+
+ishmem.init()
+dpex.call_kernel(one, dpex.Range(1), ishmem.zeros(1))
+ishmem.free_all()
+ishmem.finalize()
+os.environ["ISHMEM_CHECK"] = "1"
+try:
+    ishmem.init()
+except ishmem.StateError as error:
+    print("check=False" in str(error) and "check=True" in str(error))
+"""
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once")
+def test_restart_with_other_settings_of_kernels() -> None:
+    result = run(CHANGED, 1)
+    assert (result.returncode, said(result)) == (0, ["True"]), result
 
 
 def test_one_pe_without_launcher() -> None:
@@ -291,7 +414,7 @@ ishmem.init = init
 
 def check_queries(n: int) -> int:
     assert (ishmem.n_pes(), ishmem.is_initialized()) == (n, True)
-    assert ishmem.info_get_version() == (1, 5)
+    assert ishmem.info_get_version() == (1, 6)
     assert 0 < len(ishmem.info_get_name()) < 256
     return ishmem.my_pe()
 

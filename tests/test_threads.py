@@ -47,8 +47,9 @@ def check_levels() -> None:
     assert [int(level) for level in (
         ishmem.THREAD_SINGLE, ishmem.THREAD_FUNNELED, ishmem.THREAD_SERIALIZED, ishmem.THREAD_MULTIPLE
     )] == [0, 1, 2, 3]  # fmt: skip
-    with pytest.raises(ishmem.StateError, match="twice"):
-        ishmem.init_thread(ishmem.THREAD_SINGLE)
+    assert ishmem.init_thread(ishmem.THREAD_SINGLE) is ishmem.THREAD_MULTIPLE  # a further call of init
+    ishmem.finalize()
+    assert ishmem.is_initialized()
 
 
 @pytest.mark.pes(1, 2)

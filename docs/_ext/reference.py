@@ -48,7 +48,7 @@ MEANINGS = {
 }
 """Constants that are no numbers."""
 
-CLASSES = {"Teams": ("Team", "TeamConfig"), "Contexts": ("Ctx",)}
+CLASSES = {"Teams": ("Team", "TeamConfig"), "Contexts": ("Ctx", "CtxSession")}
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
 
 

@@ -1,4 +1,4 @@
-"""The map from C to Python: every routine of OpenSHMEM 1.5 and Intel SHMEM, and where it may be called here.
+"""The map from C to Python: every routine of OpenSHMEM 1.6 and Intel SHMEM, and where it may be called here.
 
 ``python -m ishmem.cli.c_map`` writes it as ``docs/c-to-python.md``. Names are listed here; where and how a routine may
 be called is read from the code: the functions that ``ishmem`` exports, and the device forms that are registered.
@@ -18,10 +18,11 @@ from ishmem.common.type_tables import ATOMICS
 
 CHAPTERS: dict[str, tuple[str, ...]] = {
     "Set-up, exit and query": (
-        "shmem_init", "shmem_init_thread", "shmem_query_thread", "shmem_finalize", "shmem_global_exit",
+        "shmem_init", "shmem_query_initialized", "shmem_init_thread", "shmem_query_thread", "shmem_finalize",
+        "shmem_global_exit",
         "shmem_my_pe", "shmem_n_pes", "shmem_pe_accessible", "shmem_addr_accessible", "shmem_ptr",
         "shmem_info_get_version", "shmem_info_get_name", "start_pes", "ishmemx_init_attr", "ishmemx_get_uniqueid",
-        "ishmemx_query_initialized", "ishmemx_runtime_get_type",
+        "ishmemx_runtime_get_type",
     ),
     "Memory": (
         "shmem_malloc", "shmem_calloc", "shmem_align", "shmem_realloc", "shmem_malloc_with_hints", "shmem_free",
@@ -30,9 +31,12 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         "shmem_team_my_pe", "shmem_team_n_pes", "shmem_team_get_config", "shmem_team_translate_pe",
         "shmem_team_split_strided", "shmem_team_split_2d", "shmem_team_destroy", "shmem_team_sync", "shmem_team_ptr",
     ),
-    "Contexts": ("shmem_ctx_create", "shmem_team_create_ctx", "shmem_ctx_destroy", "shmem_ctx_get_team"),
+    "Contexts": (
+        "shmem_ctx_create", "shmem_team_create_ctx", "shmem_ctx_destroy", "shmem_ctx_get_team",
+        "shmem_ctx_session_start", "shmem_ctx_session_stop",
+    ),
     "Remote memory access": (
-        "shmem_put", "shmem_get", "shmem_p", "shmem_g", "shmem_iput", "shmem_iget", "ishmemx_ibput", "ishmemx_ibget",
+        "shmem_put", "shmem_get", "shmem_p", "shmem_g", "shmem_iput", "shmem_iget", "shmem_ibput", "shmem_ibget",
         "shmem_put_nbi", "shmem_get_nbi",
     ),
     "Atomics": tuple(
@@ -42,7 +46,7 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         if atomic.standard and (not suffix or atomic.fetches)
     ),
     "Signals": (
-        "shmem_put_signal", "shmem_put_signal_nbi", "shmem_signal_fetch", "ishmemx_signal_add", "ishmemx_signal_set",
+        "shmem_put_signal", "shmem_put_signal_nbi", "shmem_signal_fetch", "shmem_signal_add", "shmem_signal_set",
         "shmem_signal_wait_until",
     ),
     "Waiting and testing": tuple(
@@ -50,12 +54,12 @@ CHAPTERS: dict[str, tuple[str, ...]] = {
         for verb in ("wait_until", "test")
         for which in ("", "_all", "_any", "_some", "_all_vector", "_any_vector", "_some_vector")
     ),
-    "Ordering": ("shmem_fence", "shmem_quiet"),
+    "Ordering": ("shmem_fence", "shmem_quiet", "shmem_pe_quiet"),
     "Collectives": (
         "shmem_barrier_all", "shmem_sync_all", "shmem_barrier", "shmem_sync", "shmem_alltoall", "shmem_alltoalls",
         "shmem_broadcast", "shmem_collect", "shmem_fcollect", "shmem_and_reduce", "shmem_or_reduce",
         "shmem_xor_reduce", "shmem_max_reduce", "shmem_min_reduce", "shmem_sum_reduce", "shmem_prod_reduce",
-        "ishmem_sum_inscan", "ishmem_sum_exscan",
+        "shmem_sum_inscan", "shmem_sum_exscan",
     ),
     "Locks": ("shmem_set_lock", "shmem_test_lock", "shmem_clear_lock"),
     "Utilities": (
@@ -71,7 +75,6 @@ RENAMED = {
     "shmem_sync": "active_set",
     "shmem_team_create_ctx": "ctx_create",
     "ishmemx_init_attr": "init",
-    "ishmemx_query_initialized": "is_initialized",
 }
 """Routines whose Python name is not the C name without its prefix."""
 
@@ -147,7 +150,7 @@ def render() -> str:
     lines = [
         "# From C to Python",
         "",
-        "This page maps every routine of OpenSHMEM 1.5 and Intel SHMEM to its Python form, and shows where and how",
+        "This page maps every routine of OpenSHMEM 1.6 and Intel SHMEM to its Python form, and shows where and how",
         "that form may be called: on the host, in a kernel by each work-item on its own, in a kernel by all work-items",
         "of a work-group together (suffix `_work_group`), or in the order of a SYCL queue (`_on_queue`). All names are",
         "in the module `ishmem`. `same` stands for the signature of the host; the work-group forms take `group` after",

@@ -72,5 +72,14 @@ class CtxOption(IntFlag):
 
 CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE = CtxOption
 
-VERSION = (1, 5)
+
+class SessionOption(IntFlag):
+    """What the operations of a session are like (OpenSHMEM 1.6, 9.9.2)."""
+
+    BATCH = 1
+
+
+(CTX_SESSION_BATCH,) = SessionOption
+
+VERSION = (1, 6)
 VENDOR_NAME = "ishmem for Python"

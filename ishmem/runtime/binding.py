@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ishmem.common.errors import StateError
+
 if TYPE_CHECKING:
     from ishmem.common.layout import Layout
 
@@ -119,12 +121,22 @@ def numbered(process: ProcessConstants) -> dict[int, int]:
 
 
 _bound: tuple[CompileOptions, ProcessConstants] | None = None
+_former: CompileOptions | None = None
 
 
 def bind(options: CompileOptions, process: ProcessConstants) -> None:
-    """Set the options and constants for kernels that are compiled or loaded from now on."""
-    global _bound
-    _bound = (options, process)
+    """Set the options and constants for kernels that are compiled or loaded from now on.
+
+    Raises:
+        StateError: This process was in a job with other options, for which its kernels are compiled.
+    """
+    global _bound, _former
+    if _former not in (None, options):
+        raise StateError(
+            f"the kernels of this process are compiled for its former job, of {_former}, and this one has {options}; "
+            "start a new process"
+        )
+    _bound, _former = (options, process), options
 
 
 def unbind() -> None:

@@ -82,6 +82,7 @@ class Job:
 
     Attributes:
         processes: Process numbers of all PEs.
+        unmatched_inits: The calls of ``init`` for which no ``finalize`` has been called.
         no_waits: Why kernels may not wait for other PEs; empty when they may.
         proxy: Serves this PE's kernels; None when they reach every PE by themselves.
         statics: The ``Statics`` of ``ishmem.statics``.
@@ -107,6 +108,7 @@ class Job:
         self, pe: int, n_pes: int, settings: Settings, node: Node | None = None, network: Network | None = None
     ) -> None:
         self.pe, self.n_pes, self.settings = pe, n_pes, settings
+        self.unmatched_inits = 1
         self.node = node or Node(tuple(range(n_pes)), pe)
         self.network = network
         self.mpi: MpiJob | None = None
@@ -377,7 +379,7 @@ def start(job: Job) -> None:
 
 
 def finish(by_mpi: bool = False) -> None:
-    """End the running job; a process has only one. ``by_mpi``: since the program called ``MPI_Finalize``."""
+    """End the running job. ``by_mpi``: since the program called ``MPI_Finalize``."""
     global _job, _finished, _by_mpi
     _job, _finished, _by_mpi = None, True, by_mpi
 

@@ -94,9 +94,11 @@ def when_loaded(call: Callable[[], None]) -> None:
 
 
 def stop() -> None:
-    """Refuse to compile kernels that use ishmem, since the job has ended."""
+    """Refuse to compile kernels that use ishmem, since the job has ended, and forget those built with its addresses."""
     global _job
     _job = None
+    if COMPILER in sys.modules and not HAS_NUMBA_DPEX:
+        sys.modules[COMPILER].forget_programs()
     _waiting.clear()
     binding.unbind()
 

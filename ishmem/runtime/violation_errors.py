@@ -115,7 +115,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         return f"{call}: {_TEXTS[found.problem](found)}{dest and f'; dest is in the allocation{dest}'}"
     array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:
-        return f"{call}, for {array}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
+        used = f", for {array}" if address else ""
+        return f"{call}{used}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
         return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
     if found.problem == NO_LOCK:

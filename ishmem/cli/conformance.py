@@ -1,0 +1,99 @@
+"""The page that names each routine of OpenSHMEM 1.6, its Python form and its test.
+
+``python -m ishmem.cli.conformance`` writes it as ``docs/openshmem.md`` in a checkout; it has the routines of `c_map`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import ishmem
+from ishmem.cli import c_map
+
+TESTS = Path(__file__).parents[2] / "tests"
+
+DEPRECATED = {
+    "shmem_add": "atomic_add",
+    "shmem_cswap": "atomic_compare_swap",
+    "shmem_fadd": "atomic_fetch_add",
+    "shmem_fetch": "atomic_fetch",
+    "shmem_finc": "atomic_fetch_inc",
+    "shmem_inc": "atomic_inc",
+    "shmem_set": "atomic_set",
+    "shmem_swap": "atomic_swap",
+    "shmem_wait": "wait_until",
+    "shmalloc": "malloc",
+    "shmemalign": "align",
+    "shrealloc": "realloc",
+    "shfree": "free",
+    "_my_pe": "my_pe",
+    "_num_pes": "n_pes",
+}
+"""Deprecated names of routines that have another name today."""
+
+_HEADER = ("| OpenSHMEM 1.6 | in Python | in a kernel | test |", "|---|---|---|---|")
+
+
+def standard(c_name: str) -> bool:
+    """Return whether a routine of the map is one of OpenSHMEM 1.6."""
+    return not c_name.startswith("ishmem")
+
+
+def routines(chapter: str) -> Iterator[c_map.Row]:
+    """Return the routines of OpenSHMEM 1.6 in a chapter of the map."""
+    return (row for row in c_map.rows(chapter) if standard(row.c_name))
+
+
+@functools.cache
+def _texts() -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(TESTS.glob("test_*.py"))}
+
+
+def test_of(name: str) -> str:
+    """Return the test file of the chapter of a routine, or the one that names it most often.
+
+    Raises:
+        LookupError: None names it.
+    """
+    counts = {file: len(re.findall(rf"\b{name}\b", text)) for file, text in _texts().items()}
+    own = f"test_{getattr(ishmem, name).__module__.rpartition('.')[2]}.py"
+    if counts.get(own):
+        return own
+    if not any(counts.values()):
+        raise LookupError(f"no test names {name}")
+    return max(counts, key=lambda file: counts[file])
+
+
+def render() -> str:
+    """Return the page as markdown."""
+    lines = [
+        "# OpenSHMEM 1.6",
+        "",
+        "ishmem has every routine of the library interface of OpenSHMEM 1.6. The tables name each, its Python form,",
+        "whether kernels may call it too, and a test file that calls it. One row stands for all typed, sized and `mem`",
+        "variants of a routine. Those with a context, as `shmem_ctx_put`, are methods of a context of the same names,",
+        "as `ctx.put`. [From C to Python](c-to-python.md) has the signatures.",
+        "",
+        "What only C needs is left out: the profiling interface (`shmem_pcontrol`, and names with `p`), for which",
+        "[traces](trace.md) stand here, and the routines for caches, deprecated and without effect on such hardware.",
+        "With numba-dpex a process is a PE of one job only: `init` after the last `finalize` is an error there. On",
+        "today's stack it starts another job.",
+    ]
+    for chapter in c_map.CHAPTERS:
+        rows = [_line(row) for row in routines(chapter) if not row.absent]
+        lines += ["", f"## {chapter}", "", *_HEADER, *rows] if rows else []
+    lines += ["", "## Deprecated names", "", "| deprecated name | in Python |", "|---|---|"]
+    lines += [f"| `{c_name}` | `{name}` |" for c_name, name in DEPRECATED.items()]
+    lines += ["", "`python -m ishmem.cli.conformance` prints this page."]
+    return "\n".join([*lines, ""])
+
+
+def _line(row: c_map.Row) -> str:
+    return f"| `{row.c_name}` | `{row.python}` | {'yes' if row.kernel else ''} | `tests/{test_of(row.python)}` |"
+
+
+if __name__ == "__main__":
+    print(render(), end="")
