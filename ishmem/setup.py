@@ -19,7 +19,6 @@ import ishmem
 from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
-from ishmem.dpex import HAS_NUMBA_DPEX
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
@@ -166,7 +165,7 @@ def _refuse_restart() -> None:
     """Raise if this process was a PE and cannot be one again."""
     if job.was_finished_by_mpi():
         raise StateError("ishmem.init() was called after MPI_Finalize; start a new process")
-    if job.finished() and HAS_NUMBA_DPEX:
+    if job.finished() and not kernel_loading.FORGETS:
         raise StateError(
             "ishmem.init() was called after ishmem.finalize(); with numba-dpex, whose kernels keep addresses, a "
             "process is a PE only once: start a new process, in a notebook by restarting its kernel"

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
 
 
+FORGETS = not HAS_NUMBA_DPEX
+"""Whether kernels can be built with the addresses of another job: those of numba-dpex keep theirs."""
+
+
 class _Loader:
     """Loads the compiler of kernels by its own loader, which may serve other modules too, and then calls `_load`."""
 
@@ -97,7 +101,7 @@ def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended, and forget those built with its addresses."""
     global _job
     _job = None
-    if COMPILER in sys.modules and not HAS_NUMBA_DPEX:
+    if FORGETS and COMPILER in sys.modules:
         sys.modules[COMPILER].forget_programs()
     _waiting.clear()
     binding.unbind()
