@@ -108,6 +108,7 @@ from .memory import (
     ones as ones,
     ones_like as ones_like,
     realloc as realloc,
+    view as view,
     zeros as zeros,
     zeros_like as zeros_like,
 )

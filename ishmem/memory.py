@@ -20,6 +20,7 @@ from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
+from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.environment import arrays
 from ishmem.runtime import check, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
@@ -34,7 +35,7 @@ _FREED = 0xFF  # each byte of freed memory with ISHMEM_CHECK=1
 
 __all__ = [
     "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
-    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "zeros",
+    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "view", "zeros",
     "zeros_like",
 ]  # fmt: skip
 
@@ -475,6 +476,64 @@ def is_symmetric(a: Any) -> bool:
     """
     this = job.current()
     return extent(a) is not None or this.statics.ptr(a, this.pe) is not None
+
+
+def view(a: Any, dtype: Any) -> Any:
+    """Return a symmetric array on the memory of ``a``, with its bytes as elements of another dtype. Not collective.
+
+    It is for messages of several types, such as a header of integers and a payload of floats, that one put sends. The
+    last axis gets longer or shorter as the elements get smaller or larger, as in numpy. In kernels of numba-dpex there
+    is no such view; an array that the host has made is a kernel's argument there.
+
+    Args:
+        a: A symmetric array in C order, a slice of one that is, symmetric memory, or a static object.
+        dtype: The dtype of the result, of any width.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``a`` is not on the symmetric heap.
+        TypeError: ``a`` is not an array, or there is no such dtype.
+        ValueError: ``a`` is not in C order, begins at no multiple of the new elements' size, is read-only, or its last
+            axis is not a whole number of them.
+
+    Example:
+        >>> message = ishmem.zeros(48, dtype="u1")
+        >>> header, payload = ishmem.view(message[:16], "i8"), ishmem.view(message[16:], "f4")
+        >>> header[0], payload[:] = 8, 1.5
+        >>> ishmem.put(message, message, right)
+        >>> payload.size
+        8
+
+    Source: numpy.ndarray.view.
+    """
+    described, new = check.view(a, "a", routine="view"), np.dtype(dtype)
+    if new.name not in RMA_TYPES:
+        raise TypeError(refusal("view", "dtype", new.name, RMA_TYPES))
+    shape = _viewed_shape(described, new.itemsize)
+    check.writable(described)
+    this = job.current()
+    if this.statics.ptr(a, this.pe) is not None:
+        return a.view(new)
+    check.symmetric(described)
+    memory = getattr(arrays.usm_array(a), "usm_data", a)
+    return this.heap.array_on(memory, described.address, shape, new)
+
+
+def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
+    """Return the shape of an array whose bytes are elements of another size.
+
+    Raises:
+        ValueError: They are not.
+    """
+    shape = a.shape or (a.count,)
+    if not a.order & 1:
+        raise ValueError("a is not in C order; take a view of a contiguous part at a time")
+    if a.address % itemsize:
+        raise ValueError(f"a begins at byte {a.address:#x}; elements of {itemsize} bytes begin at a multiple of that")
+    last = shape[-1] * a.itemsize
+    if last % itemsize:
+        raise ValueError(f"the last axis of a has {last} bytes; new elements have {itemsize} bytes each")
+    return (*shape[:-1], last // itemsize)
 
 
 def extent(a: Any) -> tuple[int, int] | None:

@@ -20,6 +20,7 @@ from . import (
     host_only,
     intrinsics,
     locks,
+    memory,
     order,
     query,
     reductions,
@@ -36,8 +37,8 @@ from . import (
 
 __all__ = [
     "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end", "group_arguments",
-    "host_only", "intrinsics", "locks", "order", "query", "reductions", "rma", "signals", "spec_constants", "strided",
-    "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "host_only", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma", "signals", "spec_constants",
+    "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

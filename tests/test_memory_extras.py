@@ -1,4 +1,4 @@
-"""realloc, hints of malloc_with_hints, and static host objects."""
+"""realloc, hints of malloc_with_hints, static host objects, and views as other dtypes."""
 
 from __future__ import annotations
 
@@ -297,3 +297,121 @@ def test_static_objects_outlive_the_job() -> None:
     done = run_program(AFTER, 2)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("after [5, 5, 5] [5, 5, 5]") == 2 and done.stdout.count("state") == 2
+
+
+# ---- the bytes of an array as another dtype
+
+VIEWED = tuple(name for name in RMA_TYPES if name != "bool")
+
+
+def check_views(dtype: str) -> None:
+    """Each dtype as each other one, of arrays, slices, matrices, memory and static objects; numpy's views agree."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 96, pe) for pe in range(n)]
+    a, copy = ishmem.array(values[me]), ishmem.zeros(96, dtype=dtype)
+    for name in VIEWED:
+        seen = ishmem.view(a, name)
+        assert seen.dtype == np.dtype(name) and ishmem.is_symmetric(seen)
+        np.testing.assert_array_equal(seen.asnumpy(), values[me].view(name))
+        ishmem.put(ishmem.view(copy, name), seen, right)
+        ishmem.barrier_all()
+        assert copy.asnumpy().tobytes() == values[left].tobytes()
+        ishmem.barrier_all()
+        copy[:] = 0
+        matrix = ishmem.view(a.reshape(6, 16)[2:4], name)
+        np.testing.assert_array_equal(matrix.asnumpy(), values[me].reshape(6, 16)[2:4].view(name))
+        ishmem.barrier_all()
+    item = ishmem.view(a, dtype)
+    item[3] = 1
+    assert a.asnumpy()[3] == 1
+
+
+@pytest.mark.parametrize("dtype", VIEWED)
+@pytest.mark.pes(2)
+def test_views(pes: Pool, dtype: str) -> None:
+    pes.run(check_views, dtype)
+
+
+def check_message() -> None:
+    """A header and a payload of another type by one put, in memory and in a static object."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    left, memory = (me - 1) % n, ishmem.malloc(80)
+    for message in (ishmem.view(memory, "u1"), ishmem.static("message", 80, "u1")):
+        ours = np.concatenate([np.full(2, me, "i8").view("u1"), np.full(16, me + 0.5, "f4").view("u1")])
+        ishmem.put(message, ours, (me + 1) % n)
+        ishmem.barrier_all()
+        same(ishmem.view(message[:16], "i8"), np.full(2, left))
+        same(ishmem.view(message[16:], np.float32), np.full(16, left + 0.5, "f4"))
+    ishmem.free(memory)
+
+
+def test_message(pes: Pool) -> None:
+    pes.run(check_message)
+
+
+@dpex.kernel
+def send_message(item: kapi.Item, message, dest, pe):  # type: ignore
+    header, payload = ishmem.view(message[:16], np.int64), ishmem.view(message[16:], "float32")
+    header[1] = ishmem.my_pe() + 1
+    for k in range(payload.size):
+        payload[k] = k + 0.5
+    ishmem.put(dest, message, pe)
+    ishmem.barrier_all()
+    there = ishmem.view(dest[:16], "int64")
+    ishmem.atomic_add(there, 100, pe, 0)
+
+
+def check_kernel_message() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    message, dest = ishmem.zeros(16 + 40, dtype="u1"), ishmem.zeros(16 + 40, dtype="u1")
+    dpex.call_kernel(send_message, kapi.Range(1), message, dest, (me + 1) % n)
+    ishmem.barrier_all()
+    same(ishmem.view(dest[:16], "i8"), np.array([100, (me - 1) % n + 1]))
+    same(ishmem.view(dest[16:], "f4"), np.arange(10, dtype="f4") + np.float32(0.5))
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="it has no views as another dtype")
+def test_message_of_a_kernel(pes: Pool) -> None:
+    pes.run(check_kernel_message)
+
+
+@dpex.kernel
+def view_of(item: kapi.Item, a):  # type: ignore
+    ishmem.view(a, "int64")[0] = 1
+
+
+@dpex.kernel
+def view_as_nothing(item: kapi.Item, a):  # type: ignore
+    ishmem.view(a, 3)[0] = 1
+
+
+def check_refused_views() -> None:
+    a, matrix = ishmem.zeros(24, dtype="u1"), ishmem.zeros((4, 8), dtype="i4")
+    for wrong, dtype, kind, words in (
+        (a[:9], "i8", ValueError, "the last axis of a has 9 bytes; new elements have 8"),
+        (a[4:12], "i8", ValueError, "elements of 8 bytes begin at a multiple"),
+        (a[::2], "i4", ValueError, "not in C order"),
+        (matrix.T, "i4", ValueError, "not in C order"),
+        (a, "U1", TypeError, "allowed are bool, int8"),
+        (a, "x", TypeError, "x"),
+        (np.zeros(8), "i4", ishmem.SymmetryError, "not on the symmetric heap"),
+        (dpnp.zeros(8), "i4", ishmem.SymmetryError, "not on the symmetric heap"),
+        ([1], "i4", TypeError, "list"),
+    ):
+        with pytest.raises(kind, match=words):
+            ishmem.view(wrong, dtype)
+    kept = ishmem.view(a, "i8")
+    ishmem.free(a)
+    with pytest.raises(ishmem.SymmetryError, match="freed"):
+        ishmem.put(kept, np.zeros(3, "i8"), 0)
+    missing = "numba-dpex has no views"
+    words = {view_of: ("not contiguous", matrix[:, ::2]), view_as_nothing: ("dtype is a type of elements", matrix)}
+    for kernel, (text, argument) in words.items():
+        with pytest.raises(Exception, match=missing if dpex.HAS_NUMBA_DPEX else text):
+            dpex.call_kernel(kernel, kapi.Range(1), argument)
+
+
+@pytest.mark.pes(2)
+def test_refused_views(pes: Pool) -> None:
+    pes.run(check_refused_views)

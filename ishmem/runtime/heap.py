@@ -330,6 +330,10 @@ class SymmetricHeap:
         strides = arrays.usm_array(like).strides
         return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 
+    def array_on(self, memory: Any, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dpnp.ndarray:
+        """Return a dpnp array in C order on the memory of another one, from an address in it on."""
+        return _wrap(memory, shape, dtype, offset=(address - memory._pointer) // dtype.itemsize)
+
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
         """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()

@@ -6,6 +6,7 @@ There is a module for each compiler, and the import of this package selects one.
   programs use.
 * ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
+* ``HAS_VIEWS``: whether kernels may call ``a.view(dtype)``.
 * ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``SubGroupType``, ``ItemType``, ``NdItemType``: numba's types of
   arguments.
 * ``built_in``: emits the components of a built-in variable, such as the global id; ``sub_group_place``: emits the

@@ -31,11 +31,13 @@ from ishmem.dpex.types import (
 )
 
 __all__ = [
-    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
-    "kernel_api", "mangle", "sub_group_place",
+    "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
+    "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
+    "kernel", "kernel_api", "mangle", "sub_group_place",
 ]  # fmt: skip
 
+
+HAS_VIEWS = True
 
 _FUNCTIONS = {
     "LocalInvocationId": "get_local_id", "WorkgroupSize": "get_local_size", "GlobalInvocationId": "get_global_id"

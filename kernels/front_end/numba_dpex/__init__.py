@@ -26,11 +26,13 @@ from . import (
 )
 
 __all__ = [
-    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange", "Range",
-    "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install", "kernel",
-    "kernel_api", "mangle", "sub_group_place",
+    "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
+    "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
+    "kernel", "kernel_api", "mangle", "sub_group_place",
 ]  # fmt: skip
 
+
+HAS_VIEWS = False
 
 GLOBAL = 1  # the address space of device memory
 

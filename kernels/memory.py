@@ -1,0 +1,56 @@
+"""Memory in kernels: the device forms of what ``ishmem.memory`` does with arrays that exist."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from numba.core import ir
+from numba.core.rewrites import Rewrite, register_rewrite
+from numba.core.typing.npydecl import parse_dtype
+
+from ishmem import memory
+
+from . import type_checks
+from .front_end import HAS_VIEWS
+from .intrinsics import device, require
+from .numba_ir import constant_of
+
+
+@device(memory.view)
+def _view(a, dtype):
+    words = "numba-dpex has no views of an array as another dtype; make the view on the host and pass it to the kernel"
+    require(HAS_VIEWS, f"view: {words}")
+    type_checks.contiguous("view", a=a)
+    require(a.layout == "C" and a.ndim > 0, f"view: a is an array in C order, got {a}")
+    element = parse_dtype(dtype)
+    require(element is not None, f"view: dtype is a type of elements, such as numpy.int32, or its name, got {dtype}")
+    return lambda a, dtype: a.view(element)
+
+
+@register_rewrite("before-inference")
+class ViewOfModule(Rewrite):  # type: ignore[misc]
+    """Replaces ``ishmem.view`` by the function: numba allows an attribute of that name for arrays and numbers only."""
+
+    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
+        """Find the statements of a block that take the function from a module."""
+        self._block = block
+        self._found = {each for each in block.find_insts(ir.Assign) if _is_view(func_ir, each.value)}
+        return bool(self._found)
+
+    def apply(self) -> Any:
+        """Return the block with the function."""
+        block = self._block.copy()
+        block.body = [
+            ir.Assign(ir.Global("view", memory.view, each.loc), each.target, each.loc) if each in self._found else each
+            for each in block.body
+        ]
+        return block
+
+
+def _is_view(func_ir: Any, value: Any) -> bool:
+    """Return whether an expression is the function as an attribute of a module."""
+    if not isinstance(value, ir.Expr) or value.op != "getattr" or value.attr != "view":
+        return False
+    owner = constant_of(func_ir, value.value)
+    return isinstance(owner, ModuleType) and getattr(owner, "view", None) is memory.view
