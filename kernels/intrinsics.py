@@ -604,26 +604,35 @@ def size_of(_context, group):
     return types.int64(group), code
 
 
-@device_intrinsic
-def group_sum(_context, group, value):
-    """Return the sum of ``value`` over the work-items of the group, all of which must call.
+def _group_sum(name: str, kind: Any) -> Any:
+    """Make the intrinsic that sums values of a type over the work-items of a group."""
 
-    It can broadcast a value from one work-item: the others pass 0. Groups may have any number of dimensions.
-    """
-    scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
+    def group_sum(_context, group, value):
+        scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", types.int64]
-        symbol = mangle("__spirv_GroupIAdd", kinds)
-        kind = ir.FunctionType(I64, [I32, I32, I64])
-        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        function.calling_convention = SPIR_FUNC
-        function.attributes.add("convergent")
-        function.attributes.add("nounwind")
-        number = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        return builder.call(function, [I32(scope), I32(REDUCE), number], cconv=SPIR_FUNC)
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            symbol = mangle(f"__spirv_{name}", [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind])
+            number = context.cast(builder, arguments[1], signature.args[1], kind)
+            made = ir.FunctionType(number.type, [I32, I32, number.type])
+            function = cgutils.get_or_insert_function(builder.module, made, symbol)
+            function.calling_convention = SPIR_FUNC
+            function.attributes.add("convergent")
+            function.attributes.add("nounwind")
+            return builder.call(function, [I32(scope), I32(REDUCE), number], cconv=SPIR_FUNC)
 
-    return types.int64(group, value), code
+        return kind(group, value), code
+
+    return device_intrinsic(group_sum)
+
+
+group_sum = _group_sum("GroupIAdd", types.int64)
+"""Return the sum of ``value`` over the work-items of the group, all of which must call.
+
+It can broadcast a value from one work-item: the others pass 0. Groups may have any number of dimensions.
+"""
+
+group_float_sum = _group_sum("GroupFAdd", types.float32)
+"""Return the float32 sum of ``value`` over the work-items of the group, all of which must call."""
 
 
 def literal_value(kind: Any) -> int:

@@ -25,6 +25,7 @@ EXTRA = {
     "Ordering": ("order",),
     "Collectives": ("collectives", "reductions", "vcollectives"),
     "Locks": ("locks",),
+    "Inference": ("inference",),
 }
 """The chapters, and the modules whose routines they have; the modules' docstrings open the page."""
 
@@ -48,7 +49,11 @@ MEANINGS = {
 }
 """Constants that are no numbers."""
 
-CLASSES = {"Teams": ("Team", "TeamConfig"), "Contexts": ("Ctx", "CtxSession")}
+CLASSES = {
+    "Teams": ("Team", "TeamConfig"),
+    "Contexts": ("Ctx", "CtxSession"),
+    "Inference": ("inference.Communicator",),
+}
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
 
 

@@ -1,0 +1,338 @@
+"""Collectives for inference: one kernel launch per call, which neither blocks the host nor needs a barrier.
+
+Engines that split a model over GPUs add small tensors a hundred times per token. A `Communicator` does it with one
+kernel per PE: each word of the data goes to the peers with the number of the call beside it, and the peers poll for it,
+in symmetric memory that the communicator holds. PEs need load and store access to each other, but no atomics, so it
+works over PCIe as over Xe Link.
+
+Arrays may be private or symmetric: float32, float16, or bfloat16, for which an array of int16 or uint16 is passed with
+``dtype="bfloat16"``. Sums are computed in float32 in the order of the PEs of the team and rounded once: all PEs get the
+same bits, and each run gives the same ones.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import dpctl
+import numpy as np
+
+from ishmem import memory
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.common.inference import CALL, CHUNK, PIECE, SLOTS, WORD
+from ishmem.environment import arrays
+from ishmem.on_queue import Depends
+from ishmem.runtime import check, job
+from ishmem.runtime.queue_workers import events_of
+from ishmem.teams import TEAM_WORLD, Team, find
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["Communicator"]
+
+ONE_SHOT_BYTES = 256 * 1024
+"""All-reduces of at most so many bytes are one-shot: each PE sends its whole message to all peers."""
+
+WORK_ITEMS = 256
+
+_BITS = {2: "uint16", 4: "uint32"}
+_DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "int16"}
+
+
+class Communicator:
+    """Symmetric memory and a call counter for the collectives of a team.
+
+    As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
+    calls in the same order; a call starts when the one before it on this PE has completed.
+
+    Attributes:
+        nbytes: Size of the largest message: of the array of ``all_reduce``, and of the larger one of ``all_gather``
+            and ``reduce_scatter``.
+        team: Its PEs.
+
+    Example:
+        >>> with ishmem.inference.Communicator(1 << 20) as tp:
+        ...     x = dpnp.full(1000, me, dtype="f2")
+        ...     tp.all_reduce(x).wait()
+        ...     bool((x == n * (n - 1) // 2).all())
+        True
+    """
+
+    def __init__(self, nbytes: int, team: Team = TEAM_WORLD) -> None:
+        """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team for the first 256 KiB.
+
+        Collective over all PEs of the job, blocking: teams of equal size may each have one.
+
+        Raises:
+            ValueError: ``nbytes`` is not positive; a PE of the team is not reachable by load and store; or this PE is
+                not in the team.
+            TypeError: ``nbytes`` is not an integer, or ``team`` is not a team.
+            IshmemError: Kernels of this job must not wait for other PEs.
+            HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
+        """
+        self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
+        if self.nbytes < 1:
+            raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
+        _check_reach(self.team)
+        self._members = self.team.n_pes()
+        self._workspace = memory.zeros(_workspace_words(self.nbytes, self._members), dtype="int64")
+        self._workspace[CALL // 8] = 1
+        self._of_queue: dict[dpctl.SyclQueue, Any] = {}
+        self._last: dpctl.SyclEvent | None = None
+
+    def all_reduce(
+        self, x: ndarray, out: ndarray | None = None, *, dtype: str | None = None, depends: Depends = None
+    ) -> dpctl.SyclEvent:
+        """Sum ``x`` over the PEs of the team, in place or into ``out``.
+
+        Collective over the team, not blocking: one kernel on the queue of ``x``.
+
+        Args:
+            x: Contiguous device array, of the same size on all PEs, of at most ``nbytes`` bytes.
+            out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
+            dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``x``.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            The event of the kernel.
+
+        Raises:
+            TypeError: Not device arrays, or of another dtype.
+            ValueError: Arrays that are not contiguous, too long, of different sizes, or on different queues.
+            StateError: Freed, or not between ``init`` and ``finalize``.
+
+        Source: MPI_Allreduce; the one-shot and two-shot all-reduce of vLLM and torch's symmetric memory.
+        """
+        source, dest, kind = self._pair(x, "x", x if out is None else out, "out", dtype)
+        _check_size("out", dest.count, source.count)
+        if source.count * source.itemsize <= ONE_SHOT_BYTES:
+            name, chunks = "all_reduce_one_shot", _chunks(source, source.count)
+        else:
+            name, chunks = "all_reduce_two_shot", -(-_words(source, source.count) // (PIECE * self._members))
+        return self._collective(name, kind, dest, source, source.count, chunks, depends)
+
+    def all_gather(
+        self, x: ndarray, out: ndarray, *, dtype: str | None = None, depends: Depends = None
+    ) -> dpctl.SyclEvent:
+        """Concatenate ``x`` of all PEs of the team, in their order, into ``out`` of each.
+
+        Collective over the team, not blocking: one kernel on the queue of ``x``.
+
+        Args:
+            x: As for ``all_reduce``.
+            out: Contiguous device array of the dtype of ``x``, with as many elements as all PEs have in ``x``, of at
+                most ``nbytes`` bytes.
+            dtype: As for ``all_reduce``.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            The event of the kernel.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``all_reduce``.
+
+        Source: MPI_Allgather; ishmem_fcollect.
+        """
+        source, dest, kind = self._pair(x, "x", out, "out", dtype)
+        _check_size("out", dest.count, source.count * self._members)
+        return self._collective("all_gather", kind, dest, source, source.count, _chunks(source, source.count), depends)
+
+    def reduce_scatter(
+        self, x: ndarray, out: ndarray, *, dtype: str | None = None, depends: Depends = None
+    ) -> dpctl.SyclEvent:
+        """Sum ``x`` over the PEs of the team, and give each PE its part of the sum in ``out``.
+
+        Collective over the team, not blocking: one kernel on the queue of ``x``.
+
+        Args:
+            x: As for ``all_reduce``; its size is a multiple of the number of PEs.
+            out: Contiguous device array of the dtype of ``x`` and the size of a part. It may not overlap ``x``.
+            dtype: As for ``all_reduce``.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            The event of the kernel.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``all_reduce``.
+
+        Source: MPI_Reduce_scatter_block.
+        """
+        source, dest, kind = self._pair(x, "x", out, "out", dtype)
+        _check_size("x", source.count, dest.count * self._members)
+        return self._collective("reduce_scatter", kind, dest, source, dest.count, _chunks(dest, dest.count), depends)
+
+    def all_reduce_add_rms_norm(
+        self, x: ndarray, residual: ndarray, weight: ndarray, eps: float = 1e-6, out: ndarray | None = None, *,
+        dtype: str | None = None, depends: Depends = None,
+    ) -> dpctl.SyclEvent:  # fmt: skip
+        """Sum ``x`` over the PEs, add it to ``residual``, and compute its weighted RMS norm, row by row.
+
+        ``residual += sum of x``, then ``out = residual / sqrt(mean(residual ** 2, axis=-1) + eps) * weight``.
+        Collective over the team, not blocking: one kernel on the queue of ``x``, always one-shot.
+
+        Args:
+            x: As for ``all_reduce``; rows of a multiple of 4 bytes.
+            residual: Contiguous device array of the shape and dtype of ``x``, with the same values on all PEs. It is
+                updated, rounded to its dtype.
+            weight: Contiguous device array of the dtype of ``x`` and the length of a row.
+            eps: Is added to the mean square.
+            out: As ``residual``; by default ``x``.
+            dtype: As for ``all_reduce``.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            The event of the kernel.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``all_reduce``; ValueError: rows of another length.
+
+        Source: the fused all-reduce, residual and RMSNorm of vLLM and TensorRT-LLM.
+        """
+        source, dest, kind = self._pair(x, "x", x if out is None else out, "out", dtype)
+        rest, _, _ = self._pair(residual, "residual", x, "x", dtype)
+        weights, _, _ = self._pair(weight, "weight", x, "x", dtype)
+        row = source.shape[-1] if source.shape else 1
+        self._check_rows(source, row)
+        for each, wanted in ((dest, source.count), (rest, source.count), (weights, row)):
+            _check_size(each.name, each.count, wanted)
+        from ishmem.kernels.inference import add_rms_norm_kernel
+
+        rows = source.count // max(row, 1)
+        return self._launch(
+            add_rms_norm_kernel(kind), rows, row, (dest, source, rest, weights),
+            (source.count, rows, np.float32(1 / max(row, 1)), np.float32(eps)), depends,
+        )  # fmt: skip
+
+    def free(self) -> None:
+        """Wait for this PE's last call, and free the memory.
+
+        Collective over all PEs of the job, blocking.
+
+        Raises:
+            StateError: Freed already, or not between ``init`` and ``finalize``.
+            PeerLost: A PE died or finalised and will not call.
+        """
+        self._check_alive()
+        if self._last is not None:
+            self._last.wait()
+        self._of_queue.clear()
+        workspace, self._workspace = self._workspace, None
+        memory.free(workspace)
+
+    def __enter__(self) -> Communicator:
+        """Return the communicator."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> None:
+        """Free the memory, unless an exception ended the block: the other PEs may not call."""
+        if kind is None and self._workspace is not None:
+            self.free()
+
+    def _check_alive(self) -> None:
+        if self._workspace is None:
+            raise StateError("the communicator was freed")
+
+    def _pair(
+        self, first: Any, first_name: str, second: Any, second_name: str, dtype: str | None
+    ) -> tuple[check.View, check.View, str]:
+        """Check two arrays of a call; return them and the dtype."""
+        self._check_alive()
+        kinds = tuple(_DTYPES) if dtype is None else ("int16", "uint16") if dtype == "bfloat16" else (dtype,)
+        if dtype is not None and dtype not in _DTYPES:
+            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")
+        given = ((first, first_name), (second, second_name))
+        views = [check.view(array, name, kinds, "Communicator") for array, name in given]
+        for each in views:
+            self._check_message(each)
+        check.same_dtype(views[1], views[0])
+        check.writable(views[1])
+        if views[0].array.sycl_queue != views[1].array.sycl_queue:
+            raise ValueError(f"{first_name} and {second_name} are on different queues; a.to_device(queue) moves one")
+        return views[0], views[1], dtype or views[0].dtype
+
+    def _check_rows(self, x: check.View, row: int) -> None:
+        nbytes, most = x.count * x.itemsize, max(ONE_SHOT_BYTES, self.nbytes // self._members)
+        if row * x.itemsize % WORD:
+            raise ValueError(f"a row of x has {row} elements, {row * x.itemsize} bytes; allowed are multiples of 4")
+        if nbytes > most:
+            raise ValueError(f"x has {nbytes} bytes; allowed are {most}, or nbytes of {self._members} times x")
+
+    def _check_message(self, array: check.View) -> None:
+        name, nbytes = array.name, array.count * array.itemsize
+        if not hasattr(array.array, "__sycl_usm_array_interface__"):
+            raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
+        if not array.order & 1:
+            raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")
+        if nbytes > self.nbytes:
+            raise ValueError(f"{name} has {nbytes} bytes; this communicator takes {self.nbytes}")
+
+    def _collective(
+        self, name: str, dtype: str, dest: check.View, source: check.View, nelems: int, chunks: int, depends: Depends
+    ) -> dpctl.SyclEvent:  # fmt: skip
+        from ishmem.kernels.inference import kernel_of
+
+        return self._launch(kernel_of(name, dtype), chunks, nelems, (dest, source), (nelems,), depends)
+
+    def _launch(
+        self, kernel: Any, chunks: int, most: int, given: tuple[check.View, ...], numbers: tuple[Any, ...],
+        depends: Depends,
+    ) -> dpctl.SyclEvent:  # fmt: skip
+        """Submit a kernel of ``chunks`` work-groups, each of which takes at most ``most`` elements."""
+        from ishmem.kernels.front_end import NdRange, call_kernel_async
+
+        events = events_of(depends)
+        if not chunks:
+            return self._last or dpctl.SyclEvent()
+        queue = given[0].array.sycl_queue
+        items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
+        shape = NdRange((chunks * items,), (items,))
+        before = tuple(events if self._last is None else [*events, self._last])
+        passed = [_bits(each) for each in given]
+        _, self._last = call_kernel_async(kernel, shape, before, *passed, self._on(queue), self.team.handle, *numbers)
+        return self._last
+
+    def _on(self, queue: dpctl.SyclQueue) -> Any:
+        """Return the workspace as an array on a queue."""
+        if queue not in self._of_queue:
+            self._of_queue[queue] = arrays.usm_array(self._workspace).to_device(queue)
+        return self._of_queue[queue]
+
+
+def _workspace_words(nbytes: int, members: int) -> int:
+    """Return the number of words of 8 bytes of a workspace: see `ishmem.common.inference`."""
+    words = -(-nbytes // WORD)
+    piece_words = -(-words // (PIECE * members)) * PIECE * members
+    one_shot = min(words, ONE_SHOT_BYTES // WORD) * members
+    return SLOTS // 8 + 2 * max(one_shot, 2 * piece_words)
+
+
+def _words(array: check.View, count: int) -> int:
+    return -(-count * array.itemsize // WORD)
+
+
+def _chunks(array: check.View, count: int) -> int:
+    return -(-_words(array, count) // CHUNK)
+
+
+def _check_size(name: str, count: int, wanted: int) -> None:
+    if count != wanted:
+        raise ValueError(f"{name} has {count} elements; it needs {wanted}")
+
+
+def _check_reach(team: Team) -> None:
+    this = job.current()
+    if this.no_waits:
+        raise IshmemError(f"the calls of a Communicator are kernels that wait: {this.no_waits}")
+    far = [pe for pe in map(team.shape.pe, range(team.n_pes())) if not this.heap.reaches(pe)]
+    if far:
+        raise ValueError(f"loads and stores do not reach PE {far[0]} of the team; allowed are PEs that ptr reaches")
+
+
+def _bits(array: check.View) -> Any:
+    """Return a device array as one-dimensional array of unsigned integers on the same memory."""
+    usm = arrays.usm_array(array.array)
+    offset, kind = usm._element_offset, _BITS[array.itemsize]
+    return arrays.tensor.usm_ndarray((array.count,), dtype=kind, buffer=usm.usm_data, offset=offset)

@@ -1,0 +1,191 @@
+"""Words of 4 bytes as float32 numbers: one of float32, or two of float16 or bfloat16.
+
+Arrays of 16-bit numbers are read and written as integers, so their elements need no type of the compiler.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from .front_end import device_func
+from .intrinsics import GLOBAL, I32, I64, device_intrinsic
+from .units import elementwise
+
+I16, FLOAT = ir.IntType(16), ir.FloatType()
+
+
+class FloatWords(NamedTuple):
+    """How kernels read a dtype.
+
+    Attributes:
+        lanes: Elements in a word.
+        load: ``load(address, last)`` returns the word at an address; ``last`` says that it has one element only.
+        store: ``store(address, word, last)`` writes it.
+        numbers: ``numbers(word)`` returns its elements as a tuple of float32.
+        word: ``word(numbers)`` returns the word of a tuple of float32, each rounded to the nearest, ties to even.
+    """
+
+    lanes: int
+    load: Any
+    store: Any
+    numbers: Any
+    word: Any
+
+
+def _wide_of_float16(builder: Any, bits: Any) -> Any:
+    return builder.fpext(builder.bitcast(bits, ir.HalfType()), FLOAT)
+
+
+def _float16_of(builder: Any, number: Any) -> Any:
+    return builder.bitcast(builder.fptrunc(number, ir.HalfType()), I16)
+
+
+def _wide_of_bfloat16(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(builder.shl(builder.zext(bits, I32), I32(16)), FLOAT)
+
+
+def _bfloat16_of(builder: Any, number: Any) -> Any:
+    bits = builder.bitcast(number, I32)
+    odd = builder.and_(builder.lshr(bits, I32(16)), I32(1))
+    rounded = builder.add(bits, builder.add(odd, I32(0x7FFF)))
+    quiet = builder.or_(bits, I32(1 << 22))  # a NaN stays one, whichever of its bits are cut off
+    chosen = builder.select(builder.fcmp_unordered("uno", number, number), quiet, rounded)
+    return builder.trunc(builder.lshr(chosen, I32(16)), I16)
+
+
+def _bits_of_float32(builder: Any, number: Any) -> Any:
+    return builder.bitcast(number, I32)
+
+
+def _float32_of_bits(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(bits, FLOAT)
+
+
+_CONVERSIONS = {
+    "float32": (_float32_of_bits, _bits_of_float32),
+    "float16": (_wide_of_float16, _float16_of),
+    "bfloat16": (_wide_of_bfloat16, _bfloat16_of),
+}
+
+DTYPES = tuple(_CONVERSIONS)
+
+
+def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
+    """Make the intrinsic that returns the elements of a word."""
+
+    def numbers(_context, word):
+        result = types.UniTuple(types.float32, lanes)
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            elements = [
+                widen(builder, builder.trunc(builder.lshr(arguments[0], I64(kind.width * lane)), kind))
+                for lane in range(lanes)
+            ]
+            return context.make_tuple(builder, result, elements)
+
+        return result(types.int64), code
+
+    return device_intrinsic(numbers)
+
+
+def _word(kind: Any, narrow: Any) -> Any:
+    """Make the intrinsic that returns the word of a tuple of elements."""
+
+    def word(_context, numbers):
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bits = I64(0)
+            for lane, number in enumerate(cgutils.unpack_tuple(builder, arguments[0])):
+                part = builder.zext(narrow(builder, number), I64)
+                bits = builder.or_(bits, builder.shl(part, I64(kind.width * lane)))
+            return bits
+
+        return types.int64(numbers), code
+
+    return device_intrinsic(word)
+
+
+def _load(kind: Any, lanes: int) -> Any:
+    """Make the intrinsic that loads a word."""
+
+    def load(_context, address, last):
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer(GLOBAL))
+            first = builder.zext(builder.load(pointer), I64)
+            if lanes == 1:
+                return first
+            before = builder.block
+            with builder.if_then(builder.not_(arguments[1])):
+                second = builder.zext(builder.load(builder.gep(pointer, [I64(1)])), I64)
+                both, loaded = builder.or_(first, builder.shl(second, I64(kind.width))), builder.block
+            word = builder.phi(I64)
+            word.add_incoming(first, before)
+            word.add_incoming(both, loaded)
+            return word
+
+        return types.int64(types.int64, types.boolean), code
+
+    return device_intrinsic(load)
+
+
+def _store(kind: Any, lanes: int) -> Any:
+    """Make the intrinsic that stores a word."""
+
+    def store(_context, address, word, last):
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer(GLOBAL))
+            builder.store(builder.trunc(arguments[1], kind), pointer)
+            if lanes > 1:
+                with builder.if_then(builder.not_(arguments[2])):
+                    second = builder.trunc(builder.lshr(arguments[1], I64(kind.width)), kind)
+                    builder.store(second, builder.gep(pointer, [I64(1)]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.boolean), code
+
+    return device_intrinsic(store)
+
+
+def float_words(dtype: str) -> FloatWords:
+    """Return how kernels read a dtype of `DTYPES`."""
+    widen, narrow = _CONVERSIONS[dtype]
+    kind, lanes = (I32, 1) if dtype == "float32" else (I16, 2)
+    return FloatWords(lanes, _load(kind, lanes), _store(kind, lanes), _numbers(kind, lanes, widen), _word(kind, narrow))
+
+
+@device_func
+def _sum(a, b):
+    return a + b
+
+
+@device_func
+def _product(a, b):
+    return a * b
+
+
+add, multiply = elementwise(_sum), elementwise(_product)
+
+
+@device_intrinsic
+def dot(_context, a, b):
+    """Return the sum of the products of two tuples of float32."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pairs = zip(*(cgutils.unpack_tuple(builder, each) for each in arguments))
+        return functools.reduce(builder.fadd, [builder.fmul(*pair) for pair in pairs])
+
+    return types.float32(a, b), code
+
+
+@device_intrinsic
+def scaled(_context, numbers, factor):
+    """Return a tuple of float32 times a float32."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        products = [builder.fmul(each, arguments[1]) for each in cgutils.unpack_tuple(builder, arguments[0])]
+        return context.make_tuple(builder, signature.return_type, products)
+
+    return numbers(numbers, types.float32), code

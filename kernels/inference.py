@@ -1,0 +1,375 @@
+"""The kernels of ``ishmem.inference``: collectives whose words carry the number of their call.
+
+A word of 4 bytes of a message and the low half of the number of the call make a slot of 8 bytes, which one plain store
+writes and a link does not tear. The receiver polls the slot until the number is right, and then has the data: there is
+no fence, no barrier and no atomic between PEs, which a PCIe link may lack.
+
+Calls use two halves of the workspace in turn. A PE that begins call ``k + 2`` has received words of call ``k + 1`` from
+every member, each of which had completed call ``k`` before, so the slots of call ``k`` are free.
+
+Model: tests/models/inference.pml.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ishmem.common.inference import CALL, CHUNK, FINISHED, PIECE, SLOTS, TICKET, WORD
+
+from .float_words import FloatWords, add, dot, float_words, multiply, scaled
+from .front_end import kernel, kernel_api as kapi
+from .intrinsics import (
+    address_of,
+    atomic_add_word,
+    atomic_load_word,
+    atomic_store_word,
+    compiled,
+    device_function,
+    group_float_sum,
+    group_sum,
+    load_word,
+    memory_fence,
+    rank_in,
+    size_of,
+    store_volatile,
+)
+from .long_waits import SPINS, forget, tell_member
+from .orders import FLAG, FLAG_SEEN
+from .peers import peer_delta
+from .shares import work_item_share
+from .teams import members_of
+
+LOW_HALF = 0xFFFFFFFF
+
+_publish, _see = memory_fence(FLAG), memory_fence(FLAG_SEEN)
+
+
+class Call(NamedTuple):
+    """A call of a collective: its number in the upper half of a word, and the address of its slots."""
+
+    number: int
+    slots: int
+
+
+@compiled
+def begin(workspace, words):
+    """Return the `Call` that this PE begins in a workspace of ``words`` words."""
+    number = load_word(workspace + CALL)
+    half = (words * 8 - SLOTS) // 2
+    return Call(number << 32, workspace + SLOTS + (number & 1) * half)
+
+
+@device_function
+def next_chunk(workspace, group):
+    """Return the number of the next chunk that no work-group of this PE has taken.
+
+    So the chunks that have been begun are the first ones on each PE. Of the chunks that are not complete everywhere,
+    the first one has been begun, or a work-group that waits for nobody begins it: work-groups that do not all run at
+    once need no order of the device's scheduler.
+    """
+
+    def impl(workspace, group):
+        taken = 0
+        if rank_in(group) == 0:
+            taken = atomic_add_word(workspace + TICKET, 1)
+        kapi.group_barrier(group)  # or else a compiler may join the branch and the sum, in each branch its own sum
+        return group_sum(group, taken)
+
+    return impl
+
+
+@device_function
+def end(workspace, group):
+    """Let the last of this PE's work-groups that calls prepare the next call."""
+
+    def impl(workspace, group):
+        groups = group.get_group_range(0)
+        _publish()
+        kapi.group_barrier(group)
+        if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
+            _see()
+            atomic_store_word(workspace + TICKET, 0)
+            atomic_store_word(workspace + FINISHED, 0)
+            atomic_store_word(workspace + CALL, load_word(workspace + CALL) + 1)
+
+    return impl
+
+
+@compiled
+def send(call, slot, word, members, member):
+    """Write a word and the call's number to a slot of a member."""
+    store_volatile(call.slots + slot * 8 + peer_delta(members.start + member * members.stride), word | call.number)
+
+
+@compiled
+def send_to_others(call, slot, word, members):
+    """Write a word and the call's number to a slot of every other member."""
+    for i in range(1, members.size):
+        send(call, slot, word, members, (members.me + i) % members.size)
+
+
+@compiled
+def receive(call, slot, members, member):
+    """Return the word that a member writes to a slot of this PE in this call."""
+    spins, at = 0, call.slots + slot * 8
+    seen = atomic_load_word(at)
+    while (seen ^ call.number) >> 32 != 0:
+        spins += 1
+        if spins & SPINS == 0:
+            tell_member(members.start + member * members.stride, call.number >> 32)
+        seen = atomic_load_word(at)
+    if spins > SPINS:
+        forget()
+    return seen & LOW_HALF
+
+
+@compiled
+def words_in(nelems, lanes):
+    """Return the number of words of a message."""
+    return (nelems + lanes - 1) // lanes
+
+
+@device_function
+def share_of(low, high, group):
+    """Return the words of a chunk that this work-item takes: the first, an end and the step."""
+
+    def impl(low, high, group):
+        first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
+        return low + first, low + end, step
+
+    return impl
+
+
+@functools.cache
+def kernel_of(name: str, dtype: str) -> Any:
+    """Return the kernel of a collective, ``kernel(item, dest, source, workspace, team, nelems)``, for a dtype.
+
+    It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``, of a part of it for
+    ``reduce_scatter``.
+    """
+    work = _WORKS[name](Forms.of(dtype))
+
+    def collective(item: kapi.NdItem, dest, source, workspace, team, nelems):
+        group, members, here = item.get_group(), members_of(team), address_of(workspace)
+        call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
+        work(call, to, origin, nelems, next_chunk(here, group), members, group)
+        end(here, group)
+
+    collective.__name__ = collective.__qualname__ = name
+    return kernel(collective)
+
+
+class Forms(NamedTuple):
+    """What kernels do with the words of a message of a dtype; messages are given by addresses.
+
+    Attributes:
+        words: The dtype's words.
+        word: ``word(message, nelems, i)`` returns word ``i`` of a message.
+        put: ``put(message, nelems, i, word)`` stores it.
+        total: ``total(call, own, slot, apart, members)`` returns the sum of a word over the members, in their order;
+            the slots of the members are ``apart`` slots from each other.
+    """
+
+    words: FloatWords
+    word: Any
+    put: Any
+    total: Any
+
+    @classmethod
+    def of(cls, dtype: str) -> Forms:
+        """Return the forms of a dtype of `DTYPES`."""
+        words = float_words(dtype)
+        lanes, load, store, numbers = words.lanes, words.load, words.store, words.numbers
+
+        @compiled
+        def word(message, nelems, i):
+            return load(message + i * WORD, (i + 1) * lanes > nelems)
+
+        @compiled
+        def put(message, nelems, i, word):
+            store(message + i * WORD, word, (i + 1) * lanes > nelems)
+
+        @compiled
+        def total(call, own, slot, apart, members):
+            result = numbers(own if members.me == 0 else receive(call, slot, members, 0))
+            for member in range(1, members.size):
+                word = own if member == members.me else receive(call, slot + member * apart, members, member)
+                result = add(result, numbers(word))
+            return result
+
+        return cls(words, word, put, total)
+
+
+def _one_shot(forms: Forms) -> Any:
+    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and adds what it receives."""
+    lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
+
+    @device_function
+    def work(call, dest, source, nelems, chunk, members, group):
+        def impl(call, dest, source, nelems, chunk, members, group):
+            words = words_in(nelems, lanes)
+            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
+            for i in range(first, last, step):
+                send_to_others(call, members.me * words + i, word(source, nelems, i), members)
+            for i in range(first, last, step):
+                put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
+
+        return impl
+
+    return work
+
+
+def _two_shot(forms: Forms) -> Any:
+    """Make the all-reduce of long messages: each PE adds a piece of each chunk, and sends the sums to all PEs.
+
+    The slots of a member's pieces come first, then those of the sums, one for each word of the message.
+    """
+    lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
+
+    @device_function
+    def work(call, dest, source, nelems, chunk, members, group):
+        def impl(call, dest, source, nelems, chunk, members, group):
+            words, me, chunks = words_in(nelems, lanes), members.me, chunks_in(words_in(nelems, lanes), members.size)
+            for distance in range(1, members.size):
+                member = (me + distance) % members.size
+                low = (chunk * members.size + member) * PIECE
+                first, last, step = share_of(low, min(low + PIECE, words), group)
+                for i in range(first, last, step):
+                    slot = (me * chunks + chunk) * PIECE + i - low
+                    send(call, slot, word(source, nelems, i), members, member)
+            low, sums = (chunk * members.size + me) * PIECE, members.size * chunks * PIECE
+            first, last, step = share_of(low, min(low + PIECE, words), group)
+            for i in range(first, last, step):
+                slot = chunk * PIECE + i - low
+                result = rounded(total(call, word(source, nelems, i), slot, chunks * PIECE, members))
+                put(dest, nelems, i, result)
+                send_to_others(call, sums + i, result, members)
+            for distance in range(1, members.size):
+                member = (me + distance) % members.size
+                low = (chunk * members.size + member) * PIECE
+                first, last, step = share_of(low, min(low + PIECE, words), group)
+                for i in range(first, last, step):
+                    put(dest, nelems, i, receive(call, sums + i, members, member))
+
+        return impl
+
+    return work
+
+
+def _all_gather(forms: Forms) -> Any:
+    """Make the all-gather: each PE sends its words to all PEs."""
+    words, word, put = forms.words, forms.word, forms.put
+    lanes, part_bytes = words.lanes, WORD // words.lanes
+
+    @device_function
+    def work(call, dest, source, nelems, chunk, members, group):
+        def impl(call, dest, source, nelems, chunk, members, group):
+            words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
+            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
+            for i in range(first, last, step):
+                own = word(source, nelems, i)
+                send_to_others(call, me * words + i, own, members)
+                put(dest + me * apart, nelems, i, own)
+            for distance in range(1, members.size):
+                member = (me + distance) % members.size
+                for i in range(first, last, step):
+                    put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
+
+        return impl
+
+    return work
+
+
+def _reduce_scatter(forms: Forms) -> Any:
+    """Make the reduce-scatter: each PE sends to each member the part of its message that this one adds."""
+    lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
+    part_bytes = WORD // lanes
+
+    @device_function
+    def work(call, dest, source, nelems, chunk, members, group):
+        def impl(call, dest, source, nelems, chunk, members, group):
+            words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
+            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
+            for distance in range(1, members.size):
+                member = (me + distance) % members.size
+                for i in range(first, last, step):
+                    send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
+            for i in range(first, last, step):
+                own = word(source + me * apart, nelems, i)
+                put(dest, nelems, i, rounded(total(call, own, i, words, members)))
+
+        return impl
+
+    return work
+
+
+_WORKS = {
+    "all_reduce_one_shot": _one_shot,
+    "all_reduce_two_shot": _two_shot,
+    "all_gather": _all_gather,
+    "reduce_scatter": _reduce_scatter,
+}
+
+
+@compiled
+def chunks_in(words, size):
+    """Return the number of chunks of a message in the two-shot form."""
+    return (words + size * PIECE - 1) // (size * PIECE)
+
+
+@functools.cache
+def add_rms_norm_kernel(dtype: str) -> Any:
+    """Return the kernel of the all-reduce with residual and RMS norm of a dtype; a chunk is a row of the message.
+
+    Its arguments are ``dest, source, residual, weight, workspace, team, nelems, rows, inverse, eps``; ``inverse`` is
+    the inverse of the length of a row.
+    """
+    forms = Forms.of(dtype)
+    lanes, numbers, rounded = forms.words.lanes, forms.words.numbers, forms.words.word
+    word, put, total = forms.word, forms.put, forms.total
+
+    @device_function
+    def add_row(call, source, residual, nelems, row, words, members, group):
+        """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
+
+        def impl(call, source, residual, nelems, row, words, members, group):
+            first, last, step = share_of(row * words, (row + 1) * words, group)
+            whole, squares = words_in(nelems, lanes), np.float32(0)
+            for i in range(first, last, step):
+                send_to_others(call, members.me * whole + i, word(source, nelems, i), members)
+            for i in range(first, last, step):
+                sums = total(call, word(source, nelems, i), i, whole, members)
+                result = rounded(add(sums, numbers(word(residual, nelems, i))))
+                put(residual, nelems, i, result)
+                squares += dot(numbers(result), numbers(result))
+            return squares
+
+        return impl
+
+    @device_function
+    def norm_row(dest, residual, weight, nelems, row, words, scale, group):
+        """Multiply a row of the residual by ``scale`` and the weights."""
+
+        def impl(dest, residual, weight, nelems, row, words, scale, group):
+            first, last, step = share_of(row * words, (row + 1) * words, group)
+            for i in range(first, last, step):
+                product = multiply(numbers(word(residual, nelems, i)), numbers(word(weight, nelems, i - row * words)))
+                put(dest, nelems, i, rounded(scaled(product, scale)))
+
+        return impl
+
+    def all_reduce_add_rms_norm(
+        item: kapi.NdItem, dest, source, residual, weight, workspace, team, nelems, rows, inverse, eps
+    ):
+        group, members, here = item.get_group(), members_of(team), address_of(workspace)
+        call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)
+        row = next_chunk(here, group)
+        squares = add_row(call, address_of(source), rest, nelems, row, words, members, group)
+        scale = np.float32(1) / np.sqrt(group_float_sum(group, squares) * inverse + eps)
+        norm_row(address_of(dest), rest, address_of(weight), nelems, row, words, scale, group)
+        end(here, group)
+
+    return kernel(all_reduce_add_rms_norm)

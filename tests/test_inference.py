@@ -1,0 +1,326 @@
+"""``ishmem.inference``: sums in float32 in the order of the PEs, rounded once, against numpy."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Callable
+
+import numpy as np
+import pytest
+from common import dpnp
+from pes import Pool, run_program
+
+import ishmem
+from ishmem.inference import ONE_SHOT_BYTES, Communicator
+
+DTYPES = ("float32", "float16", "bfloat16")
+SIZES = (0, 1, 2, 7, 256, 1025, 5001)
+GUARD = 3
+ROW = 96
+
+
+def as_bits(numbers, dtype):
+    """Return float32 numbers rounded to a dtype, as numpy array; a bfloat16 as int16."""
+    numbers = np.asarray(numbers, np.float32)
+    if dtype != "bfloat16":
+        return numbers.astype(dtype)
+    bits = numbers.view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(numbers), (bits >> 16) | 0x40, rounded).astype(np.uint16).view(np.int16)
+
+
+def as_numbers(bits, dtype):
+    """Return the elements of an array as float32."""
+    if dtype != "bfloat16":
+        return bits.astype(np.float32)
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def values(pe, n, dtype, seed=0):
+    """Return the elements of a PE, of several magnitudes, so that sums are rounded."""
+    generator = np.random.default_rng([pe, n, seed])
+    return as_bits(generator.standard_normal(n) * 10.0 ** generator.integers(-3, 4, n), dtype)
+
+
+def summed(parts, dtype):
+    """Return the sum of arrays in their order, in float32, as float32."""
+    total = as_numbers(parts[0], dtype)
+    for part in parts[1:]:
+        total = total + as_numbers(part, dtype)
+    return total
+
+
+def named(dtype):
+    return {"dtype": dtype} if dtype == "bfloat16" else {}
+
+
+def guarded(array):
+    """Return a private device array with guard elements around it, and the view between them."""
+    around = np.full(array.size + 2 * GUARD, 77, array.dtype)
+    around[GUARD : GUARD + array.size] = array.ravel()
+    whole = dpnp.asarray(around)
+    return whole, whole[GUARD : GUARD + array.size]
+
+
+def assert_guarded(whole, wanted):
+    found = whole.asnumpy()
+    assert (found[:GUARD] == 77).all() and (found[found.size - GUARD :] == 77).all()
+    np.testing.assert_array_equal(found[GUARD : found.size - GUARD], wanted)
+
+
+def check_all_reduce(dtype, sizes):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(4 * max(sizes)) as tp:
+        for size in sizes:
+            wanted = as_bits(summed([values(pe, size, dtype) for pe in range(n)], dtype), dtype)
+            source, x = guarded(values(me, size, dtype))
+            dest, out = guarded(np.zeros(size, x.dtype))
+            tp.all_reduce(x, out, **named(dtype)).wait()
+            assert_guarded(dest, wanted)
+            assert_guarded(source, values(me, size, dtype))
+            tp.all_reduce(x, **named(dtype)).wait()
+            assert_guarded(source, wanted)
+
+
+@pytest.mark.pes(1, 2, 3, 4)
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_reduce(pes, dtype):
+    pes.run(check_all_reduce, dtype, SIZES)
+
+
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_two_shot(pes, dtype):
+    """Beyond the cutover: whole chunks and a part of one, in which some PEs have no piece."""
+    beyond = ONE_SHOT_BYTES // np.dtype("f4" if dtype == "float32" else "f2").itemsize
+    pes.run(check_all_reduce, dtype, (beyond + 1, beyond + 5001))
+
+
+def check_special_values(dtype):
+    me = ishmem.my_pe()
+    special = as_bits([np.nan, np.inf, -np.inf, -0.0, 65504, 1e-7, 3.4e38], dtype)
+    with Communicator(64) as tp:
+        x = dpnp.asarray(special if me == 0 else as_bits(np.zeros(7), dtype))
+        tp.all_reduce(x, **named(dtype)).wait()
+        with np.errstate(over="ignore"):
+            wanted = as_numbers(special, dtype) + np.float32(0) * (ishmem.n_pes() > 1)
+        np.testing.assert_array_equal(as_numbers(x.asnumpy(), dtype), wanted)
+
+
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_values(pes, dtype):
+    pes.run(check_special_values, dtype)
+
+
+def check_many_calls(seed):
+    """Calls of many sizes without a wait of the host, by PEs that fall behind at random."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    sizes = np.random.default_rng(seed).integers(1, 4000, 40)
+    late = np.random.default_rng([seed, me])
+    with Communicator(1 << 14) as tp:
+        arrays = [dpnp.asarray(values(me, int(size), "float32", turn)) for turn, size in enumerate(sizes)]
+        for x in arrays:
+            if late.random() < 0.2:
+                time.sleep(late.random() / 50)
+            event = tp.all_reduce(x)
+        event.wait()
+        for turn, (x, size) in enumerate(zip(arrays, sizes)):
+            wanted = summed([values(pe, int(size), "float32", turn) for pe in range(n)], "float32")
+            np.testing.assert_array_equal(x.asnumpy(), wanted)
+
+
+@pytest.mark.pes(2, 3)
+@pytest.mark.one_node
+def test_many_calls(pes):
+    pes.run(check_many_calls, 5)
+
+
+def check_gather_and_scatter(dtype):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(4 * 3001 * n) as tp:
+        for size in (1, 5, 3001):
+            parts = [values(pe, size, dtype) for pe in range(n)]
+            dest, out = guarded(np.zeros(size * n, parts[0].dtype))
+            tp.all_gather(dpnp.asarray(parts[me]), out, **named(dtype)).wait()
+            assert_guarded(dest, np.concatenate(parts))
+            wanted = summed([values(pe, size * n, dtype) for pe in range(n)], dtype)[me * size : (me + 1) * size]
+            dest, out = guarded(np.zeros(size, parts[0].dtype))
+            tp.reduce_scatter(dpnp.asarray(values(me, size * n, dtype)), out, **named(dtype)).wait()
+            assert_guarded(dest, as_bits(wanted, dtype))
+
+
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gather_and_scatter(pes, dtype):
+    pes.run(check_gather_and_scatter, dtype)
+
+
+def check_rms_norm(dtype):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(1 << 16) as tp:
+        for rows in (1, 5, 70):
+            before, weight = values(n, rows * ROW, dtype), values(n + 1, ROW, dtype)
+            total = summed([values(pe, rows * ROW, dtype) for pe in range(n)], dtype)
+            rest = as_bits(total + as_numbers(before, dtype), dtype)
+            rounded = as_numbers(rest, dtype).reshape(rows, ROW).astype(np.float64)
+            scale = 1 / np.sqrt((rounded**2).mean(axis=1, keepdims=True) + 1e-5)
+            wanted = rounded * scale * as_numbers(weight, dtype)
+            x = dpnp.asarray(values(me, rows * ROW, dtype).reshape(rows, ROW))
+            residual, out = dpnp.asarray(before.reshape(rows, ROW)), dpnp.zeros_like(x)
+            tp.all_reduce_add_rms_norm(x, residual, dpnp.asarray(weight), 1e-5, out, **named(dtype)).wait()
+            np.testing.assert_array_equal(residual.asnumpy(), rest.reshape(rows, ROW))
+            limit = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}[dtype]
+            found = as_numbers(out.asnumpy(), dtype)
+            np.testing.assert_allclose(found, wanted, rtol=limit, atol=1e-6 if dtype != "float16" else 1e-7)
+
+
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rms_norm(pes, dtype):
+    pes.run(check_rms_norm, dtype)
+
+
+def check_queues():
+    """Arrays of an in-order queue of the program's own, and symmetric ones, in turn."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    symmetric = ishmem.full(10, me, dtype="f4")
+    queue = type(symmetric.sycl_queue)(symmetric.sycl_context, symmetric.sycl_device, property="in_order")
+    private = dpnp.full(10, me, dtype="f4", sycl_queue=queue)
+    with Communicator(40) as tp:
+        for _ in range(3):
+            tp.all_reduce(private)
+            event = tp.all_reduce(symmetric)
+        event.wait()
+    total = n * (n - 1) // 2
+    assert (private.asnumpy() == total * n**2).all() and (symmetric.asnumpy() == total * n**2).all()
+    ishmem.free(symmetric)
+
+
+@pytest.mark.one_node
+def test_queues(pes):
+    pes.run(check_queues)
+
+
+def check_teams():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    row, team = ishmem.TEAM_WORLD.split_2d(2)
+    with Communicator(64, team) as tp:
+        x = dpnp.full(9, me, dtype="f4")
+        tp.all_reduce(x).wait()
+        assert (x.asnumpy() == sum(range(me % 2, n, 2))).all()
+    row.destroy()
+    team.destroy()
+
+
+@pytest.mark.pes(4)
+@pytest.mark.one_node
+def test_teams(pes):
+    pes.run(check_teams)
+
+
+def check_errors():
+    with pytest.raises(ValueError, match="nbytes is 0; allowed are positive sizes"):
+        Communicator(0)
+    with pytest.raises(TypeError, match="nbytes is an integer, got float"):
+        Communicator(1.5)
+    tp = Communicator(64)
+    x, ints = dpnp.zeros(16, dtype="f4"), dpnp.zeros(16, dtype="i2")
+    with pytest.raises(TypeError, match=r"Communicator.*int16"):
+        tp.all_reduce(ints)
+    with pytest.raises(TypeError, match="dtype is 'int8'; allowed are float32, float16, bfloat16"):
+        tp.all_reduce(ints, dtype="int8")
+    with pytest.raises(TypeError, match="x is in host memory; it must be a dpnp array"):
+        tp.all_reduce(np.zeros(4, "f4"))
+    with pytest.raises(ValueError, match="x has 68 bytes; this communicator takes 64"):
+        tp.all_reduce(dpnp.zeros(17, dtype="f4"))
+    with pytest.raises(ValueError, match="x is not C-contiguous"):
+        tp.all_reduce(x[::2])
+    with pytest.raises(ValueError, match="out has 15 elements; it needs 16"):
+        tp.all_reduce(x, dpnp.zeros(15, dtype="f4"))
+    with pytest.raises(TypeError, match="out has dtype float16 and x has dtype float32"):
+        tp.all_reduce(x, dpnp.zeros(16, dtype="f2"))
+    with pytest.raises(ValueError, match="out has 16 elements; it needs 32"):
+        tp.all_gather(x, x)
+    with pytest.raises(ValueError, match="x has 16 elements; it needs 30"):
+        tp.reduce_scatter(x, x[:15])
+    half = dpnp.zeros((2, 5), dtype="f2")
+    with pytest.raises(ValueError, match="a row of x has 5 elements, 10 bytes; allowed are multiples of 4"):
+        tp.all_reduce_add_rms_norm(half, dpnp.zeros_like(half), half[0])
+    tp.free()
+    with pytest.raises(ishmem.StateError, match="the communicator was freed"):
+        tp.all_reduce(x)
+    with pytest.raises(ishmem.StateError, match="the communicator was freed"):
+        tp.free()
+
+
+@pytest.mark.pes(2)
+@pytest.mark.one_node
+def test_errors(pes):
+    pes.run(check_errors)
+
+
+def test_checked(checking):
+    checking.run(check_all_reduce, "float32", (1, 7, 1025))
+
+
+@pytest.fixture
+def pool_with() -> Iterator[Callable[[dict[str, str]], Pool]]:
+    """Start two PEs with settings."""
+    pools: list[Pool] = []
+
+    def start(settings: dict[str, str]) -> Pool:
+        pools.append(Pool(2, settings))
+        return pools[-1]
+
+    yield start
+    for each in pools:
+        each.stop()
+
+
+def test_peers_without_atomics(pool_with):
+    """Cards on PCIe: loads and stores reach peers, atomics do not."""
+    pool = pool_with({"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"})
+    pool.run(check_all_reduce, "float16", (1, 7, 1025))
+    pool.run(check_gather_and_scatter, "float32")
+
+
+def check_a_far_pe():
+    with pytest.raises(ValueError, match=r"loads and stores do not reach PE \d of the team"):
+        Communicator(64)
+
+
+def test_a_far_pe(pool_with):
+    pool_with({"ISHMEM_SIM_PEERS": "none"}).run(check_a_far_pe)
+
+
+CALLS = """
+import dpnp
+import sys
+import ishmem
+
+with ishmem.init():
+    tp = ishmem.inference.Communicator(1 << 16)
+    x = dpnp.ones(1000, dtype="f4")
+    tp.all_reduce(x).wait()
+    ishmem.barrier_all()
+    for mark in ("begin", "end"):
+        print(mark, file=sys.stderr, flush=True)
+        if mark == "begin":
+            event = tp.all_reduce(x)
+    event.wait()
+    tp.free()
+"""
+
+
+def test_calls_of_the_driver():
+    """A call submits one kernel, and neither a copy nor a barrier."""
+    done = run_program(CALLS, 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])
+    submitted = [call for call in calls if "Append" in call or "Execute" in call]
+    assert submitted == ["zeCommandListAppendLaunchKernel"], calls
