@@ -32,7 +32,7 @@ help:
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (1 minute)"
-	echo "make gpu-compile   validate the kernels of tests and examples, and compile them for GPUs (after make test)"
+	echo "make gpu-compile   validate the kernels of tests and examples, and compile them for GPUs (after make test); ARGS='pvc' for this one only"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
 	echo "make test-mpi MPI=impi   the tests of the network on Intel MPI (openmpi: Open MPI); NODES=2+2 adds those of the chapters"
 	echo "make sanitize   test the C++ code built with address, undefined behaviour and thread sanitizers (1 minute)"
@@ -78,7 +78,7 @@ order: $(VENV)/.installed
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
 	.ci/spirv-val || echo "spirv-val cannot be had." >&2
-	$(VENV)/bin/python tests/gpu_compile
+	$(VENV)/bin/python tests/gpu_compile $(ARGS)
 
 # On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 NODES := $(if $(MPI),,2+2 1+3)

@@ -23,6 +23,8 @@ NO_DOUBLE = "error: Double type is not supported on this platform."
 
 
 class Compiler:
+    devices: dict[str, str]
+
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
 
@@ -43,6 +45,22 @@ def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
 def test_damaged_results_are_made_again(tmp_path: Path) -> None:
     (tmp_path / f"{KERNEL.hash[:32]}-pvc.json").write_text('{"simd": ')
     assert program.result(Compiler(MADE), tmp_path, KERNEL, "pvc").simd == 32
+
+
+def _compilers() -> list[Any]:
+    compilers = [Compiler(), Compiler()]
+    for compiler, devices in zip(compilers, (program.DEVICES, program.NEWER_DEVICES)):
+        compiler.devices = devices
+    return compilers
+
+
+def test_the_newest_compiler_of_each_device_is_chosen() -> None:
+    older, newer = _compilers()
+    assert program.chosen([older, newer], []) == [older, newer]
+    assert program.chosen([older, newer], ["pvc", "bmg-g21"]) == [newer]
+    assert set(newer.devices) == {"pvc", "bmg-g21"}
+    with pytest.raises(SystemExit, match="no compiler is known for tpu; allowed: pvc"):
+        program.chosen(_compilers(), ["tpu"])
 
 
 @pytest.mark.parametrize(

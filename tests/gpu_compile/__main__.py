@@ -1,4 +1,7 @@
-"""Validate cached kernels, and compile them with Intel's GPU compiler: ``make gpu-compile``.
+"""Validate cached kernels, and compile them with Intel's GPU compilers: ``make gpu-compile``.
+
+With names of devices, such as ``make gpu-compile ARGS="pvc bmg-g21"``, the kernels are compiled for these only, each by
+the newest compiler that knows it.
 
 ``make test`` saves the kernels of tests and examples in a folder of ``build/kernels``; if there are none, this program
 runs the examples to create theirs. It validates those of ishmem.dpex with ``spirv-val``, and compiles and
@@ -67,7 +70,7 @@ class Result(NamedTuple):
 def main() -> int:
     """Validate and compile the kernels, print failures and return the exit status."""
     found = [gpu_compiler.find(ROOT / gpu_compiler.FETCHED), gpu_compiler.find_newer(ROOT / gpu_compiler.NEWER)]
-    compilers = [compiler for compiler in found if compiler]
+    compilers = chosen([compiler for compiler in found if compiler], sys.argv[1:])
     validator = spirv_validator.find(ROOT / spirv_validator.FETCHED)
     if not compilers:
         tell_skipped("no GPU compiler (see .ci/gpu-compiler): NO KERNEL WAS COMPILED FOR A GPU")
@@ -80,6 +83,19 @@ def main() -> int:
         keep_kernels_of_examples()
     valid = int(validator is not None and validate(validator, kept_kernels(OWN)))
     return valid | report(compilers, kept_kernels())
+
+
+def chosen(compilers: list[Compiler], devices: list[str]) -> list[Compiler]:
+    """Return the compilers with the devices that each compiles for: all, or the given ones for the newest that can."""
+    if not devices:
+        return compilers
+    left = set(devices)
+    for compiler in reversed(compilers):  # the newest is the last
+        compiler.devices = {device: name for device, name in compiler.devices.items() if device in left}
+        left -= compiler.devices.keys()
+    if left and compilers:
+        sys.exit(f"no compiler is known for {', '.join(sorted(left))}; allowed: {', '.join(NEWER_DEVICES)}")
+    return [compiler for compiler in compilers if compiler.devices]
 
 
 def tell_skipped(what: str) -> None:
