@@ -139,6 +139,7 @@ from .on_queue import (
 )
 from .order import (
     fence as fence,
+    flush as flush,
     pe_quiet as pe_quiet,
     quiet as quiet,
 )

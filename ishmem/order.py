@@ -1,4 +1,4 @@
-"""Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``.
+"""Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``; and ``flush``, which completes on this PE only.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.order``.
 """
@@ -12,7 +12,7 @@ from ishmem import _core
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
 
-__all__ = ["fence", "fence_work_group", "pe_quiet", "quiet", "quiet_work_group"]
+__all__ = ["fence", "fence_work_group", "flush", "pe_quiet", "quiet", "quiet_work_group"]
 
 
 def fence() -> None:
@@ -89,6 +89,33 @@ def pe_quiet(target_pes: int | Sequence[int]) -> None:
     job.current()
     if [check.pe(pe) for pe in listed(target_pes)]:
         quiet()
+
+
+def flush() -> None:
+    """Wait until non-blocking operations of this PE access its memory no more: until they are locally complete.
+
+    The source of a ``put_nbi`` may change, and the data of a ``get_nbi`` and of an atomic are there. What was put may
+    not have arrived: ``quiet`` waits for that, and ``fence`` orders it. On the host it is about operations of the host;
+    in a kernel about those of this work-item, where only ``ISHMEM_SIM_ORDER`` leaves anything to do. Not collective,
+    blocking.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        PeerLost: A PE of another node is gone.
+        LevelZeroError: The device is lost: a kernel failed.
+
+    Example:
+        >>> box, data = ishmem.zeros(4), np.ones(4)
+        >>> ishmem.put_nbi(box, data, right)
+        >>> ishmem.flush()
+        >>> data[:] = 2  # the ones are on their way, and arrive by the next quiet
+
+    Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
+    """
+    this = job.current()
+    this.default_engine.quiet()
+    if not _core.flush():
+        this.raise_lost("flush")
 
 
 def listed(target_pes: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from ishmem.common.violations import number
 
 from .front_end import kernel_api as kapi
 from .intrinsics import device, require
-from .proxy import complete, order_stores
+from .proxy import complete, complete_locally, order_stores
 from .rendezvous import group_sync
 from .runtime_checks import are_pes
 
@@ -45,6 +45,10 @@ def _pe_quiet(target_pes):
     return impl
 
 
+def _flush():
+    return lambda: complete_locally()
+
+
 # Model: tests/models/work_group.pml.
 def _fence_work_group(group):
     def impl(group):
@@ -68,5 +72,6 @@ def _quiet_work_group(group):
 device(order.fence)(_fence)
 device(order.quiet)(_quiet)
 device(order.pe_quiet)(_pe_quiet)
+device(order.flush)(_flush)
 device(order.fence_work_group)(_fence_work_group)
 device(order.quiet_work_group)(_quiet_work_group)

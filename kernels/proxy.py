@@ -41,7 +41,9 @@ from .proxy_ring import (
 )
 from .spec_constants import heap_base, near_count, route_table, this_pe, ticket_counter
 
-PUT, GET, STORE, QUIET_HOST, UPDATE, ORDER, COMPLETE, STORES_DIRECTLY, LOAD, ATOMIC = range(10)  # as in core/proxy.cpp
+(
+    PUT, GET, STORE, QUIET_HOST, UPDATE, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, LOAD, ATOMIC,
+) = range(11)  # fmt: skip  # as in ishmem/core/proxy.cpp
 HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of non-blocking ones
 ALONE = -1  # an update that no put comes before
 STORES = int(Route.STORES)
@@ -329,6 +331,14 @@ def complete_held():
         submit(COMPLETE, 0, 0, 0, 0, None)
 
     return impl
+
+
+@device_function
+def complete_locally():
+    """Let the proxy end the access of what it holds to memory of this PE; no other operation has such access."""
+    if not binding.options().late:
+        return lambda: None
+    return lambda: await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
 
 
 @device_function

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import dpex, dpnp, kapi, same, symmetric
 from pes import Pool
 
 import ishmem
@@ -229,3 +230,57 @@ def test_wrong_pes(pes: Pool) -> None:
 
 def test_wrong_pes_are_checked(checking: Pool) -> None:
     checking.run(check_wrong_pes, True)
+
+
+@dpex.kernel
+def put_and_change(item: kapi.Item, dest, source, back, got, pe):  # type: ignore
+    ishmem.put_nbi(dest, source, pe)
+    ishmem.get_nbi(got, back, pe)
+    ishmem.flush()
+    for k in range(source.size):
+        source[k] = -1
+    ishmem.quiet()
+
+
+def check_flush(where: str, count: int, on_heap: bool) -> None:
+    """After it the source may change and what was got is there; what was put arrives as it was."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)
+    source, got = np.full(count, me + 1.0), np.zeros(count)
+    if on_heap or where == "kernel":
+        source, got = ((symmetric if on_heap else dpnp.asarray)(each) for each in (source, got))
+    ishmem.barrier_all()
+    if where == "kernel":
+        dpex.call_kernel(put_and_change, kapi.Range(1), dest, source, back, got, right)
+    else:
+        ishmem.put_nbi(dest, source, right)
+        ishmem.get_nbi(got, back, right)
+        ishmem.flush()
+        source[:] = -1
+    same(got, np.full(count, right + 0.5))
+    ishmem.barrier_all()
+    same(dest, np.full(count, left + 1.0))
+
+
+FLUSHES = [
+    ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
+]  # fmt: skip
+"""Where it is called, elements, and whether the arrays of this PE are symmetric."""
+
+
+@pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
+def test_flush(pes: Pool, where: str, count: int, on_heap: bool) -> None:
+    pes.run(check_flush, where, count, on_heap)
+
+
+@pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
+def other_routes(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    pool = Pool(2, request.param)
+    yield pool
+    pool.stop()
+
+
+def test_flush_of_other_routes(other_routes: Pool) -> None:
+    for case in FLUSHES:
+        other_routes.run(check_flush, *case)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Callable
 
+import numpy as np
 import pytest
 import test_amo
 import test_locks
@@ -14,11 +15,13 @@ import test_rma
 import test_signals
 import test_strided
 import test_wait
-from common import SAMPLE
+from common import SAMPLE, dpex, kapi, same, symmetric
 from order_programs import job
 from order_programs.arrays import programs
 from pes import Pool, run_program
 
+import ishmem
+from ishmem import _core
 from ishmem.runtime import late
 
 CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -167,3 +170,41 @@ def test_names_a_changed_source() -> None:
     done = run_program(CHANGED, PES, env={"ISHMEM_SIM_ORDER": "late"})
     at = f"program.py:{line_of(CHANGED, 'the put')} to PE 1, elements 0 to 7"
     assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr
+
+
+def check_flush_is_no_quiet(where: str) -> None:
+    """What was put is still on its way after it; that its source has changed then is no error."""
+    me, dest = ishmem.my_pe(), ishmem.zeros(300, dtype="f8")
+    source = symmetric(np.full(300, 1.0))
+    before = ishmem.ones(300)
+    held = 0
+    for _ in range(20):
+        ishmem.barrier_all()
+        if where == "kernel":
+            dpex.call_kernel(put_and_flush, kapi.Range(1), dest, source, (me + 1) % PES)
+        else:
+            ishmem.put_nbi(dest, source, (me + 1) % PES)
+            ishmem.flush()
+        held += any("is on its way" in note for note in _core.late_notes())
+        source[:] = 2
+        ishmem.barrier_all()
+        same(dest, before.asnumpy())
+        source[:] = 1
+        dest[:] = 0
+    assert held
+
+
+@dpex.kernel
+def put_and_flush(item: kapi.Item, dest, source, pe):
+    ishmem.put_nbi(dest, source, pe)
+    ishmem.flush()
+
+
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_flush_is_no_quiet(late_pes: Pool, where: str) -> None:
+    late_pes.run(check_flush_is_no_quiet, where)
+
+
+def test_flush(late_pes: Pool) -> None:
+    for case in test_order.FLUSHES:
+        late_pes.run(test_order.check_flush, *case)

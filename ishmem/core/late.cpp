@@ -174,6 +174,26 @@ void Late::complete() {
     for (PyObject *object : free) Py_DECREF(object);
 }
 
+// A put has a copy of its data from the call on; a get is delivered.
+void Late::flush() {
+    const std::lock_guard<std::mutex> delivery(delivery_);  // nothing else is taken out
+    List gets;
+    std::vector<Held *> puts;
+    {
+        const std::lock_guard<std::mutex> lock(queue_);
+        for (auto each = held_.begin(); each != held_.end();) {
+            const auto at = each++;
+            if (at->kind == Get) gets.splice(gets.end(), held_, at);
+            else if (at->local) puts.push_back(&*at);
+        }
+    }
+    for (Held *put : puts) {
+        note_changed(*put);
+        put->local = nullptr;
+    }
+    deliver(gets);
+}
+
 // Takes out what is held for a PE, or for all (-1), of earlier epochs only or also of this one, in an order that keeps
 // that of the epochs and that of signals after their data.
 Late::List Late::take(int pe, bool also_this) {
@@ -227,12 +247,17 @@ void Late::deliver(Held &held) {
         move(at, held.data.data(), held.bytes, held.item);
     } else {
         copy(held.mover, at, held.local, held.bytes, true);
-        std::vector<char> now(held.bytes);
-        copy(held.mover, now.data(), held.local, held.bytes, true);
-        if (now == held.data) return;
-        const std::lock_guard<std::mutex> lock(queue_);
-        if (changed_.size() < NOTES) changed_.push_back(words(held));
+        note_changed(held);
     }
+}
+
+// Notes a non-blocking put whose source has changed since the call.
+void Late::note_changed(const Held &put) {
+    std::vector<char> now(put.bytes);
+    copy(put.mover, now.data(), put.local, put.bytes, true);
+    if (now == put.data) return;
+    const std::lock_guard<std::mutex> lock(queue_);
+    if (changed_.size() < NOTES) changed_.push_back(words(put));
 }
 
 // Holds what has been overtaken for longer, once, so that a PE that runs late on a busy machine sees that it is missing.

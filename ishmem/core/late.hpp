@@ -44,6 +44,7 @@ class Late {
 
     void fence();     // what is held arrives before what is held from now on
     void complete();  // delivers everything
+    void flush();     // ends the access of non-blocking operations to memory of this PE
     void store_directly() { direct_ = true; }  // from now on a fence completes: a kernel stores past this class
     void reseed(uint64_t seed);
 
@@ -84,6 +85,7 @@ class Late {
     Clock::duration delay(bool first, bool nbi);
     List take_due(Clock::time_point now);
     List take(int pe, bool also_this);
+    void note_changed(const Held &put);
     void deliver(List &items);
     void deliver(Held &held);
     void keep_overtaken(const Held &by);

@@ -219,7 +219,17 @@ bool complete_all(void (Late::*held)()) {
     return outcome != Lost;
 }
 
+// Ends the access of non-blocking operations to memory of this PE; false when a PE is lost.
+bool flush() {
+    require_settled();
+    const Outcome outcome = remote_flush();
+    if (outcome == Interrupted) throw nb::python_error();
+    if (late) late->flush();
+    return outcome != Lost;
+}
+
 void bind_late(nb::module_ &m) {
+    m.def("flush", &flush);
     m.def("start_late", [](uint64_t seed, nb::handle where) { start_late(seed, where.ptr()); });
     m.def("stop_late", &stop_late);
     m.def("reseed_late", [](uint64_t seed) { if (late) late->reseed(seed); });

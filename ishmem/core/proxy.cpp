@@ -18,7 +18,7 @@ namespace ishmem {
 namespace {
 
 // As in kernels/proxy.py; the last two return a value. Those before them are sent where late.hpp holds operations.
-enum Kind { Put, Get, Store, Quiet, Update, Fence, Complete, StoresDirectly, Load, AtomicRmw };
+enum Kind { Put, Get, Store, Quiet, Update, Fence, Complete, Flush, StoresDirectly, Load, AtomicRmw };
 constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is non-blocking
 
 // The line before the requests.
@@ -234,6 +234,7 @@ void Proxy::order_held(Kind kind) {
     if (!late) return;
     if (kind == Fence) late->fence();
     else if (kind == Complete) late->complete();
+    else if (kind == Flush) late->flush();
     else late->store_directly();
 }
 

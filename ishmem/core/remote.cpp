@@ -57,6 +57,14 @@ void keep_until_quiet(PyObject *object) {
     if (object) kept.push_back(object);
 }
 
+// Releases the arrays of operations that have ended, where the caller has the GIL.
+void release_kept() {
+    if (kept.empty() || !PyGILState_Check() || engine()->background.pending) return;
+    std::vector<PyObject *> free;
+    free.swap(kept);
+    for (PyObject *object : free) Py_DECREF(object);
+}
+
 }  // namespace
 
 bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
@@ -118,10 +126,15 @@ Outcome remote_quiet() {
     if (!e) return Satisfied;
     const Mark mark = e->mark();
     const Outcome outcome = await([&] { return e->is_quiet(mark); });
-    if (outcome != Satisfied || kept.empty() || !PyGILState_Check() || e->background.pending) return outcome;
-    std::vector<PyObject *> free;
-    free.swap(kept);
-    for (PyObject *object : free) Py_DECREF(object);
+    if (outcome == Satisfied) release_kept();
+    return outcome;
+}
+
+Outcome remote_flush() {
+    Engine *e = engine();
+    if (!e) return Satisfied;
+    const Outcome outcome = await([=] { return e->background.pending == 0; });
+    if (outcome == Satisfied) release_kept();
     return outcome;
 }
 

@@ -48,7 +48,7 @@ class Late:
         """
         if found := _core.late_changed():
             puts = "; ".join(self._words(line) for line in found)
-            raise IshmemError(f"{puts}: its source has changed before the next quiet, which alone ends a put_nbi")
+            raise IshmemError(f"{puts}: its source has changed before the next quiet or flush, which end a put_nbi")
 
     def close(self, failed: bool) -> None:
         """Hold nothing more; where the job has failed, print what overtook what."""
