@@ -499,7 +499,7 @@ def iput_work_group(
 
 def put_signal_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int = 0,
+    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """``put_signal_nbi`` by all work-items of a work-group together; in kernels only.
 
@@ -526,7 +526,7 @@ def put_signal_nbi_work_group(
 
 def put_signal_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int = 0,
+    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """``put_signal`` by all work-items of a work-group together; in kernels only.
 
@@ -552,7 +552,7 @@ def put_signal_work_group(
     """
 
 def signal_wait_until_work_group(
-    sig_addr: dpnp.ndarray, cmp: int, cmp_value: int, group: typing.Any, index: int = 0,
+    sig_addr: dpnp.ndarray, cmp: int, cmp_value: int, group: typing.Any, index: int | tuple[int, ...] = 0,
 ) -> int:
     """``signal_wait_until`` by all work-items of a work-group together; in kernels only.
 
@@ -605,7 +605,9 @@ def quiet_work_group(group: typing.Any) -> None:
     Source: ishmemx_quiet_work_group.
     """
 
-def test_work_group(ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int = 0) -> bool:
+def test_work_group(
+    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
+) -> bool:
     """``test`` by all work-items of a work-group together; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
@@ -615,7 +617,7 @@ def test_work_group(ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: 
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -626,7 +628,7 @@ def test_work_group(ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: 
     """
 
 def wait_until_work_group(
-    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int = 0,
+    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
 ) -> None:
     """``wait_until`` by all work-items of a work-group together; in kernels only.
 
@@ -637,7 +639,7 @@ def wait_until_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         In a kernel, with ``group = item.get_group()``::

@@ -22,6 +22,8 @@ from ishmem.runtime import check, job
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
+
 __all__ = [*type_tables.ATOMICS, *(f"{name}_nbi" for name, atomic in type_tables.ATOMICS.items() if atomic.fetches)]
 
 BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
@@ -47,13 +49,13 @@ _SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY, _MIN_ONLY, _MAX
 )
 
 
-def run(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
+def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
     """Do an atomic operation and return the old value."""
     old = _core.atomic(_CODES[name], target, pe, index, value, cond)
     return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
 
 
-def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> Any:
+def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
     """Raise the error of wrong arguments; otherwise run the operation in a kernel."""
     atomic = type_tables.ATOMICS[name]
     number = check.pe(pe)
@@ -65,10 +67,12 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: int, value: Any = Non
         job.current().raise_lost(name)
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
-    return atomic_by_kernel(globals()[atomic.fetching], target, number, check.integer(index, "index"), operands)
+    return atomic_by_kernel(globals()[atomic.fetching], target, number, check.position(array, index), operands)
 
 
-def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value: Any = None, cond: Any = None) -> None:
+def _run_nbi(
+    fetch: Any, name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
+) -> None:
     """Do an atomic operation and write the old value into the first element of ``fetch``."""
     to = check.view(fetch, "fetch")
     check.writable(to)
@@ -81,13 +85,13 @@ def _run_nbi(fetch: Any, name: str, target: ndarray, pe: int, index: int, value:
         fetch[(0,) * fetch.ndim] = old
 
 
-def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
+def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
     """Return an element of ``source`` on a PE, read atomically.
 
     Args:
         source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -100,14 +104,14 @@ def atomic_fetch(source: ndarray, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch", source, pe, index)
 
 
-def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -122,14 +126,14 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_set", dest, pe, index, value)
 
 
-def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old one.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -142,7 +146,7 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_swap", dest, pe, index, value)
 
 
-def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
 
     Args:
@@ -150,7 +154,7 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
         cond: The value to compare with.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -163,13 +167,13 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: in
     return old if old is not NotImplemented else _by_kernel("atomic_compare_swap", dest, pe, index, value, cond)
 
 
-def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
+def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -184,13 +188,13 @@ def atomic_inc(dest: ndarray, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
-def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
+def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -203,14 +207,14 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
 
 
-def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -225,14 +229,14 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_add", dest, pe, index, value)
 
 
-def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -245,14 +249,14 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_add", dest, pe, index, value)
 
 
-def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -267,14 +271,14 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_and", dest, pe, index, value)
 
 
-def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -287,14 +291,14 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_and", dest, pe, index, value)
 
 
-def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -309,14 +313,14 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_or", dest, pe, index, value)
 
 
-def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -329,14 +333,14 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_or", dest, pe, index, value)
 
 
-def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -351,14 +355,14 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_xor", dest, pe, index, value)
 
 
-def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -371,14 +375,14 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_xor", dest, pe, index, value)
 
 
-def atomic_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to the lesser of it and ``value``; NaN if either is NaN.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -393,7 +397,7 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_min", dest, pe, index, value)
 
 
-def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to the lesser of it and ``value`` and return the old value.
 
     The element becomes NaN if either is NaN.
@@ -402,7 +406,7 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -415,14 +419,14 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_min", dest, pe, index, value)
 
 
-def atomic_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to the greater of it and ``value``; NaN if either is NaN.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -437,7 +441,7 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         _by_kernel("atomic_max", dest, pe, index, value)
 
 
-def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
+def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to the greater of it and ``value`` and return the old value.
 
     The element becomes NaN if either is NaN.
@@ -446,7 +450,7 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -459,14 +463,14 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: int = 0) -> Any:
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_max", dest, pe, index, value)
 
 
-def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> None:
+def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
         source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -480,7 +484,7 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: int = 0) -> No
     _run_nbi(fetch, "atomic_fetch", source, pe, index)
 
 
-def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -488,7 +492,7 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -502,7 +506,7 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int =
     _run_nbi(fetch, "atomic_swap", dest, pe, index, value)
 
 
-def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: int = 0) -> None:
+def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -511,7 +515,7 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
         cond: The value to compare with.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -525,14 +529,14 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
     _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
 
 
-def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> None:
+def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -546,7 +550,7 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: int = 0) -> 
     _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index, 1)
 
 
-def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -554,7 +558,7 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -568,7 +572,7 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
     _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
 
 
-def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -576,7 +580,7 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -590,7 +594,7 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
     _run_nbi(fetch, "atomic_fetch_and", dest, pe, index, value)
 
 
-def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -598,7 +602,7 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -612,7 +616,7 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: i
     _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
 
 
-def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -620,7 +624,7 @@ def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -634,7 +638,7 @@ def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
     _run_nbi(fetch, "atomic_fetch_xor", dest, pe, index, value)
 
 
-def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_min``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -642,7 +646,7 @@ def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
@@ -656,7 +660,7 @@ def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
     _run_nbi(fetch, "atomic_fetch_min", dest, pe, index, value)
 
 
-def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Start ``atomic_fetch_max``; the old value is in the first element of ``fetch`` after the next ``quiet``.
 
     Args:
@@ -664,7 +668,7 @@ def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")

@@ -32,6 +32,8 @@ from ishmem.runtime.violation_errors import no_lock
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
+
 __all__ = ["clear_lock", "lock", "set_lock", "test_lock"]
 
 SERVING, NEXT = 16, 40  # first bits
@@ -42,7 +44,7 @@ _threads: dict[int, int] = {}  # which thread of this PE has set the lock at an 
 
 
 # Model: tests/models/lock.pml.
-def set_lock(lock: ndarray, index: int = 0) -> None:
+def set_lock(lock: ndarray, index: Index = 0) -> None:
     """Wait until this PE has the lock in element ``index`` of ``lock``; first come, first served.
 
     Not collective, blocking; the processor is yielded on every failed poll.
@@ -82,7 +84,7 @@ def set_lock(lock: ndarray, index: int = 0) -> None:
 
 
 # Model: tests/models/lock.pml.
-def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
+def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
     """Take the lock in element ``index`` of ``lock`` if it is free; return whether this PE has it now.
 
     So True is what ``shmem_test_lock`` returns 0 for. Not collective, not blocking. Errors as for ``set_lock``, but
@@ -112,7 +114,7 @@ def test_lock(lock: ndarray, index: int = 0) -> bool:  # noqa: PT028
 
 
 # Model: tests/models/lock.pml.
-def clear_lock(lock: ndarray, index: int = 0) -> None:
+def clear_lock(lock: ndarray, index: Index = 0) -> None:
     """Complete this PE's operations, then give the lock in element ``index`` of ``lock`` to the next that waits.
 
     Not collective, blocking.
@@ -148,7 +150,7 @@ def clear_lock(lock: ndarray, index: int = 0) -> None:
 
 
 @contextlib.contextmanager
-def lock(lock: ndarray, index: int = 0) -> Iterator[None]:
+def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
     """Have the lock in element ``index`` of ``lock`` within a with-statement; host only, errors as for ``set_lock``.
 
     The lock is given up after an error too.
@@ -179,12 +181,12 @@ def is_possible(word: int, n_pes: int) -> bool:
     return not word & HOLDERS or (word & HOLDERS <= n_pes and (word >> SERVING ^ word >> NEXT) & TICKETS != 0)
 
 
-def _check(routine: str, word: int, index: int, n_pes: int) -> None:
+def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
     if not is_possible(word, n_pes):
         raise SymmetryError(f"{routine}: {no_lock(index, word, n_pes)}")
 
 
-def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
+def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
     """Return the job, the offset of the lock in the heap, and the PE that it lives on.
 
     That PE must not depend on how the element was named: it is one element of many slices.
@@ -192,11 +194,11 @@ def find(routine: str, lock: ndarray, index: int) -> tuple[job.Job, int, int]:
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)
     check.element(array, index)
-    place = check.symmetric(array) + index * ITEM
+    place = check.symmetric(array) + check.position(array, index) * ITEM
     return this, place, place // ITEM % this.n_pes
 
 
-def _queue(this: job.Job, lock: ndarray, index: int, home: int, ticket: int) -> None:
+def _queue(this: job.Job, lock: ndarray, index: Index, home: int, ticket: int) -> None:
     """Wait until a ticket is served."""
     with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as look:
         while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:

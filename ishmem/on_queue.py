@@ -36,6 +36,7 @@ from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slic
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
     from ishmem.teams import Team
 
 __all__ = [
@@ -157,7 +158,7 @@ def ibget_on_queue(
 @as_on_queue(signals.put_signal)
 def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None, nelems: int | None = None, index: int = 0,
+    depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
     """``put_signal`` in the order of a queue: the copy engine copies, then the host updates the signal.
 
@@ -175,7 +176,7 @@ def put_signal_on_queue(
 @as_on_queue(signals.put_signal_nbi)
 def put_signal_nbi_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None, nelems: int | None = None, index: int = 0,
+    depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
     """``put_signal_nbi`` in the order of a queue: the same as ``put_signal_on_queue``, which does not block either.
 
@@ -195,7 +196,7 @@ def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
 
 @as_on_queue(wait.wait_until)
 def wait_until_on_queue(
-    ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: int = 0
+    ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
     """``wait_until`` in the order of a queue; the host waits, not a kernel.
 
@@ -279,7 +280,7 @@ def wait_until_some_vector_on_queue(
 @as_on_queue(signals.signal_wait_until)
 def signal_wait_until_on_queue(
     sig_addr: ndarray, cmp: int, cmp_value: int, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
-    index: int = 0,
+    index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
     """``signal_wait_until`` in the order of a queue; the value goes to ``ret[0]``, of dtype int64 or uint64.
 

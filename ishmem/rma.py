@@ -17,6 +17,8 @@ from ishmem.runtime.stubs import fast_path, work_group_form
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
+
 __all__ = [
     "g", "get", "get_nbi", "get_nbi_work_group", "get_work_group",
     "p", "put", "put_nbi", "put_nbi_work_group", "put_work_group",
@@ -130,7 +132,7 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
 
 @fast_path(_core.p)
-def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
+def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Store one value into element ``index`` of the symmetric array ``dest`` on a PE.
 
     Not collective; the value arrives by the next ``quiet``.
@@ -139,7 +141,7 @@ def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
         dest: Symmetric array, of any dtype of dpnp.
         value: A number that the dtype of ``dest`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -158,7 +160,7 @@ def p(dest: ndarray, value: Any, pe: int, index: int = 0) -> None:
 
 
 @fast_path(_core.g)
-def g(source: ndarray, pe: int, index: int = 0) -> Any:
+def g(source: ndarray, pe: int, index: Index = 0) -> Any:
     """Return element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
     Not collective, blocking. Errors as for ``p``.
@@ -166,7 +168,7 @@ def g(source: ndarray, pe: int, index: int = 0) -> Any:
     Args:
         source: Symmetric array, of any dtype of dpnp.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> box = ishmem.full(4, me, dtype="i4")
@@ -231,7 +233,7 @@ def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
     return check.count(nelems, to, origin) * to.itemsize
 
 
-def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: int, to_peer: bool) -> None:
+def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: Index, to_peer: bool) -> None:
     """Move one element by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
     remote = check.element(check.view(array, "dest" if to_peer else "source"), index, number)

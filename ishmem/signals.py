@@ -18,6 +18,8 @@ from ishmem.runtime.stubs import work_group_form
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
+
 __all__ = [
     "put_signal", "put_signal_nbi", "put_signal_nbi_work_group", "put_signal_work_group",
     "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "signal_wait_until_work_group",
@@ -36,7 +38,7 @@ def put_signal(
     sig_op: int,
     pe: int,
     nelems: int | None = None,
-    index: int = 0,
+    index: Index = 0,
 ) -> None:
     """``put`` to a PE, then set (``SIGNAL_SET``) or add (``SIGNAL_ADD``) ``signal`` to a signal there.
 
@@ -81,7 +83,7 @@ def put_signal_nbi(
     sig_op: int,
     pe: int,
     nelems: int | None = None,
-    index: int = 0,
+    index: Index = 0,
 ) -> None:
     """Start ``put_signal``; ``source`` may be reused after the next ``quiet``.
 
@@ -110,7 +112,7 @@ def put_signal_nbi(
         _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
-def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
+def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     """Return this PE's own signal, read atomically.
 
     Data put before the signal are visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
@@ -132,7 +134,7 @@ def signal_fetch(sig_addr: ndarray, index: int = 0) -> int:
     return int(result[1])
 
 
-def signal_add(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
+def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Add ``signal`` to a signal on a PE, atomically and modulo 2**64. Errors as for ``signal_set``.
 
     Not collective; completes by the next ``quiet``.
@@ -154,7 +156,7 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
     _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
 
 
-def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
+def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Set a signal on a PE to ``signal``, atomically.
 
     Not collective; completes by the next ``quiet``.
@@ -183,7 +185,9 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: int = 0) -> None:
     _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
 
 
-def signal_wait_until(sig_addr: ndarray, cmp: int, cmp_value: int, index: int = 0, timeout: float | None = None) -> int:
+def signal_wait_until(
+    sig_addr: ndarray, cmp: int, cmp_value: int, index: Index = 0, timeout: float | None = None
+) -> int:
     """Wait until this PE's own signal compares with ``cmp_value`` as ``cmp`` says; return the value that did.
 
     Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for a signal that is not of dtype uint64.

@@ -18,11 +18,13 @@ from ishmem.runtime.stubs import fast_path, work_group_form
 if TYPE_CHECKING:
     from dpnp import ndarray
 
+    from ishmem.common.indices import Index
+
 __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 
 
 @fast_path(_core.wait_briefly)
-def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout: float | None = None) -> None:
+def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
     Not collective, blocking; yields the processor between polls. What the writing PE stored before a fence
@@ -32,7 +34,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
         ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:
@@ -59,7 +61,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0, timeout:
         give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
 
 
-def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
+def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
     """Return whether element ``index`` of ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
 
     Errors as for ``wait_until``. Not collective, not blocking.
@@ -68,7 +70,7 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: int = 0) -> bool:
         ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
-        index: The element, counted in C order.
+        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> word = ishmem.zeros(1, dtype="i8")

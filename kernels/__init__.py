@@ -18,6 +18,7 @@ from . import (
     front_end,
     group_arguments,
     host_only,
+    indices,
     intrinsics,
     locks,
     memory,
@@ -37,8 +38,8 @@ from . import (
 
 __all__ = [
     "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end", "group_arguments",
-    "host_only", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma", "signals", "spec_constants",
-    "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "host_only", "indices", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma", "signals",
+    "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

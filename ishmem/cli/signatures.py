@@ -23,7 +23,7 @@ _CHAPTERS = (
 )  # fmt: skip
 _NAMES = {
     "Any": "typing.Any", "Sequence": "typing.Sequence", "ndarray": "dpnp.ndarray", "Queue": "dpctl.SyclQueue | None",
-    "Depends": "list[dpctl.SyclEvent] | None",
+    "Depends": "list[dpctl.SyclEvent] | None", "Index": "int | tuple[int, ...]",
 }  # fmt: skip
 
 

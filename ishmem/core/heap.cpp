@@ -89,9 +89,29 @@ char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View 
     return integer_of(pe_object, pe) ? element(array, pe, index, view) : nullptr;
 }
 
+namespace {
+
+// The number in C order of the element at a tuple of indices; false for other objects and where there is none.
+bool number_of(PyObject *array, PyObject *indices, Py_ssize_t &number) {
+    if (!PyTuple_Check(indices)) return false;
+    PyObject *shape = PyObject_GetAttrString(array, "shape");
+    bool found = shape && PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) == PyTuple_GET_SIZE(indices);
+    number = 0;
+    for (Py_ssize_t axis = 0, index = 0, extent = 0; found && axis < PyTuple_GET_SIZE(indices); ++axis) {
+        found = integer_of(PyTuple_GET_ITEM(indices, axis), index) && integer_of(PyTuple_GET_ITEM(shape, axis), extent);
+        found = found && index >= 0 && index < extent;
+        number = number * extent + index;
+    }
+    Py_XDECREF(shape);
+    PyErr_Clear();
+    return found;
+}
+
+}  // namespace
+
 char *Heap::element(PyObject *array, Py_ssize_t pe, PyObject *index_object, View &view) const {
     Py_ssize_t index;
-    if (!view_of(array, view) || !integer_of(index_object, index)) return nullptr;
+    if (!view_of(array, view) || (!integer_of(index_object, index) && !number_of(array, index_object, index))) return nullptr;
     if (!(view.order & 1) || index < 0 || static_cast<size_t>(index) >= view.count) return nullptr;
     char *first = remote(view, view.bytes(), pe);
     return first ? first + static_cast<size_t>(index) * view.item : nullptr;

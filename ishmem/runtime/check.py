@@ -169,6 +169,24 @@ def remote(array: View, pe: int) -> int:
     return job.current().heap.peers[pe] + symmetric(array)
 
 
+def position(array: View, index: Any) -> int:
+    """Return the number in C order of an element, given by that or by a tuple of indices.
+
+    Raises:
+        IndexError: A tuple of another length, or an index that its axis does not have.
+        TypeError: Not integers.
+    """
+    if not isinstance(index, tuple):
+        return integer(index, "index")
+    shape, number = array.shape, 0
+    numbers = [integer(each, "index") for each in index]
+    if len(numbers) != len(shape) or not all(0 <= each < extent for each, extent in zip(numbers, shape)):
+        raise IndexError(f"index is {index}; {array.name} has the shape {shape}")
+    for each, extent in zip(numbers, shape):
+        number = number * extent + each
+    return number
+
+
 def element(array: View, index: Any, pe: int | None = None) -> int:
     """Return the address of one element of a symmetric array on a PE, by default this one.
 
@@ -177,14 +195,14 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
         IndexError: There is no such element.
         ValueError: Not C-contiguous.
     """
-    position = integer(index, "index")
+    number = position(array, index)
     contiguous(array)
     first = remote(array, job.current().pe if pe is None else pe)
     if not array.count:
-        raise IndexError(f"index is {position}; {array.name} has no elements")
-    if not 0 <= position < array.count:
-        raise IndexError(f"index is {position}; {array.name} has the elements 0 to {array.count - 1}")
-    return first + position * array.itemsize
+        raise IndexError(f"index is {number}; {array.name} has no elements")
+    if not 0 <= number < array.count:
+        raise IndexError(f"index is {number}; {array.name} has the elements 0 to {array.count - 1}")
+    return first + number * array.itemsize
 
 
 def contiguous(*arrays: View) -> None:

@@ -39,6 +39,7 @@ from ishmem.common.violations import (
 from ishmem.dpex.extension import installed
 
 if TYPE_CHECKING:
+    from ishmem.common.indices import Index
     from ishmem.runtime.heap import SymmetricHeap
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
@@ -131,7 +132,7 @@ def _failure(found: Violation) -> str:
     return f"index {found.first} is out of bounds for axis {found.pe} of an array of shape {found.details}"
 
 
-def no_lock(index: int, word: int, n_pes: int) -> str:
+def no_lock(index: Index, word: int, n_pes: int) -> str:
     """Return why an element is no lock of a job."""
     return (
         f"element {index} is {word}, which is no lock of {n_pes} PEs: its holder is no PE, or has not asked for it; "

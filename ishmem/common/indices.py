@@ -1,0 +1,8 @@
+"""The type of the argument ``index``."""
+
+from __future__ import annotations
+
+from typing import Union
+
+Index = Union[int, tuple[int, ...]]
+"""An element of an array: its number in C order, or its index on each axis."""
