@@ -208,17 +208,23 @@ def quiet_of(item: kapi.Item, a, pes):  # type: ignore
     ishmem.pe_quiet(pes)
 
 
+@dpex.kernel
+def quiet_of_two(item: kapi.Item, a, first, second):  # type: ignore
+    ishmem.pe_quiet((first, second))
+
+
 def check_wrong_pes(checked: bool) -> None:
     n = ishmem.n_pes()
     for wrong, kind in ((n, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
         with pytest.raises(kind):
             ishmem.pe_quiet(wrong)
     a = dpnp.zeros(1)
-    for wrong in (1.5, (0.5, 0.5), a):
+    for kernel, wrong in ((quiet_of, (1.5,)), (quiet_of_two, (0.5, 0.5)), (quiet_of, (a,))):
         with pytest.raises(Exception, match="target_pes is a PE number, or a tuple or an array"):
-            dpex.call_kernel(quiet_of, kapi.Range(1), a, wrong)
-    for pes in (n, (0, n), dpnp.asarray([0, n])) if checked else ():
-        dpex.call_kernel(quiet_of, kapi.Range(1), a, pes)
+            dpex.call_kernel(kernel, kapi.Range(1), a, *wrong)
+    wrong_pes = ((quiet_of, (n,)), (quiet_of_two, (0, n)), (quiet_of, (dpnp.asarray([0, n]),)))
+    for kernel, pes in wrong_pes if checked else ():
+        dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
         with pytest.raises(IndexError, match=f"pe_quiet in a kernel.*pe is {n}; PEs are numbered 0 to {n - 1}"):
             ishmem.quiet()
 
