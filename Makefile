@@ -31,7 +31,7 @@ help:
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
-	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (1 minute)"
+	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (2 minutes)"
 	echo "make gpu-compile   validate the kernels of tests and examples, and compile them for GPUs (after make test); ARGS='pvc' for this one only"
 	echo "make test-mpi   the tests of the chapters on 2 + 2 and 1 + 3 PEs of two emulated nodes, over MPI; ARGS as for make test"
 	echo "make test-mpi MPI=impi   the tests of the network on Intel MPI (openmpi: Open MPI); NODES=2+2 adds those of the chapters"
@@ -74,6 +74,7 @@ SEEDS := 50
 order: $(VENV)/.installed
 	@export PYTHONPATH=$(CURDIR)/tests ISHMEM_SIM_ORDER=late
 	$(VENV)/bin/ishmem run -n 2 --sim 2 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
+	$(VENV)/bin/python tests/nodes.py 1+1 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2

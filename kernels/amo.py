@@ -25,7 +25,7 @@ from .intrinsics import (
 )
 from .orders import AMO
 from .peers import peer_delta
-from .proxy import ALONE, atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
+from .proxy import atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
 from .runtime_checks import allowed, value_fits
 
 INSTRUCTIONS = {
@@ -145,7 +145,7 @@ def _make_update(routine: Atomic) -> Any:
                 if has_atomics(pe):
                     run(at + peer_delta(pe), dest, value)
                 else:
-                    update_by_proxy(rmw, dest, pe, at, value, ALONE)
+                    update_by_proxy(rmw, dest, pe, at, value)
 
         return impl
 

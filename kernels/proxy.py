@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import types
+
 from ishmem.runtime import binding
 from ishmem.runtime.routes import Route
 
@@ -42,10 +44,9 @@ from .proxy_ring import (
 from .spec_constants import heap_base, near_count, route_table, this_pe, ticket_counter
 
 (
-    PUT, GET, STORE, QUIET_HOST, UPDATE, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, LOAD, ATOMIC,
-) = range(11)  # fmt: skip  # as in ishmem/core/proxy.cpp
+    PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
+) = range(13)  # fmt: skip  # as in ishmem/core/proxy.cpp
 HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of non-blocking ones
-ALONE = -1  # an update that no put comes before
 STORES = int(Route.STORES)
 
 stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
@@ -183,16 +184,32 @@ def load_by_proxy(source, pe, remote):
 
 
 @device_function
-def update_by_proxy(rmw, dest, pe, remote, value, after):
-    """Let the proxy do an atomic operation without a result on an element of the dtype of ``dest``; nonblocking.
-
-    ``after`` is the address of a put that comes before it, as in this PE's heap, or `ALONE`.
-    """
+def update_by_proxy(rmw, dest, pe, remote, value):
+    """Let the proxy do an atomic operation without a result on an element of the dtype of ``dest``; nonblocking."""
     what = UPDATE | HELD | itemsize(dest) << 16
 
-    def impl(rmw, dest, pe, remote, value, after):
-        place = after - heap_base() if after != ALONE else after
-        submit(what | rmw << 8, pe, remote - heap_base(), dest, value, place)
+    def impl(rmw, dest, pe, remote, value):
+        submit(what | rmw << 8, pe, remote - heap_base(), dest, value, None)
+
+    return impl
+
+
+@device_function
+def mark_held():
+    """Return a number that tells `signal_by_proxy` where the data of a signal begin; 0 where nothing is held."""
+    if not binding.options().late:
+        return lambda: 0
+    zero = types.int64(0)
+    return lambda: request_and_wait(MARK, zero, 0, heap_base(), zero, zero)
+
+
+@device_function
+def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
+    """Let the proxy update a signal after what this PE has put there since a `mark_held`; nonblocking."""
+    what = SIGNAL | HELD | itemsize(sig_addr) << 16
+
+    def impl(rmw, sig_addr, pe, remote, value, since):
+        submit(what | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
 
     return impl
 

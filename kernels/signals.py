@@ -12,7 +12,7 @@ from ishmem.common.type_tables import SIGNAL_TYPES, Rmw
 from ishmem.common.violations import number
 from ishmem.runtime import binding
 
-from . import type_checks, views
+from . import type_checks
 from .front_end import kernel_api as kapi
 from .integers import wanted_of
 from .intrinsics import (
@@ -28,7 +28,7 @@ from .intrinsics import (
 )
 from .long_waits import SPINS, forget, tell_variable
 from .orders import SIGNAL
-from .proxy import has_atomics, order_stores, update_by_proxy
+from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_cmp, is_sig_op, value_fits
 from .wait import compare, seen_in_order
 
@@ -76,19 +76,17 @@ def update(sig_addr, signal, sig_op, pe, index):
 
 
 @device_function
-def update_after(dest, source, sig_addr, signal, sig_op, pe, index):
-    """Update the signal of a put from ``source`` to ``dest``, which the proxy may hold."""
+def update_after(sig_addr, signal, sig_op, pe, index, since):
+    """Update the signal of a put, which the proxy may hold; ``since`` is from a `mark_held` before the put."""
     if not binding.options().late:
-        return lambda dest, source, sig_addr, signal, sig_op, pe, index: update(sig_addr, signal, sig_op, pe, index)
-    in_blocks = views.are_views(dest, source)  # of which the address of `dest` names the first only
+        return lambda sig_addr, signal, sig_op, pe, index, since: update(sig_addr, signal, sig_op, pe, index)
 
-    def impl(dest, source, sig_addr, signal, sig_op, pe, index):
-        if in_blocks or has_atomics(pe):
-            order_stores()
+    def impl(sig_addr, signal, sig_op, pe, index, since):
+        if has_atomics(pe):
             update(sig_addr, signal, sig_op, pe, index)
         elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
             at, rmw = address_of(sig_addr) + index * item_bytes(sig_addr), ADD if sig_op == SignalOp.ADD else SET
-            update_by_proxy(rmw, sig_addr, pe, at, signal, address_of(dest))
+            signal_by_proxy(rmw, sig_addr, pe, at, signal, since)
 
     return impl
 
@@ -99,9 +97,10 @@ def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0
     _check_put("put_signal", sig_addr, signal, sig_op, index, pe)
 
     def impl(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
+        since = mark_held()
         rma.put(dest, source, pe, nelems)
         before_signal()
-        update_after(dest, source, sig_addr, signal, sig_op, pe, index)
+        update_after(sig_addr, signal, sig_op, pe, index, since)
 
     return impl
 
@@ -112,12 +111,13 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
     _check_put("put_signal_work_group", sig_addr, signal, sig_op, index, pe)
 
     def impl(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
+        since = mark_held() if rank_in(group) == 0 else 0
         rma.put_work_group(dest, source, pe, group, nelems)
         before_signal()  # each work-item orders its own stores
         kapi.group_barrier(group)
         if rank_in(group) == 0:
             before_signal()
-            update_after(dest, source, sig_addr, signal, sig_op, pe, index)
+            update_after(sig_addr, signal, sig_op, pe, index, since)
         kapi.group_barrier(group)
 
     return impl

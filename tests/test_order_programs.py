@@ -30,9 +30,9 @@ CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "strided": (test_strided.check_host, ("int16",)),
     "amo": (test_amo.check_host, ("int64",)),
     "signals": (test_signals.check_ordering, (30, 20)),
-    "order": (test_order.check_order, ("kernel", "host", 60)),
+    "order": (test_order.check_order, ("kernel", "host", 20)),
     "wait": (test_wait.host_ring, (5,)),
-    "locks": (test_locks.check_host, (4, 0)),
+    "locks": (test_locks.check_host, (12, 0)),
 }
 """One test of each; all of them pass with ``ISHMEM_SIM_ORDER=late`` in the environment of pytest."""
 

@@ -65,11 +65,14 @@ int of_type(int rmw, Type type) {
 
 PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
     uint64_t old = 0;
-    if (is_held(at)) {
-        if (result) old = late->fetch(at, rmw, item, value, cond);
-        else late->update(at, rmw, item, value, "atomic");
-        if (result) return load_scalar(&old, type);
+    if (is_held(at) && !result) {
+        late->update(at, rmw, item, value, late->where("atomic"));
         Py_RETURN_NONE;
+    }
+    if (is_held(at)) at = late->fetch(at, rmw);
+    if (!is_far(at)) {
+        old = update_element(rmw, at, item, value, cond);
+        return load_scalar(&old, type);
     }
     const bool done = result ? remote_atomic(at, rmw, item, value, cond, old) : remote_update(at, rmw, item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
@@ -100,7 +103,7 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && (!is_far(at) || is_held(at))) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    if (!at || (view.device && !heap().host_atomics && is_near(at)) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
     const int rmw = of_type(static_cast<int>(code & (NO_RESULT - 1)), view.type);
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
                           : run<uint32_t>(rmw, result, at, view.type, value, cond);

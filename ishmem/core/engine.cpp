@@ -218,12 +218,15 @@ bool Engine::round() {
 
 bool Engine::drive() {
     bool (*more)() = also.load();
-    bool any = more && more();
-    if (const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock); lock) {
-        rounds_.fetch_add(1, std::memory_order_relaxed);
-        any |= round();
-    }
-    return any;
+    const bool any = more && more();
+    return advance() || any;
+}
+
+bool Engine::advance() {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) return false;
+    rounds_.fetch_add(1, std::memory_order_relaxed);
+    return round();
 }
 
 bool Engine::drain() {

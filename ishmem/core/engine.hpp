@@ -84,7 +84,8 @@ class Engine {
     bool is_quiet(const Mark &mark) { return complete(mark) && background.pending == 0; }
     void abandon(Group *group);
 
-    bool drive();  // one round of progress; returns whether anything happened
+    bool drive();    // one round of progress; returns whether anything happened
+    bool advance();  // the same without `also`
     bool drain();  // true when nothing is left to send
     int problem() const { return problem_.load(); }
     bool moves() const { return moves_.load(std::memory_order_relaxed); }  // whether long payloads are in flight

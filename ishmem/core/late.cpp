@@ -4,7 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "operations.hpp"
+#include "polling.hpp"
+#include "remote.hpp"
 
 namespace ishmem {
 namespace {
@@ -15,26 +16,32 @@ constexpr uint64_t SOON = 300;  // microseconds
 constexpr auto LOOK = std::chrono::microseconds(300);
 constexpr char PATTERN = '\xa5';
 
-char *near(int pe, uint64_t place) { return heap().mapped[static_cast<size_t>(pe)] + place; }
+// The address at which an operation is done: of the host's mapping, or far on other nodes.
+char *address(int pe, uint64_t place) { return heap().mapped[static_cast<size_t>(pe)] + place; }
 
-int move(char *to, const char *from, size_t bytes, size_t item) {
-    if (bytes == item) store_element(to, from, item);
-    else std::memcpy(to, from, bytes);
-    return 0;
+// Copies `bytes` between a buffer of the host and memory of this PE.
+void copy(Mover mover, char *buffer, char *local, size_t bytes, bool put) {
+    if (mover) mover(buffer, local, bytes, put);
+    else std::memmove(put ? buffer : local, put ? local : buffer, bytes);
 }
 
-// Copies `bytes` between a heap and memory of this PE.
-void copy(Mover mover, char *far, char *local, size_t bytes, bool put) {
-    if (mover) mover(far, local, bytes, put);
-    else std::memmove(put ? far : local, put ? local : far, bytes);
-}
+// Releases the GIL, if this thread has it: the threads that notice a lost PE need it.
+struct WithoutGil {
+    PyThreadState *const state = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+    WithoutGil() = default;
+    ~WithoutGil() {
+        if (state) PyEval_RestoreThread(state);
+    }
+    WithoutGil(const WithoutGil &) = delete;
+    WithoutGil &operator=(const WithoutGil &) = delete;
+};
 
 bool overlap(uint64_t a, size_t a_bytes, uint64_t b, size_t b_bytes) { return a < b + b_bytes && b < a + a_bytes; }
 
 }  // namespace
 
 Late::Late(uint64_t seed, PyObject *where) : last_(static_cast<size_t>(heap().n_pes)), where_(where) {
-    Py_XINCREF(where_);
+    Py_INCREF(where_);
     reseed(seed);
     thread_ = std::thread([this] { run(); });
 }
@@ -81,59 +88,63 @@ void Late::hold(Held held) {
     changed_queue_.notify_one();
 }
 
-void Late::put(char *far, const char *from, size_t bytes, size_t item, const char *routine) {
+void Late::put(char *far, const char *from, size_t bytes, size_t item, const std::string &where) {
     if (!bytes) return;
     const uint64_t place = far_place(far);
-    const std::string at = where(routine);
     size_t cut = bytes;
     if (bytes > PART) {
         const std::lock_guard<std::mutex> lock(queue_);
         if (random() % 2) cut = std::max(PART, random() % bytes / PART * PART);
     }
     for (size_t done = 0; done < bytes; done = cut, cut = bytes) {
-        Held held{Put, far_pe(far), place + done, place, cut - done, item, {from + done, from + cut}};
-        held.where = at;
+        Held held{Put, far_pe(far), place + done, cut - done, item, {from + done, from + cut}};
+        held.where = where;
         hold(std::move(held));
     }
 }
 
-void Late::put_nbi(char *far, char *from, size_t bytes, PyObject *object, Mover mover, const char *routine) {
+void Late::put_blocks(char *far, const char *from, size_t bytes, size_t item, const Steps &steps, const std::string &where) {
     if (!bytes) return;
-    Held held{Put, far_pe(far), far_place(far), far_place(far), bytes, 0, std::vector<char>(bytes), from, mover};
+    size_t cut = steps.count;
+    if (cut > 1) {
+        const std::lock_guard<std::mutex> lock(queue_);
+        if (random() % 2) cut = 1 + random() % (cut - 1);
+    }
+    for (size_t done = 0; done < steps.count; done = cut, cut = steps.count) {
+        const size_t count = cut - done;
+        Held held{Put, far_pe(far), far_place(far) + done * steps.to, (count - 1) * steps.to + bytes, item};
+        held.block = bytes, held.step = steps.to;
+        held.data.resize(count * bytes);
+        char *to = held.data.data();
+        for (size_t i = done; i < cut; ++i, to += bytes) std::memcpy(to, from + i * steps.from, bytes);
+        held.where = where;
+        hold(std::move(held));
+    }
+}
+
+void Late::put_nbi(char *far, char *from, size_t bytes, PyObject *object, Mover mover, const std::string &where) {
+    if (!bytes) return;
+    Held held{Put, far_pe(far), far_place(far), bytes, 0, std::vector<char>(bytes), from, mover};
     copy(mover, held.data.data(), from, bytes, true);
-    held.where = where(routine);
+    held.where = where;
     keep(object);
     hold(std::move(held));
 }
 
-void Late::get_nbi(char *into, char *far, size_t bytes, PyObject *object, Mover mover, const char *routine) {
+void Late::get_nbi(char *into, char *far, size_t bytes, PyObject *object, Mover mover, const std::string &where) {
     if (!bytes) return;
     std::vector<char> pattern(bytes, PATTERN);
     copy(mover, pattern.data(), into, bytes, false);
-    Held held{Get, far_pe(far), far_place(far), far_place(far), bytes, 0, {}, into, mover};
-    held.where = where(routine);
+    Held held{Get, far_pe(far), far_place(far), bytes, 0, {}, into, mover};
+    held.where = where;
     keep(object);
     hold(std::move(held));
 }
 
-void Late::get(char *into, const char *far, size_t bytes, const char *routine) {
-    const int pe = far_pe(far);
-    const uint64_t place = far_place(far);
-    {
-        const std::lock_guard<std::mutex> lock(queue_);
-        for (const Held &each : held_)
-            if (each.kind != Get && each.pe == pe && overlap(each.place, each.bytes, place, bytes) && overtaken_.size() < NOTES) {
-                overtaken_.push_back(words(each) + " was on its way when " + routine + " read there");
-                break;
-            }
-    }
-    move(into, near(pe, place), bytes, bytes <= 8 ? bytes : 0);
-}
-
-void Late::update(char *far, int rmw, size_t item, uint64_t value, const char *routine, uint64_t after) {
-    Held held{Update, far_pe(far), far_place(far), far_place(far), item, item};
-    held.rmw = rmw, held.value = value, held.after = after;
-    held.where = where(routine);
+void Late::update(char *far, int rmw, size_t item, uint64_t value, const std::string &where) {
+    Held held{Update, far_pe(far), far_place(far), item, item};
+    held.rmw = rmw, held.value = value;
+    held.where = where;
     hold(std::move(held));
 }
 
@@ -142,20 +153,28 @@ uint64_t Late::mark() {
     return number_;
 }
 
-void Late::signal(char *far, int rmw, uint64_t value, uint64_t since) {
-    Held held{Update, far_pe(far), far_place(far), far_place(far), sizeof value, sizeof value};
-    held.rmw = rmw, held.value = value, held.since = since;
-    held.where = where("put_signal");
+void Late::signal(char *far, int rmw, uint64_t value, uint64_t since, const std::string &where) {
+    Held held{Update, far_pe(far), far_place(far), sizeof value, sizeof value};
+    held.rmw = rmw, held.value = value, held.is_signal = true, held.since = since;
+    held.where = where;
     hold(std::move(held));
 }
 
-uint64_t Late::fetch(char *far, int rmw, size_t item, uint64_t value, uint64_t cond) {
-    if (rmw != Fetch) {  // it stores, so a fence orders it
-        const std::lock_guard<std::mutex> delivery(delivery_);
-        List items = take(far_pe(far), false);
-        deliver(items);
-    }
-    return update_element(rmw, near(far_pe(far), far_place(far)), item, value, cond);
+const char *Late::read(const char *far, size_t bytes, const char *routine) {
+    const int pe = far_pe(far);
+    const uint64_t place = far_place(far);
+    const std::lock_guard<std::mutex> lock(queue_);
+    const auto is_there = [&](const Held &it) {
+        return it.kind != Get && it.pe == pe && overlap(it.place, it.bytes, place, bytes);
+    };
+    const auto found = std::find_if(held_.begin(), held_.end(), is_there);
+    if (found != held_.end()) note(words(*found) + " was on its way when " + routine + " read there");
+    return address(pe, place);
+}
+
+char *Late::fetch(char *far, int rmw) {
+    if (rmw != Fetch) take_and_deliver(far_pe(far), false);
+    return address(far_pe(far), far_place(far));
 }
 
 void Late::fence() {
@@ -165,17 +184,22 @@ void Late::fence() {
 }
 
 void Late::complete() {
-    const std::lock_guard<std::mutex> delivery(delivery_);
-    List items = take(-1, true);
-    deliver(items);
-    if (!PyGILState_Check()) return;
     std::vector<PyObject *> free;
-    free.swap(kept_);
+    if (PyGILState_Check()) free.swap(kept_);  // before other threads run, which may keep more
+    take_and_deliver(-1, true);
     for (PyObject *object : free) Py_DECREF(object);
+}
+
+void Late::take_and_deliver(int pe, bool also_this) {
+    const WithoutGil others_run;
+    const std::lock_guard<std::mutex> delivery(delivery_);
+    List items = take(pe, also_this);
+    deliver(items);
 }
 
 // A put has a copy of its data from the call on; a get is delivered.
 void Late::flush() {
+    const WithoutGil others_run;
     const std::lock_guard<std::mutex> delivery(delivery_);  // nothing else is taken out
     List gets;
     std::vector<Held *> puts;
@@ -188,7 +212,7 @@ void Late::flush() {
         }
     }
     for (Held *put : puts) {
-        note_changed(*put);
+        source_of(*put);
         put->local = nullptr;
     }
     deliver(gets);
@@ -208,7 +232,7 @@ Late::List Late::take(int pe, bool also_this) {
             ++each;
         }
     for (size_t i = taken.size(); i > 1; --i) std::swap(taken[i - 1], taken[random() % i]);
-    const auto rank = [](const Held &held) { return std::make_pair(held.epoch, held.is_signal()); };
+    const auto rank = [](const Held &held) { return std::make_pair(held.epoch, held.is_signal); };
     std::stable_sort(taken.begin(), taken.end(), [&](const Held &a, const Held &b) { return rank(a) < rank(b); });
     return {std::make_move_iterator(taken.begin()), std::make_move_iterator(taken.end())};
 }
@@ -221,7 +245,7 @@ Late::List Late::take_due(Clock::time_point now) {
     for (auto each = held_.begin(); each != held_.end(); ++each) {
         if (first.emplace(each->pe, each->epoch).first->second != each->epoch || each->due > now) continue;
         const auto is_its_data = [&](const Held &it) { return each->waits_for(it); };
-        if (!each->is_signal() || std::none_of(held_.begin(), held_.end(), is_its_data)) due.push_back(each);
+        if (!each->is_signal || std::none_of(held_.begin(), held_.end(), is_its_data)) due.push_back(each);
     }
     List taken;
     for (auto each : due) taken.splice(taken.begin(), held_, each);  // the last first
@@ -237,27 +261,67 @@ void Late::deliver(List &items) {
 void Late::deliver(Held &held) {
     keep_overtaken(held);
     note_overtaken(held);
-    char *at = near(held.pe, held.place);
+    char *at = address(held.pe, held.place);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (held.kind == Update) {
-        update_element(held.rmw, at, held.item, held.value, 0);
-    } else if (held.kind == Get) {
-        copy(held.mover, at, held.local, held.bytes, false);
-    } else if (!held.local) {
-        move(at, held.data.data(), held.bytes, held.item);
-    } else {
-        copy(held.mover, at, held.local, held.bytes, true);
-        note_changed(held);
+    if (held.kind == Update) return update(held, at);
+    if (held.kind == Get) return load(held, at);
+    store(held, at, held.local ? source_of(held) : held.data);
+}
+
+// Waits as drive_until() does. What drive() serves besides may itself wait for this delivery.
+template <class Done>
+bool Late::advance_until(Done done) {
+    for (unsigned idle = 0; !done(); ++idle) {
+        if (stop_ || heap().lost.load() >= 0) return false;
+        if (engine()->advance()) idle = 0;
+        else if (long_idle(idle)) nap(NAP);
+        else sched_yield();
+    }
+    return true;
+}
+
+void Late::store(const Held &held, char *at, const std::vector<char> &data) {
+    const size_t block = held.block ? held.block : held.bytes;
+    for (size_t done = 0; done < data.size(); done += block, at += held.step) {
+        const char *from = data.data() + done;
+        if (is_far(at)) send(at, from, block);
+        else if (block == held.item) store_element(at, from, block);
+        else std::memcpy(at, from, block);
     }
 }
 
-// Notes a non-blocking put whose source has changed since the call.
-void Late::note_changed(const Held &put) {
+// Puts to another node in parts that travel in packets, which arrive in their order.
+void Late::send(char *far, const char *from, size_t bytes) {
+    for (size_t done = 0; done < bytes; done += EAGER) {
+        const size_t part = std::min(EAGER, bytes - done);
+        const auto put = [&] { return engine()->put(far + done, from + done, part, engine()->background); };
+        if (!advance_until(put)) return;
+    }
+}
+
+void Late::load(const Held &held, char *at) {
+    if (!is_far(at)) return copy(held.mover, at, held.local, held.bytes, false);
+    std::vector<char> data(held.bytes);
+    Group *group = new Group;
+    bool done = advance_until([&] { return engine()->get(data.data(), at, held.bytes, *group); });
+    done = done && advance_until([&] { return group->pending == 0; });
+    if (done) copy(held.mover, data.data(), held.local, held.bytes, false);
+    else leak(data);
+    engine()->abandon(group);
+}
+
+void Late::update(const Held &held, char *at) {
+    if (!is_far(at)) update_element(held.rmw, at, held.item, held.value, 0);
+    else advance_until([&] { return engine()->update(at, held.rmw, held.item, held.value); });
+}
+
+// Reads the source of a non-blocking put, and notes whether it has changed since the call.
+std::vector<char> Late::source_of(const Held &put) {
     std::vector<char> now(put.bytes);
     copy(put.mover, now.data(), put.local, put.bytes, true);
-    if (now == put.data) return;
     const std::lock_guard<std::mutex> lock(queue_);
-    if (changed_.size() < NOTES) changed_.push_back(words(put));
+    if (now != put.data && changed_.size() < NOTES) changed_.push_back(words(put));
+    return now;
 }
 
 // Holds what has been overtaken for longer, once, so that a PE that runs late on a busy machine sees that it is missing.
@@ -272,22 +336,24 @@ void Late::keep_overtaken(const Held &by) {
 
 void Late::note_overtaken(const Held &by) {
     const std::lock_guard<std::mutex> lock(queue_);
-    if (overtaken_.size() >= NOTES || by.kind == Get) return;
+    if (by.kind == Get) return;
     for (const Held &each : held_) {
         if (each.pe != by.pe || each.number >= by.number || each.where == by.where) continue;
-        std::string note = words(each) + " was on its way when " + words(by) + " arrived";
-        if (std::find(overtaken_.begin(), overtaken_.end(), note) == overtaken_.end()) overtaken_.push_back(std::move(note));
-        return;
+        return note(words(each) + " was on its way when " + words(by) + " arrived");
     }
+}
+
+// Keeps a text for the report, once; under the lock of the queue.
+void Late::note(std::string text) {
+    const bool is_known = std::find(overtaken_.begin(), overtaken_.end(), text) != overtaken_.end();
+    if (!is_known && overtaken_.size() < NOTES) overtaken_.push_back(std::move(text));
 }
 
 std::string Late::words(const Held &held) const {
     return held.where + "\t" + std::to_string(held.pe) + "\t" + std::to_string(held.place) + "\t" + std::to_string(held.bytes) + "\t";
 }
 
-// Names the routine, and the line of the program that called it; kernels and threads without the GIL have none.
-std::string Late::where(const char *routine) {
-    if (!PyGILState_Check() || !where_) return std::string(routine) + " in a kernel";
+std::string Late::where(const char *routine) const {
     PyObject *line = PyObject_CallFunction(where_, "s", routine);
     const char *text = line ? PyUnicode_AsUTF8(line) : nullptr;
     std::string found = text ? text : routine;

@@ -1,11 +1,13 @@
 // Late delivery (ISHMEM_SIM_ORDER=late): holds what OpenSHMEM lets arrive later, and delivers it late and in another
 // order, chosen by a seed. Only fence, quiet, barriers and the order of put_signal are respected. See docs/architecture.md.
 //
-// A held operation is on a PE of this node, addressed as on another node (far.hpp): so calls of the host find it where
-// they look for other nodes, and nothing is asked where the setting is off.
+// A held operation is on the heap of another PE. Those of this node have far addresses (far.hpp), too: calls of the host
+// ask where they look for other nodes, and nothing is asked where the setting is off. On PEs of this node it is done on
+// their memory; for others the engine gets it, in whose order it arrives.
 #pragma once
 #include <Python.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <list>
@@ -22,28 +24,38 @@ namespace ishmem {
 // Copies between a mapped heap and memory of this PE; null: the host does it. Returns 0, or the driver's error.
 using Mover = int (*)(char *far, char *local, size_t bytes, bool put);
 
+// The distances between the starts of blocks, in bytes, and their number.
+struct Steps {
+    size_t to, from, count;
+};
+
 class Late {
  public:
     enum Kind { Put, Get, Update };
-    static constexpr uint64_t ALONE = ~uint64_t{0};
 
     Late(uint64_t seed, PyObject *where);
     void stop();  // drops what is held; the object stays, as threads may still call it
 
-    // `routine` names the caller for reports. Blocking puts are copied at once.
-    void put(char *far, const char *from, size_t bytes, size_t item, const char *routine);
-    void put_nbi(char *far, char *from, size_t bytes, PyObject *keep, Mover mover, const char *routine);
-    void get_nbi(char *into, char *far, size_t bytes, PyObject *keep, Mover mover, const char *routine);
-    void get(char *into, const char *far, size_t bytes, const char *routine);
-    // An atomic update; with `after`, the place of a put, it comes after that put.
-    void update(char *far, int rmw, size_t item, uint64_t value, const char *routine, uint64_t after = ALONE);
-    uint64_t fetch(char *far, int rmw, size_t item, uint64_t value, uint64_t cond);
+    // `where` is the call for reports. Blocking puts are copied at once.
+    void put(char *far, const char *from, size_t bytes, size_t item, const std::string &where);
+    void put_blocks(char *far, const char *from, size_t bytes, size_t item, const Steps &steps, const std::string &where);
+    void put_nbi(char *far, char *from, size_t bytes, PyObject *keep, Mover mover, const std::string &where);
+    void get_nbi(char *into, char *far, size_t bytes, PyObject *keep, Mover mover, const std::string &where);
+    void update(char *far, int rmw, size_t item, uint64_t value, const std::string &where);
     // A signal that comes after what this PE has put there since mark().
-    void signal(char *far, int rmw, uint64_t value, uint64_t since);
+    void signal(char *far, int rmw, uint64_t value, uint64_t since, const std::string &where);
     uint64_t mark();
 
+    // Operations with a result act at once, at the address that is returned. `read` notes what they overtake; an atomic
+    // that stores comes after what a fence orders before it.
+    const char *read(const char *far, size_t bytes, const char *routine);
+    char *fetch(char *far, int rmw);
+
+    // Names a routine, and the line of the program that calls it.
+    std::string where(const char *routine) const;
+
     void fence();     // what is held arrives before what is held from now on
-    void complete();  // delivers everything
+    void complete();  // delivers everything; to other nodes, it gives everything to the engine
     void flush();     // ends the access of non-blocking operations to memory of this PE
     void store_directly() { direct_ = true; }  // from now on a fence completes: a kernel stores past this class
     void reseed(uint64_t seed);
@@ -58,22 +70,23 @@ class Late {
     struct Held {
         Kind kind;
         int pe;
-        uint64_t place, origin;       // `origin`: the place of the whole put, of which this may be a part
-        size_t bytes, item;
+        uint64_t place;
+        size_t bytes, item;           // from the first byte to the last
         std::vector<char> data = {};  // of a put; of a put_nbi as the source was at the call
         char *local = nullptr;        // of nbi operations
         Mover mover = nullptr;
+        size_t block = 0, step = 0;   // of the blocks of a put; 0: there is one
         int rmw = 0;
         uint64_t value = 0;
-        uint64_t after = ALONE, since = ALONE;  // of a signal: the place of its data, or the number of the first of them
+        bool is_signal = false;
+        uint64_t since = 0;  // of a signal: the number from which on its data are
         std::string where = {};
         uint64_t epoch = 0, number = 0;
         Clock::time_point due = {};
         bool is_overtaken = false;
 
-        bool is_signal() const { return after != ALONE || since != ALONE; }
         bool waits_for(const Held &put) const {
-            return put.kind == Put && put.pe == pe && put.number < number && (put.origin == after || put.number >= since);
+            return is_signal && put.kind == Put && put.pe == pe && since <= put.number && put.number < number;
         }
     };
     using List = std::list<Held>;
@@ -85,13 +98,20 @@ class Late {
     Clock::duration delay(bool first, bool nbi);
     List take_due(Clock::time_point now);
     List take(int pe, bool also_this);
-    void note_changed(const Held &put);
+    void take_and_deliver(int pe, bool also_this);
+    std::vector<char> source_of(const Held &put);
     void deliver(List &items);
     void deliver(Held &held);
+    void store(const Held &held, char *at, const std::vector<char> &data);
+    void send(char *far, const char *from, size_t bytes);
+    void load(const Held &held, char *at);
+    void update(const Held &held, char *at);
+    template <class Done>
+    bool advance_until(Done done);
+    void note(std::string text);
     void keep_overtaken(const Held &by);
     void note_overtaken(const Held &by);
     std::string words(const Held &held) const;
-    std::string where(const char *routine);
     void run();
 
     std::mutex delivery_;  // held by who delivers; taken before queue_
@@ -102,15 +122,21 @@ class Late {
     std::vector<PyObject *> kept_;  // guarded by the GIL
     std::vector<uint64_t> last_;        // 1 plus the epoch of the last held operation on each PE
     uint64_t state_, epoch_ = 0, number_ = 0, expired_ = 0;
-    bool direct_ = false, stop_ = false;
+    bool direct_ = false;
+    std::atomic<bool> stop_{false};
     PyObject *where_;
     std::thread thread_;
 };
 
 inline Late *late = nullptr;
 
-// Whether an address is one of a PE of this node whose operations are held.
-inline bool is_held(const void *address) { return late && is_far(address) && !is_far(heap().mapped[static_cast<size_t>(far_pe(address))]); }
+// Whether operations on an address are held: on the heap of another PE.
+inline bool is_held(const void *address) { return late && is_far(address) && far_place(address) < STATICS_AT; }
+
+// Whether the host reaches an address, though operations on it may be held.
+inline bool is_near(const void *address) {
+    return !is_far(address) || !is_far(heap().mapped[static_cast<size_t>(far_pe(address))]);
+}
 
 void start_late(uint64_t seed, PyObject *where);
 void stop_late();

@@ -84,6 +84,7 @@ void reset() {
     h.size = 0;
     h.mapped.clear();
     h.targets.clear();
+    late = nullptr;  // a thread may still be in it
     h.unreachable.clear();
     h.clear_live();
     h.quiet_is_general = false;
@@ -213,9 +214,10 @@ void exit_on(int number) {
 bool complete_all(void (Late::*held)()) {
     require_settled();
     fence();
-    const Outcome drained = drain_proxy(), outcome = drained == Interrupted ? drained : remote_quiet();
-    if (outcome == Interrupted) throw nb::python_error();
+    if (drain_proxy() == Interrupted) throw nb::python_error();
     if (late) (late->*held)();
+    const Outcome outcome = remote_quiet();
+    if (outcome == Interrupted) throw nb::python_error();
     return outcome != Lost;
 }
 
@@ -348,7 +350,7 @@ NB_MODULE(_core, m) {
                                     reinterpret_cast<char *>(staging), room};
         start_proxy(reinterpret_cast<char *>(ring), slots, tickets, device, words);
     });
-    m.def("stop_proxy", &stop_proxy);
+    m.def("stop_proxy", &stop_proxy, nb::call_guard<nb::gil_scoped_release>());  // a request that it waits for may take it
     m.def("proxy_served", &proxy_served);
     m.def("proxy_problem", &proxy_problem);
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();

@@ -17,8 +17,8 @@
 namespace ishmem {
 namespace {
 
-// As in kernels/proxy.py; the last two return a value. Those before them are sent where late.hpp holds operations.
-enum Kind { Put, Get, Store, Quiet, Update, Fence, Complete, Flush, StoresDirectly, Load, AtomicRmw };
+// As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late.hpp holds operations.
+enum Kind { Put, Get, Store, Quiet, Update, Signal, Fence, Complete, Flush, StoresDirectly, MarkHeld, Load, AtomicRmw };
 constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is non-blocking
 
 // The line before the requests.
@@ -33,7 +33,7 @@ struct Request {
     int64_t what;    // kind, rmw << 8, bytes of an element << 16
     int64_t pe, offset;
     int64_t operand;  // an address on this PE, or a value; receives the result
-    int64_t other;    // byte count, condition, upper half of a 16-byte value, or the place of the put before an Update
+    int64_t other;    // byte count, condition, upper half of a 16-byte value, or of a Signal what MarkHeld has returned
     int64_t unused;
 
     Kind kind() const { return static_cast<Kind>(what & 0xff); }
@@ -54,7 +54,7 @@ struct Begun {
     std::vector<char> buffer = {};  // host copy of device memory outside the heap
     bool direct = false;            // MPI uses the device address of such memory
 
-    bool fetches() const { return request.kind() >= Load; }
+    bool fetches() const { return request.kind() >= MarkHeld; }
     bool puts() const { return request.kind() == Put || request.kind() == Store || request.kind() == Update; }
 };
 
@@ -78,8 +78,8 @@ struct Proxy {
     bool begin();
     bool end();
     int serve(Request &request);
-    void order_held(Kind kind);
-    void hold(Request &request);
+    void order_held(Begun &each);
+    bool hold(const Request &request);
     void begin_quiet(Begun &each);
     bool begin_far(Begun &each, size_t offset);
     bool is_done(Begun &each);
@@ -129,9 +129,10 @@ bool Proxy::begin() {
     Begun each = {&request, request, lap};
     const Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
-    if (request.kind() >= Fence && request.kind() <= StoresDirectly) order_held(request.kind());
+    if (request.kind() >= Fence && request.kind() <= MarkHeld) order_held(each);
     else if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
     else if (request.kind() == Quiet) begin_quiet(each);
+    else if (late && request.what & HELD && request.pe != h.me && hold(request)) {}
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
     else if (!begin_far(each, offset)) return false;
     if (!each.fetches()) store(&request.turn, lap);  // otherwise the kernel frees the slot after reading the result
@@ -195,7 +196,8 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
 }
 
 bool Proxy::is_done(Begun &each) {
-    if (each.request.kind() == Quiet) return heap().lost.load() >= 0 || engine()->is_quiet(each.mark);
+    const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && engine());
+    if (is_quiet) return heap().lost.load() >= 0 || engine()->is_quiet(each.mark);
     if (!each.group) return true;
     if (heap().lost.load() < 0) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
@@ -214,7 +216,6 @@ bool Proxy::is_done(Begun &each) {
 }
 
 int Proxy::serve(Request &request) {
-    if (late && request.what & HELD && request.pe != heap().me) return hold(request), 0;
     Heap &h = heap();
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
     char *far = h.mapped[static_cast<size_t>(request.pe)] + offset;
@@ -230,41 +231,44 @@ int Proxy::serve(Request &request) {
     }
 }
 
-void Proxy::order_held(Kind kind) {
+// Orders what late.hpp holds.
+void Proxy::order_held(Begun &each) {
     if (!late) return;
-    if (kind == Fence) late->fence();
-    else if (kind == Complete) late->complete();
-    else if (kind == Flush) late->flush();
-    else late->store_directly();
+    switch (each.slot->kind()) {
+        case Fence: return late->fence();
+        case Flush: return late->flush();
+        case StoresDirectly: return late->store_directly();
+        case MarkHeld: each.slot->operand = static_cast<int64_t>(late->mark()); return;
+        default: late->complete();
+    }
+    if (engine()) begin_quiet(each);
 }
 
 int copy_by_proxy(char *far, char *local, size_t bytes, bool put);
 
-// Gives an operation of a kernel to late.hpp.
-void Proxy::hold(Request &request) {
+// Gives an operation of a kernel to late.hpp. False for those with a result, which act at once.
+bool Proxy::hold(const Request &request) {
     const size_t bytes = request.bytes();
     char *far = far_address(static_cast<int>(request.pe), static_cast<uint64_t>(request.offset));
     char *local = reinterpret_cast<char *>(request.operand);
+    const auto *operand = reinterpret_cast<const char *>(&request.operand);
+    const uint64_t value = static_cast<uint64_t>(request.operand), other = static_cast<uint64_t>(request.other);
     const bool nbi = request.what & NBI;
     std::vector<char> data;
     switch (request.kind()) {
         case Put:
-            if (nbi) return late->put_nbi(far, local, bytes, nullptr, &copy_by_proxy, "put_nbi");
+            if (nbi) return late->put_nbi(far, local, bytes, nullptr, &copy_by_proxy, "put_nbi in a kernel"), true;
             data.resize(bytes);
             note(copy(data.data(), local, bytes, true));
-            return late->put(far, data.data(), bytes, 0, "put");
+            return late->put(far, data.data(), bytes, 0, "put in a kernel"), true;
         case Get:
-            if (nbi) return late->get_nbi(local, far, bytes, nullptr, &copy_by_proxy, "get_nbi");
-            data.resize(bytes);
-            late->get(data.data(), far, bytes, "get");
-            return note(copy(data.data(), local, bytes, false));
-        case Store: return late->put(far, reinterpret_cast<char *>(&request.operand), bytes, bytes, "p");
-        case Update: return late->update(far, request.rmw(), request.item(), static_cast<uint64_t>(request.operand), "atomic", static_cast<uint64_t>(request.other));
-        case Load: return late->get(reinterpret_cast<char *>(&request.operand), far, bytes, "g");
-        case AtomicRmw:
-            request.operand = static_cast<int64_t>(late->fetch(far, request.rmw(), request.item(), static_cast<uint64_t>(request.operand), static_cast<uint64_t>(request.other)));
-            return;
-        default: note(-1);
+            if (nbi) return late->get_nbi(local, far, bytes, nullptr, &copy_by_proxy, "get_nbi in a kernel"), true;
+            return late->read(far, bytes, "get in a kernel"), false;
+        case Store: return late->put(far, operand, bytes, bytes, "p in a kernel"), true;
+        case Update: return late->update(far, request.rmw(), request.item(), value, "atomic in a kernel"), true;
+        case Signal: return late->signal(far, request.rmw(), value, other, "put_signal in a kernel"), true;
+        case Load: return late->read(far, bytes, "g in a kernel"), false;
+        default: return late->fetch(far, request.rmw()), false;
     }
 }
 

@@ -100,16 +100,21 @@ namespace {
 
 bool run_far(const Copy &copy, PyObject *local, bool nbi) {
     if (is_held(copy.to)) {
-        if (nbi) late->put_nbi(copy.to, const_cast<char *>(copy.from), copy.bytes, local, nullptr, "put_nbi");
-        else late->put(copy.to, copy.from, copy.bytes, copy.item, "put");
+        char *from = const_cast<char *>(copy.from);
+        if (nbi) late->put_nbi(copy.to, from, copy.bytes, local, nullptr, late->where("put_nbi"));
+        else late->put(copy.to, copy.from, copy.bytes, copy.item, late->where("put"));
         return true;
     }
-    if (is_held(copy.from)) {
-        if (nbi) late->get_nbi(copy.to, const_cast<char *>(copy.from), copy.bytes, local, nullptr, "get_nbi");
-        else late->get(copy.to, copy.from, copy.bytes, "get");
+    if (is_far(copy.to)) return remote_put(copy.to, copy.from, copy.bytes, local, nbi);
+    if (!is_held(copy.from)) return remote_get(copy.to, copy.from, copy.bytes, local, nbi);
+    if (nbi) {
+        late->get_nbi(copy.to, const_cast<char *>(copy.from), copy.bytes, local, nullptr, late->where("get_nbi"));
         return true;
     }
-    return is_far(copy.to) ? remote_put(copy.to, copy.from, copy.bytes, local, nbi) : remote_get(copy.to, copy.from, copy.bytes, local, nbi);
+    const char *from = late->read(copy.from, copy.bytes, "get");
+    if (is_far(from)) return remote_get(copy.to, from, copy.bytes, local);
+    move_block(copy.to, from, copy.bytes, copy.item);
+    return true;
 }
 
 }  // namespace
@@ -160,13 +165,18 @@ namespace {
 
 bool strided_far(char *to, const char *from, const Blocks &blocks, size_t item) {
     const size_t bytes = static_cast<size_t>(blocks.size) * item;
+    if (is_held(to)) {
+        const size_t to_step = static_cast<size_t>(blocks.to_step) * item, from_step = static_cast<size_t>(blocks.from_step) * item;
+        const Steps steps = {to_step, from_step, static_cast<size_t>(blocks.count)};
+        late->put_blocks(to, from, bytes, item, steps, late->where("put with steps"));
+        return true;
+    }
     Gets gets;
     for (Py_ssize_t i = 0; i < blocks.count && bytes; ++i) {
         char *target = to + static_cast<size_t>(i * blocks.to_step) * item;
         const char *origin = from + static_cast<size_t>(i * blocks.from_step) * item;
-        if (is_held(to)) late->put(target, origin, bytes, item, "put with steps");
-        else if (is_held(from)) late->get(target, origin, bytes, "get with steps");
-        else if (is_far(to) ? !remote_put(target, origin, bytes) : !gets.start(target, origin, bytes)) return false;
+        if (is_held(from)) origin = late->read(origin, bytes, "get with steps");
+        if (is_far(to) ? !remote_put(target, origin, bytes) : !gets.start(target, origin, bytes)) return false;
     }
     return gets.await() == Satisfied;
 }
@@ -214,13 +224,14 @@ namespace {
 
 bool put_far(char *at, const char *element, size_t item) {
     if (!is_held(at)) return remote_put(at, element, item);
-    late->put(at, element, item, item, "p");
+    late->put(at, element, item, item, late->where("p"));
     return true;
 }
 
 bool get_far(char *into, const char *at, size_t item) {
-    if (!is_held(at)) return remote_get(into, at, item);
-    late->get(into, at, item, "g");
+    if (is_held(at)) at = late->read(at, item, "g");
+    if (is_far(at)) return remote_get(into, at, item);
+    move_element(into, at, item);
     return true;
 }
 

@@ -11,12 +11,15 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     View view;
     uint64_t value;
     char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && (!is_far(at) || is_held(at))) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
+    if (!at || (view.device && !heap().host_atomics && is_near(at)) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
     if (!plan(dest, source, pe, nelems, true, copy)) return false;
     if (is_held(at)) {
-        const uint64_t data = is_held(copy.to) && copy.bytes ? far_place(copy.to) : Late::ALONE;
-        return run(copy, source, nbi) && (late->update(at, add ? Add : Swap, sizeof value, value, "put_signal", data), true);
+        const uint64_t mark = late->mark();
+        if (!run(copy, source, nbi)) return false;
+        late->signal(at, add ? Add : Swap, value, mark, late->where("put_signal"));
+        return true;
     }
+    if (is_held(copy.to)) return false;  // the signal, in a static object, would come before its data
     if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, sizeof value, value);
     run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -30,8 +33,8 @@ bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, P
     View view;
     uint64_t value;
     char *at = heap().element(sig_addr, pe, index, view);
-    if (!is_held(at) || (view.device && !heap().host_atomics) || !store_scalar(signal, U64, &value)) return false;
-    late->signal(at, add ? Add : Swap, value, since);
+    if (!is_held(at) || (!heap().host_atomics && is_near(at)) || !store_scalar(signal, U64, &value)) return false;
+    late->signal(at, add ? Add : Swap, value, since, late->where("put_signal"));
     return true;
 }
 

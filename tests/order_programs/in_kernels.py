@@ -69,6 +69,24 @@ def signal_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
 
 
 @dpex.kernel
+def _signal_of_view(item: kapi.Item, box, other, signal, source, every_second, value, pe, whole):  # type: ignore
+    ishmem.put(box, source, pe)
+    if whole:
+        ishmem.fence()
+    ishmem.put_signal(other, every_second, signal, value, ishmem.SIGNAL_SET, pe)
+    ishmem.signal_wait_until(signal, ishmem.CMP_EQ, value)
+
+
+@program
+def signal_of_view_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
+    """Fence between data and a signal of other data, which are every second element of their array."""
+    the.data[...] = value
+    half = the.other[: len(the.data) // 2]
+    _launch(_signal_of_view, the.box, half, the.signal, the.data, the.data[::2], value, the.right, int(whole))
+    return the.has(the.box, value) and the.has(half, value)
+
+
+@dpex.kernel
 def _strided(item: kapi.Item, box, flag, source, value, pe, whole):  # type: ignore
     for i in range(2):
         ishmem.iput(box[i:], source, 2, 1, box.size // 2, pe)

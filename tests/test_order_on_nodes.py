@@ -1,0 +1,113 @@
+"""Late delivery (``ISHMEM_SIM_ORDER``) to PEs of other nodes; `test_order_programs` has that on one node."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import nodes
+import numpy as np
+import pytest
+import test_order_programs as on_one_node
+from order_programs import job
+from order_programs.arrays import programs
+from pes import Pool, run_command
+
+import ishmem
+from ishmem.runtime import late
+
+SEEDS = 3
+BOTH = ("flag_by_signal_of_view", "fence_for_quiet", "flag_by_p", "work_group")
+"""Programs for a job in which each PE has one neighbour on its node and one on the other."""
+
+LONG = 3001
+"""Elements of more than a packet between engines, and no multiple of its parts."""
+
+
+def pool_of(sizes: Sequence[int]) -> Iterator[Pool]:
+    pool = Pool(sum(sizes), env={"ISHMEM_SIM_ORDER": "late"}, nodes=sizes)
+    yield pool
+    pool.stop()
+
+
+@pytest.fixture(scope="module")
+def apart() -> Iterator[Pool]:
+    """PEs that are alone on their nodes."""
+    yield from pool_of([1, 1])
+
+
+@pytest.fixture(scope="module")
+def spread() -> Iterator[Pool]:
+    yield from pool_of([2, 2])
+
+
+def check_program(pes: Pool, name: str) -> None:
+    """It passes with all seeds, and without its call one of the first ten seeds shows that."""
+    for wrong, caught in pes.run(job.seeds_that_fail, name, SEEDS, 1):
+        assert not wrong and caught
+
+
+@pytest.mark.parametrize("name", programs)
+def test_program(apart: Pool, name: str) -> None:
+    check_program(apart, name)
+
+
+def check_long() -> None:
+    """Long transfers in parts, their order, and what a non-blocking get shows before it is complete."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    other = (me + n // 2) % n  # on the other node
+    box, data = ishmem.zeros(LONG, dtype="i8"), ishmem.full(LONG, me, dtype="i8")
+    ishmem.barrier_all()
+    for value in range(5):
+        ishmem.put(box, np.full(LONG, value - 1, "i8"), other)
+        ishmem.fence()
+        ishmem.put_nbi(box, np.full(LONG, value, "i8"), other)
+        ishmem.barrier_all()
+        assert (box.asnumpy() == value).all()
+        seen = np.zeros(LONG, "i8")
+        ishmem.get_nbi(seen, data, other)
+        assert (seen.view("u1") == 0xA5).all()
+        ishmem.quiet()
+        assert (seen == other).all()
+        ishmem.barrier_all()
+
+
+def test_long(spread: Pool) -> None:
+    spread.run(check_long)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_program_with_near_and_far_peers(spread: Pool, name: str) -> None:
+    check_program(spread, name)
+
+
+@pytest.mark.parametrize("chapter", on_one_node.CHAPTERS)
+def test_chapter(spread: Pool, chapter: str) -> None:
+    spread.run(late.reseed, 3)
+    function, arguments = on_one_node.CHAPTERS[chapter]
+    spread.run(function, *arguments)
+
+
+def run_apart(text: str, path: Path, seed: int) -> Any:
+    """Run a program on two PEs, each alone on its node."""
+    program = path / "program.py"
+    program.write_text(text)
+    return run_command(nodes.launcher([1, 1], [sys.executable, str(program)]), env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
+
+
+def test_names_what_was_overtaken(tmp_path: Path) -> None:
+    done = run_apart(on_one_node.REPORT, tmp_path, 1)
+    assert done.returncode and "the data are not there" in done.stderr
+    put, flag = (on_one_node.line_of(on_one_node.REPORT, mark) for mark in ("the put", "the flag"))
+    overtaken = rf"put at \S*program.py:{put} to PE ([01]), elements \d to \d of the array from \S*, was on its way"
+    found = re.search(rf"{overtaken} when atomic at \S*program.py:{flag} to PE ([01]), element 0 of", done.stderr)
+    assert found and found[1] == found[2], done.stderr
+
+
+def test_names_a_changed_source(tmp_path: Path) -> None:
+    done = run_apart(on_one_node.CHANGED, tmp_path, 0)
+    at = f"program.py:{on_one_node.line_of(on_one_node.CHANGED, 'the put')} to PE 1, elements 0 to 7"
+    assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr
