@@ -3,7 +3,7 @@ import typing
 import dpctl
 import dpnp
 
-from . import inference as inference
+from . import inference as inference, moe as moe
 from .active_sets import active_set as active_set
 from .amo import (
     atomic_add as atomic_add,

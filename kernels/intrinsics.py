@@ -26,7 +26,7 @@ from .front_end import SPIR_FUNC, TARGET, GroupType, SubGroupType, built_in, man
 
 GLOBAL = 1  # the address space of device memory
 CROSS_DEVICE, WORK_GROUP, SUB_GROUP = 0, 2, 3  # SPIR-V scopes
-REDUCE = 0  # SPIR-V group operation
+REDUCE, EXCLUSIVE_SCAN = 0, 2  # SPIR-V group operations
 CROSS_WORKGROUP = 0x200  # SPIR-V memory semantics: applies to global memory
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -604,7 +604,7 @@ def size_of(_context, group):
     return types.int64(group), code
 
 
-def _group_sum(name: str, kind: Any) -> Any:
+def _group_sum(name: str, kind: Any, operation: int = REDUCE) -> Any:
     """Make the intrinsic that sums values of a type over the work-items of a group."""
 
     def group_sum(_context, group, value):
@@ -618,7 +618,7 @@ def _group_sum(name: str, kind: Any) -> Any:
             function.calling_convention = SPIR_FUNC
             function.attributes.add("convergent")
             function.attributes.add("nounwind")
-            return builder.call(function, [I32(scope), I32(REDUCE), number], cconv=SPIR_FUNC)
+            return builder.call(function, [I32(scope), I32(operation), number], cconv=SPIR_FUNC)
 
         return kind(group, value), code
 
@@ -630,6 +630,9 @@ group_sum = _group_sum("GroupIAdd", types.int64)
 
 It can broadcast a value from one work-item: the others pass 0. Groups may have any number of dimensions.
 """
+
+group_exclusive_sum = _group_sum("GroupIAdd", types.int64, EXCLUSIVE_SCAN)
+"""Return the sum of ``value`` over the work-items before this one in the group, all of which must call."""
 
 group_float_sum = _group_sum("GroupFAdd", types.float32)
 """Return the float32 sum of ``value`` over the work-items of the group, all of which must call."""

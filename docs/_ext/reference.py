@@ -25,7 +25,7 @@ EXTRA = {
     "Ordering": ("order",),
     "Collectives": ("collectives", "reductions", "vcollectives"),
     "Locks": ("locks",),
-    "Inference": ("inference",),
+    "Inference": ("inference", "moe"),
 }
 """The chapters, and the modules whose routines they have; the modules' docstrings open the page."""
 
@@ -52,7 +52,7 @@ MEANINGS = {
 CLASSES = {
     "Teams": ("Team", "TeamConfig"),
     "Contexts": ("Ctx", "CtxSession"),
-    "Inference": ("inference.Communicator",),
+    "Inference": ("inference.Communicator", "moe.Buffer", "moe.Handle"),
 }
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
 

@@ -1,0 +1,27 @@
+"""The workspace of `ishmem.moe`: rows, words and flags. It needs only the standard library.
+
+A *list* has the tokens that a PE sends to one destination: an expert, or a PE in the normal forms. The workspace has a
+list for each expert on each side. The *halves* of a part serve calls of even and of odd numbers.
+
+* rows: those of the lists received, in two halves; then the outputs come back, in two halves.
+* words: the header, the lists sent, and the lists received in two halves.
+* flags: those of the lists received, in two halves; then those of the lists whose outputs have come back. A flag has
+  the number of a call in the upper half of the word and the length of the list in the lower one.
+"""
+
+from __future__ import annotations
+
+TICKET = 0
+"""Index of the word that counts the units of work that work-groups have taken."""
+
+LISTS, MAX_TOKENS, OUTPUTS, ROW = 8, 9, 10, 11
+"""Indices of the words that hold the number of lists, the tokens in each, the number of outputs, and the bytes of a
+row."""
+
+HEADER = 16
+"""Words of the header."""
+
+
+def sizes(lists: int, max_tokens: int, outputs: int, row: int) -> tuple[int, int, int]:
+    """Return the bytes of the rows, the number of words and the number of flags."""
+    return 2 * (lists * max_tokens + outputs) * row, HEADER + 3 * lists * max_tokens, 3 * lists

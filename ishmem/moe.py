@@ -1,0 +1,577 @@
+"""Mixture of experts: tokens go to the PEs of their experts, and the outputs come back, as with DeepEP.
+
+Each PE has an equal part of the experts, in their order. A `Buffer` sends each token to the experts that a router chose
+for it, and adds their outputs with the router's weights. A call is a kernel per PE, which puts rows straight into the
+places where they are awaited and sends a flag after them; it neither blocks the host nor needs a barrier. PEs that
+loads and stores do not reach, such as those of other nodes, are served by the proxy.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
+
+import dpctl
+import numpy as np
+
+from ishmem import memory
+from ishmem.common import moe
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.common.type_tables import RMA_TYPES
+from ishmem.environment import arrays
+from ishmem.on_queue import Depends
+from ishmem.runtime import check, job
+from ishmem.runtime.queue_workers import events_of
+from ishmem.teams import TEAM_WORLD, Team, find
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["Buffer", "Handle"]
+
+ALIGNMENT = 16
+"""Rows begin at multiples of so many bytes, and are copied in such units."""
+
+WORK_ITEMS = 256
+
+_CHOICE_BYTES = 12  # an index of int64 and a weight of float32
+
+_INDICES = ("int32", "int64")
+_WEIGHTS = ("float32",)
+_OUTPUTS = {"float32": ("float32",), "float16": ("float16",), "bfloat16": ("int16", "uint16")}
+
+Tokens = Union["ndarray", "tuple[ndarray, ndarray]"]
+Hook = Callable[[], dpctl.SyclEvent]
+
+
+class Handle(NamedTuple):
+    """What a dispatch tells its combine.
+
+    Attributes:
+        layout: The rows that an expert got from each PE: an array of int32 [local experts, PEs, 2] with the first row
+            and the number of rows.
+        origins: For each row, token and choice on the PE that it came from, as ``token * choices + choice``: an array
+            of int32 [local experts, PEs * max_tokens].
+        choices: The experts that the tokens of this PE were sent to: ``topk_idx``; in the normal form their PEs, each
+            once. There the PE counts as one expert in the arrays above, too.
+        rows: Rows of the tokens received, of each expert.
+    """
+
+    layout: ndarray
+    origins: ndarray
+    choices: ndarray
+    rows: int
+
+
+class _Work(NamedTuple):
+    """A call: its kernel with the arguments for it, and how many units send and receive."""
+
+    call: str
+    kernel: Any
+    queue: dpctl.SyclQueue
+    arrays: list[Any]
+    numbers: tuple[int, ...]
+    senders: int
+    receivers: int
+
+
+class Buffer:
+    """Symmetric memory and call counters for the experts of a team.
+
+    As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
+    calls in the same order; a call starts when the one before it on this PE has completed.
+
+    Attributes:
+        max_tokens: The most tokens of a PE in a call.
+        hidden: Elements of a token.
+        num_experts: Experts on all PEs; PE ``i`` of the team has those from ``i * num_experts // n_pes`` on.
+        topk: The most choices of a token.
+        team: The PEs.
+
+    Example:
+        >>> topk_idx, weights = dpnp.full((3, 1), (me + 1) % n), dpnp.full((3, 1), 0.5, dtype="f4")
+        >>> with ishmem.moe.Buffer(max_tokens=3, hidden=8, num_experts=n, topk=1) as experts:
+        ...     x = dpnp.full((3, 8), me, dtype="f4")
+        ...     recv_x, recv_count, handle, _, _ = experts.low_latency_dispatch(x, topk_idx)
+        ...     combined, event, _ = experts.low_latency_combine(recv_x, topk_idx, weights, handle)
+        ...     event.wait()
+        ...     bool((combined == me / 2).all()), recv_x.shape == (1, 3 * n, 8), int(recv_count[0])
+        (True, True, 3)
+    """
+
+    def __init__(
+        self, max_tokens: int, hidden: int, num_experts: int, topk: int, team: Team = TEAM_WORLD,
+        *, dtype: str = "float32",
+    ) -> None:  # fmt: skip
+        """Allocate the memory: ``2 * max_tokens * (num_experts + topk)`` rows.
+
+        Collective over all PEs of the job, blocking: teams of equal size may each have one.
+
+        Args:
+            max_tokens: The most tokens of a PE in a call; the same on all PEs, as the next three.
+            hidden: Elements of a token.
+            num_experts: Experts on all PEs; a multiple of the number of PEs.
+            topk: The most choices of a token.
+            team: The PEs.
+            dtype: That of tokens and outputs of the most bytes: "bfloat16" halves the memory. A row has also room for
+                tokens of one byte per element with their scales.
+
+        Raises:
+            ValueError: A number that is not positive, experts that the PEs cannot share equally, or this PE is not in
+                the team.
+            TypeError: A number that is not an integer, another dtype, or ``team`` is not a team.
+            IshmemError: Kernels of this job must not wait for other PEs.
+            HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
+        """
+        if dtype not in _OUTPUTS:
+            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
+        self.max_tokens, self.hidden = _positive(max_tokens, "max_tokens"), _positive(hidden, "hidden")
+        self.num_experts, self.topk = _positive(num_experts, "num_experts"), _positive(topk, "topk")
+        self.team = find(team)
+        self._members = self.team.n_pes()
+        if self.num_experts % self._members:
+            raise ValueError(f"num_experts is {num_experts}; allowed are multiples of {self._members}, the PEs")
+        if job.current().no_waits:
+            raise IshmemError(f"the calls of a Buffer are kernels that wait: {job.current().no_waits}")
+        self._local = self.num_experts // self._members
+        nbytes = self.hidden * (4 if dtype == "float32" else 2) + self.topk * _CHOICE_BYTES
+        self._row = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        self._workspace = self._allocate()
+        self._of_queue: dict[dpctl.SyclQueue, tuple[Any, ...]] = {}
+        self._last: dpctl.SyclEvent | None = None
+        self._units, self._calls = 0, {"dispatch": 0, "combine": 0}
+        self._pending: dict[str, int] = {}
+
+    def _allocate(self) -> tuple[Any, ...]:
+        """Allocate the parts of `ishmem.common.moe`."""
+        outputs = self.max_tokens * self.topk
+        nbytes, n_words, n_flags = moe.sizes(self.num_experts, self.max_tokens, outputs, self._row)
+        rows, words = memory.empty(nbytes, dtype="uint8"), memory.zeros(n_words, dtype="int64")
+        given = {moe.LISTS: self.num_experts, moe.MAX_TOKENS: self.max_tokens, moe.OUTPUTS: outputs, moe.ROW: self._row}
+        for index, value in given.items():
+            words[index] = value
+        return rows, words, memory.zeros(n_flags, dtype="uint64")
+
+    def low_latency_dispatch(
+        self, x: Tokens, topk_idx: ndarray, *, return_recv_hook: bool = False, depends: Depends = None
+    ) -> tuple[Tokens, ndarray, Handle, dpctl.SyclEvent, Hook]:
+        """Send each token to its experts, and receive the tokens of the experts of this PE.
+
+        Collective over the team, not blocking: one kernel on the queue of ``x``, or two with ``return_recv_hook``.
+
+        Args:
+            x: Contiguous device array [tokens, hidden] of any dtype, or a pair of one and its scales [tokens, any
+                number], which move with it: tokens of float8 as uint8, with scales of float32.
+            topk_idx: Contiguous device array [tokens, choices] of int32 or int64, the experts of each token, of which
+                each is sent the token once. -1 is no expert; other numbers than those of experts are taken for -1, and
+                with ``ISHMEM_CHECK=1`` refused.
+            return_recv_hook: Only send now, and receive when the hook is called, before the next dispatch.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; how many
+            each expert got (int32), which are its first rows, those of PE 0 first and in their order there; a handle
+            for the combine; the event of the kernel; and the hook, which starts the kernel that receives and returns
+            its event. Without ``return_recv_hook`` that has been done.
+
+        Raises:
+            TypeError: Not device arrays, or of another dtype.
+            ValueError: Arrays that are not contiguous, of other shapes or on different queues, too many tokens or
+                choices, rows that are too long, or with ``ISHMEM_CHECK=1`` experts that there are not.
+            StateError: The hook of the last dispatch was not called, the buffer was freed, or not between ``init`` and
+                ``finalize``.
+
+        Source: DeepEP, Buffer.low_latency_dispatch.
+        """
+        self._check_ready("dispatch")
+        tokens, scales = self._tokens(x)
+        indices = self._choices(topk_idx, tokens.shape[0])
+        _check_queues(tokens, scales, indices)
+        self._check_experts(indices, depends)
+        received, counts, handle, work = self._dispatch(self._local, tokens, scales, indices)
+        event, hook = self._start(work, return_recv_hook, depends)
+        return (received if isinstance(x, tuple) else received[0]), counts, handle, event, hook
+
+    def low_latency_combine(
+        self, y: ndarray, topk_idx: ndarray, topk_weights: ndarray, handle: Handle, out: ndarray | None = None, *,
+        dtype: str | None = None, return_recv_hook: bool = False, depends: Depends = None,
+    ) -> tuple[ndarray, dpctl.SyclEvent, Hook]:  # fmt: skip
+        """Send the outputs of the experts of this PE back, and add those of each of its tokens with its weights.
+
+        The sum is computed in float32 in the order of a token's choices and rounded once; it is 0 for a token without
+        experts. Collective over the team, not blocking: as for ``low_latency_dispatch``.
+
+        Args:
+            y: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
+                integers: the output for each of them.
+            topk_idx: As passed to the dispatch.
+            topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
+            handle: Of the dispatch, which may have several combines.
+            out: Contiguous device array [tokens, hidden] of the dtype of ``y``; by default a new one.
+            dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``y``.
+            return_recv_hook: Only send now, and receive when the hook is called, before the next combine.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            ``out``, the event of the kernel, and the hook, as for the dispatch.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``low_latency_dispatch``; ValueError: ``topk_idx`` has another
+                shape than in the dispatch.
+
+        Source: DeepEP, Buffer.low_latency_combine.
+        """
+        self._check_ready("combine")
+        kind, outputs = self._outputs(y, "y", (self._local, self._members * self.max_tokens, self.hidden), dtype)
+        indices = _device_array(topk_idx, "topk_idx", _INDICES)
+        weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
+        for each in (indices, weights):
+            _check_shape(each, tuple(handle.choices.shape))
+        out, work = self._combine(kind, outputs, indices, weights, handle, out)
+        event, hook = self._start(work, return_recv_hook, depends)
+        return out, event, hook
+
+    def get_dispatch_layout(self, topk_idx: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+        """Return how many tokens ``dispatch`` would send to each PE, and to each expert, and which to each PE.
+
+        Not collective: operations of dpnp on the queue of ``topk_idx``.
+
+        Args:
+            topk_idx: As for ``low_latency_dispatch``.
+
+        Returns:
+            Arrays of int32 [PEs] and [experts], and of bool [tokens, PEs].
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+
+        Source: DeepEP, Buffer.get_dispatch_layout.
+        """
+        import dpnp
+
+        self._check_alive()
+        indices = self._choices(topk_idx)
+        self._check_experts(indices, None)
+        experts, pes = (
+            (chosen[:, :, None] == dpnp.arange(count, sycl_queue=chosen.sycl_queue)).any(axis=1)
+            for chosen, count in ((topk_idx, self.num_experts), (topk_idx // self._local, self._members))
+        )
+        return pes.sum(axis=0, dtype="int32"), experts.sum(axis=0, dtype="int32"), pes
+
+    def dispatch(
+        self, x: Tokens, topk_idx: ndarray, topk_weights: ndarray, *, depends: Depends = None
+    ) -> tuple[Tokens, ndarray, ndarray, list[int], Handle]:
+        """Send each token once to each PE that has experts of it, with its choices and weights, and receive.
+
+        Collective over the team, blocking until the tokens of this PE have come.
+
+        Args:
+            x: As for ``low_latency_dispatch``.
+            topk_idx: As for ``low_latency_dispatch``.
+            topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
+            depends: Events to wait for first.
+
+        Returns:
+            The tokens received, [tokens received, hidden], or a pair of them and their scales, those of PE 0 first and
+            in their order there; their choices among the experts of this PE, numbered from 0, or -1; their weights; how
+            many tokens each of these experts got; and a handle for ``combine``.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+
+        Source: DeepEP, Buffer.dispatch.
+        """
+        import dpnp
+
+        self._check_ready("dispatch")
+        tokens, scales = self._tokens(x)
+        indices = self._choices(topk_idx, tokens.shape[0])
+        weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
+        _check_shape(weights, indices.shape)
+        _check_queues(tokens, scales, indices, weights)
+        for event in events_of(depends):
+            event.wait()
+        self._check_experts(indices, None)
+        sides = [each.array for each in (scales, indices, weights)]
+        beside = _device_array(_joined(sides), "the scales and choices of x")
+        received, counts, handle, work = self._dispatch(1, tokens, beside, self._pes_of(topk_idx))
+        self._start(work, False, None)[0].wait()
+        count = int(counts[0])
+        factors, chosen, shares = _parted(received[1][0, :count], sides)
+        local = chosen - self.team.my_pe() * self._local
+        mine = dpnp.where((local >= 0) & (local < self._local), local, -1)
+        rows = received[0][0, :count]
+        lengths = [int((mine == expert).any(axis=1).sum()) for expert in range(self._local)]
+        handle = handle._replace(rows=count)
+        return ((rows, factors) if isinstance(x, tuple) else rows), mine, shares, lengths, handle
+
+    def combine(
+        self, x: ndarray, handle: Handle, out: ndarray | None = None, *, dtype: str | None = None,
+        depends: Depends = None,
+    ) -> tuple[ndarray, dpctl.SyclEvent]:  # fmt: skip
+        """Send a row for each token received back, and add those of each token of this PE.
+
+        The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
+        token without experts. Collective over the team, not blocking: one kernel on the queue of ``x``.
+
+        Args:
+            x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
+                integers: the weighted sum of the outputs of this PE's experts for each token.
+            handle: Of the dispatch.
+            out: As for ``low_latency_combine``.
+            dtype: As for ``low_latency_combine``.
+            depends: Events that the kernel starts after.
+
+        Returns:
+            ``out`` and the event of the kernel.
+
+        Raises:
+            TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+
+        Source: DeepEP, Buffer.combine.
+        """
+        import dpnp
+
+        self._check_ready("combine")
+        kind, outputs = self._outputs(x, "x", (handle.rows, self.hidden), dtype)
+        indices = _device_array(handle.choices, "the choices of the handle")
+        ones = dpnp.ones(indices.shape, dtype="float32", sycl_queue=indices.array.sycl_queue)
+        out, work = self._combine(kind, outputs, indices, _device_array(ones, "weights"), handle, out)
+        return out, self._start(work, False, depends)[0]
+
+    def free(self) -> None:
+        """Wait for this PE's last call, and free the memory.
+
+        Collective over all PEs of the job, blocking.
+
+        Raises:
+            StateError: Freed already, or not between ``init`` and ``finalize``.
+            PeerLost: A PE died or finalised and will not call.
+        """
+        self._check_alive()
+        if self._last is not None:
+            self._last.wait()
+        self._of_queue.clear()
+        workspace, self._workspace = self._workspace, ()
+        for each in workspace:
+            memory.free(each)
+
+    def __enter__(self) -> Buffer:
+        """Return the buffer."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> None:
+        """Free the memory, unless an exception ended the block: the other PEs may not call."""
+        if kind is None and self._workspace:
+            self.free()
+
+    def _dispatch(
+        self, lists: int, tokens: check.View, scales: check.View, indices: check.View
+    ) -> tuple[tuple[Any, Any], Any, Handle, _Work]:
+        """Return what a dispatch of ``lists`` lists to each PE returns, and its work."""
+        from ishmem.kernels.moe import dispatch_kernel
+
+        queue, rows = tokens.array.sycl_queue, self._members * self.max_tokens
+        shapes = (lists,), (lists, self._members, 2), (lists, rows)
+        counts, layout, origins = (_empty(shape, "int32", queue) for shape in shapes)
+        received = tuple(_empty((lists, rows, *each.shape[1:]), each.dtype, queue) for each in (tokens, scales))
+        given = [_bits(each) for each in (tokens.array, scales.array)] + [_flat(indices.array, indices.dtype)]
+        given += [_bits(each) for each in received] + [_flat(each, "int32") for each in (counts, layout, origins)]
+        handle = Handle(layout, origins, indices.array, rows)
+        numbers, units = (*indices.shape, lists, _row_bytes(tokens), _row_bytes(scales)), lists * self._members
+        work = _Work("dispatch", dispatch_kernel(), queue, given, numbers, units, units)
+        return (received[0], received[1]), counts, handle, work
+
+    def _combine(
+        self, kind: str, outputs: check.View, indices: check.View, weights: check.View, handle: Handle, out: Any
+    ) -> tuple[Any, _Work]:
+        """Return the output of a combine and its work."""
+        from ishmem.kernels.moe import combine_kernel
+
+        queue, lists, shape = outputs.array.sycl_queue, handle.layout.shape[0], (indices.shape[0], self.hidden)
+        dest = _device_array(_empty(shape, outputs.dtype, queue) if out is None else out, "out")
+        _check_shape(dest, shape)
+        check.same_dtype(dest, outputs)
+        check.writable(dest)
+        _check_queues(outputs, indices, weights, dest)
+        given = [_bits(outputs.array), *(_flat(each, "int32") for each in handle[:2])]
+        given += [_flat(indices.array, indices.dtype), _flat(weights.array, "float32"), _bits(dest.array)]
+        numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
+        return dest.array, _Work("combine", combine_kernel(kind), queue, given, numbers, units, indices.shape[0] + 1)
+
+    def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
+        """Begin a call: start its units that send, and those that receive, now or by the hook that is returned."""
+        events, both = events_of(depends), work.senders + work.receivers
+        self._calls[work.call] += 1
+        number = self._calls[work.call]
+        if not later:
+            event = self._launch(work, number, 0, both, events)
+            return event, lambda: event
+        self._pending[work.call] = number
+
+        def hook() -> dpctl.SyclEvent:
+            self._check_alive()
+            if self._pending.get(work.call) != number:
+                raise StateError(f"this hook of a {work.call} was called before")
+            del self._pending[work.call]
+            return self._launch(work, number, work.senders, both, [])
+
+        return self._launch(work, number, 0, work.senders, events), hook
+
+    def _launch(self, work: _Work, number: int, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
+        """Submit a kernel for the units ``first`` to ``end - 1`` of a call."""
+        from ishmem.kernels.front_end import NdRange, call_kernel_async
+
+        shape = NdRange(((end - first) * WORK_ITEMS,), (WORK_ITEMS,))
+        before = tuple(events if self._last is None else [*events, self._last])
+        place = (self.team.handle, number, self._units, first)
+        self._units += end - first
+        _, self._last = call_kernel_async(
+            work.kernel, shape, before, *self._on(work.queue), *work.arrays, *place, *work.numbers
+        )
+        return self._last
+
+    def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:
+        """Return the workspace on a queue."""
+        if queue not in self._of_queue:
+            self._of_queue[queue] = tuple(arrays.usm_array(each).to_device(queue) for each in self._workspace)
+        return self._of_queue[queue]
+
+    def _check_alive(self) -> None:
+        if not self._workspace:
+            raise StateError("the buffer was freed")
+
+    def _check_ready(self, call: str) -> None:
+        self._check_alive()
+        if call in self._pending:
+            raise StateError(f"the hook of the last {call} was not called; call it before the next {call}")
+
+    def _tokens(self, x: Any) -> tuple[check.View, check.View]:
+        """Check tokens; return them and their scales, which have no columns where there are none."""
+        given, scales = x if isinstance(x, tuple) else (x, None)
+        tokens = _device_array(given, "x")
+        if len(tokens.shape) != 2 or tokens.shape[1] != self.hidden or tokens.shape[0] > self.max_tokens:
+            wanted = f"[tokens, {self.hidden}] with at most {self.max_tokens} tokens"
+            raise ValueError(f"x has shape {tokens.shape}; allowed are {wanted}")
+        if scales is None:
+            scales = _empty((tokens.shape[0], 0), "float32", given.sycl_queue)
+        factors = _device_array(scales, "the scales of x")
+        _check_shape(factors, (tokens.shape[0], *factors.shape[1:2]))
+        nbytes = _row_bytes(tokens) + _row_bytes(factors)
+        if nbytes > self._row:
+            raise ValueError(f"a row of x has {nbytes} bytes; this buffer takes {self._row}")
+        return tokens, factors
+
+    def _pes_of(self, topk_idx: Any) -> check.View:
+        """Return the PE of each choice, or -1 for that of an earlier choice of the token."""
+        import dpnp
+
+        pes = dpnp.where((topk_idx >= 0) & (topk_idx < self.num_experts), topk_idx // self._local, -1)
+        before = dpnp.tril(dpnp.ones((pes.shape[1],) * 2, dtype=bool, sycl_queue=pes.sycl_queue), k=-1)
+        repeated = ((pes[:, :, None] == pes[:, None, :]) & before).any(axis=2)
+        return _device_array(dpnp.where(repeated, -1, pes), "the PEs of topk_idx", _INDICES)
+
+    def _choices(self, topk_idx: Any, tokens: int | None = None) -> check.View:
+        """Check the choices of tokens."""
+        choices = _device_array(topk_idx, "topk_idx", _INDICES)
+        wrong = len(choices.shape) != 2 or not 1 <= choices.shape[1] <= self.topk
+        if wrong or tokens not in (None, choices.shape[0]):
+            wanted = f"[{'tokens' if tokens is None else tokens}, choices] with 1 to {self.topk} choices"
+            raise ValueError(f"topk_idx has shape {choices.shape}; allowed are {wanted}")
+        return choices
+
+    def _outputs(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None) -> tuple[str, check.View]:
+        """Check an array of numbers; return their dtype and the array."""
+        if dtype is not None and dtype not in _OUTPUTS:
+            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
+        outputs = _device_array(array, name, ("float32", "float16") if dtype is None else _OUTPUTS[dtype])
+        _check_shape(outputs, shape)
+        if self.hidden * outputs.itemsize > self._row:
+            wanted = self.hidden * outputs.itemsize
+            raise ValueError(f"a row of {name} has {wanted} bytes; this buffer takes {self._row}")
+        return dtype or outputs.dtype, outputs
+
+    def _check_experts(self, indices: check.View, depends: Depends) -> None:
+        """With ``ISHMEM_CHECK``, check the numbers of experts."""
+        if not job.current().settings.check:
+            return
+        for event in events_of(depends):
+            event.wait()
+        numbers = indices.array.asnumpy()
+        wrong = np.argwhere((numbers < -1) | (numbers >= self.num_experts))
+        if wrong.size:
+            token, choice = wrong[0]
+            which = f"topk_idx[{token}, {choice}] is {numbers[token, choice]}"
+            raise ValueError(f"{which}; experts are numbered 0 to {self.num_experts - 1}, and -1 is none")
+
+
+def _positive(value: Any, name: str) -> int:
+    number = check.integer(value, name)
+    if number < 1:
+        raise ValueError(f"{name} is {number}; allowed are positive numbers")
+    return number
+
+
+def _device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES) -> check.View:
+    """Check an array that a kernel takes."""
+    found = check.view(array, name, dtypes, "Buffer")
+    if not hasattr(array, "__sycl_usm_array_interface__"):
+        raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
+    if not found.order & 1:
+        raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")
+    return found
+
+
+def _check_shape(array: check.View, wanted: tuple[int, ...]) -> None:
+    if array.shape != wanted:
+        raise ValueError(f"{array.name} has shape {array.shape}; it needs {wanted}")
+
+
+def _check_queues(first: check.View, *others: check.View) -> None:
+    for other in others:
+        if other.array.sycl_queue != first.array.sycl_queue:
+            names = f"{first.name} and {other.name}"
+            raise ValueError(f"{names} are on different queues; a.to_device(queue) moves one")
+
+
+def _row_bytes(array: check.View) -> int:
+    return array.shape[-1] * array.itemsize
+
+
+def _empty(shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
+    import dpnp
+
+    return dpnp.empty(shape, dtype=dtype, sycl_queue=queue)
+
+
+def _flat(array: Any, dtype: str) -> Any:
+    """Return a contiguous device array as one-dimensional array of a dtype on the same memory."""
+    usm = arrays.usm_array(array)
+    size = np.dtype(dtype).itemsize
+    count, offset = usm.size * usm.itemsize // size, usm._element_offset * usm.itemsize // size
+    return arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=usm.usm_data, offset=offset)
+
+
+def _bits(array: Any) -> Any:
+    return _flat(array, "uint8")
+
+
+def _joined(rows: list[Any]) -> Any:
+    """Return the bytes of arrays of two dimensions, row by row, in one array."""
+    import dpnp
+
+    shapes = [(each.shape[0], each.shape[1] * each.dtype.itemsize) for each in rows]
+    return dpnp.concatenate([dpnp.asarray(_bits(each)).reshape(shape) for each, shape in zip(rows, shapes)], axis=1)
+
+
+def _parted(joined: Any, like: list[Any]) -> list[Any]:
+    """Return the arrays whose rows `_joined` has joined, of the dtypes and columns of ``like``."""
+    import dpnp
+
+    parts, first = [], 0
+    for each in like:
+        end = first + each.shape[1] * each.dtype.itemsize
+        part = dpnp.array(joined[:, first:end], order="C")
+        parts.append(dpnp.asarray(_flat(part, each.dtype)).reshape((joined.shape[0], each.shape[1])))
+        first = end
+    return parts

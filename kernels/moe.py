@@ -1,0 +1,324 @@
+"""The kernels of ``ishmem.moe``: each PE sends lists of tokens, and gets the outputs back.
+
+A call is a launch whose work-groups take *units* of work in ascending order: first those that send, which wait for
+nobody, then those that receive. So work-groups that do not all run at once need no order of the device's scheduler. The
+flag of a list carries the number of the call and the length of the list, and each PE sends a flag for each list, also
+for an empty one.
+
+Calls use two halves of the workspace in turn. A PE that begins call ``k + 2`` has received the flags of call ``k + 1``
+from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free. Dispatches and
+combines count separately, with rows of their own.
+
+Model: tests/models/inference.pml, with a list for a slot.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ishmem import order, rma, signals
+from ishmem.common.constants import CMP_GE, SIGNAL_SET
+from ishmem.common.inference import WORD
+from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
+
+from .copy import copy_bytes
+from .float_words import add, float_words, scaled
+from .front_end import kernel, kernel_api as kapi
+from .intrinsics import (
+    address_of,
+    atomic_add_word,
+    compiled,
+    device_function,
+    group_exclusive_sum,
+    group_sum,
+    rank_in,
+    size_of,
+)
+from .shares import work_item_share
+from .teams import members_of
+
+LENGTH = 0xFFFFFFFF  # the lower half of a flag
+
+
+class Call(NamedTuple):
+    """A call and the places of its parts of the workspace: indices of flags, words and rows.
+
+    Attributes:
+        number: The number of the call in the upper half of a word.
+        flags: Of the lists received.
+        back: Of the lists whose outputs have come back.
+        sent, received: The lists.
+        rows: The rows of the lists received.
+        outputs: The outputs come back.
+        max_tokens: Rows of a list.
+        row: Bytes of a row.
+    """
+
+    number: int
+    flags: int
+    back: int
+    sent: int
+    received: int
+    rows: int
+    outputs: int
+    max_tokens: int
+    row: int
+
+
+class Sizes(NamedTuple):
+    """The sizes of a call: choices per token, lists that a PE receives from each, bytes of a row and of its scales."""
+
+    topk: int
+    lists_per_pe: int
+    nbytes: int
+    scale_bytes: int
+
+
+@compiled
+def call_of(words, number):
+    """Return the `Call` of a number."""
+    half, lists, max_tokens, outputs, row = number & 1, words[LISTS], words[MAX_TOKENS], words[OUTPUTS], words[ROW]
+    length = lists * max_tokens
+    received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
+    rows, outputs = half * length * row, first * row
+    return Call(number << 32, half * lists, 2 * lists, HEADER, received, rows, outputs, max_tokens, row)
+
+
+@device_function
+def next_unit(words, taken, group):
+    """Return the next unit of this launch, before which this PE's work-groups had taken ``taken`` units."""
+
+    def impl(words, taken, group):
+        unit = 0
+        if rank_in(group) == 0:
+            unit = atomic_add_word(address_of(words) + 8 * TICKET, 1) - taken
+        kapi.group_barrier(group)  # or else a compiler may join the branch and the sum, in each branch its own sum
+        return group_sum(group, unit)
+
+    return impl
+
+
+@compiled
+def choice_of(topk_idx, token, topk, chosen):
+    """Return the index of a token's first choice of a list, or -1."""
+    for i in range(token * topk, (token + 1) * topk):
+        if topk_idx[i] == chosen:
+            return i
+    return -1
+
+
+@device_function
+def make_list(words, topk_idx, tokens, topk, chosen, at, group):
+    """Write the tokens of a list, as their choices of it, to the words from ``at`` on; return their number."""
+
+    def impl(words, topk_idx, tokens, topk, chosen, at, group):
+        rank, size, length = rank_in(group), size_of(group), 0
+        for first in range(0, tokens, size):
+            choice = -1
+            if first + rank < tokens:
+                choice = choice_of(topk_idx, first + rank, topk, chosen)
+            kapi.group_barrier(group)
+            before = length + group_exclusive_sum(group, choice >= 0)
+            length += group_sum(group, choice >= 0)
+            if choice >= 0:
+                words[at + before] = choice
+        kapi.group_barrier(group)
+        return length
+
+    return impl
+
+
+@device_function
+def put_part(rows, to, part, origin, nbytes, pe, group):
+    """Put bytes of an array into the rows of a PE."""
+
+    def impl(rows, to, part, origin, nbytes, pe, group):
+        if nbytes:
+            rma.put_work_group(rows[to : to + nbytes], part[origin : origin + nbytes], pe, group)
+
+    return impl
+
+
+@device_function
+def copy_part(part, to, rows, origin, nbytes, group):
+    """Copy bytes of the rows of this PE to an array."""
+
+    def impl(part, to, rows, origin, nbytes, group):
+        copy_bytes(address_of(part) + to, address_of(rows) + origin, nbytes, rank_in(group), size_of(group))
+
+    return impl
+
+
+@compiled
+def pe_of(members, member):
+    """Return the PE number of a member."""
+    return members.start + member * members.stride
+
+
+@device_function
+def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
+    """Send the tokens of a list, then their choices of it with the flag."""
+
+    def impl(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
+        mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
+        there = chosen % sizes.lists_per_pe * members.size + members.me
+        length = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group)
+        for i in range(length):
+            token, to = words[mine + i] // sizes.topk, call.rows + (there * call.max_tokens + i) * call.row
+            put_part(rows, to, x, token * sizes.nbytes, sizes.nbytes, pe, group)
+            put_part(rows, to + sizes.nbytes, scales, token * sizes.scale_bytes, sizes.scale_bytes, pe, group)
+        order.fence_work_group(group)
+        to, flag, told = call.received + there * call.max_tokens, call.flags + there, call.number | length
+        dest, source = words[to : to + length], words[mine : mine + length]
+        signals.put_signal_work_group(dest, source, flags, told, SIGNAL_SET, pe, group, index=flag)
+
+    return impl
+
+
+@device_function
+def await_list(flags, here, member, layout, counts, call, members, group):
+    """Wait for a list of a member and for those of the members before it; return its first row and its length."""
+
+    def impl(flags, here, member, layout, counts, call, members, group):
+        start, length, first = 0, 0, here * members.size
+        for other in range(member + 1):
+            start, flag = start + length, call.flags + first + other
+            seen = signals.signal_wait_until_work_group(flags, CMP_GE, call.number, group, flag)
+            length = np.int64(seen) & LENGTH
+        if rank_in(group) == 0:
+            layout[2 * (first + member)] = start
+            layout[2 * (first + member) + 1] = length
+            if member == members.size - 1:
+                counts[here] = start + length
+        return first * call.max_tokens + start, length
+
+    return impl
+
+
+@device_function
+def receive_list(
+    unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group
+):  # fmt: skip
+    """Copy the rows of a list after those of the members before."""
+
+    def impl(unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group):
+        here, member, first = unit // members.size, unit % members.size, unit * call.max_tokens
+        start, length = await_list(flags, here, member, layout, counts, call, members, group)
+        for i in range(rank_in(group), length, size_of(group)):
+            origins[start + i] = words[call.received + first + i]
+        for i in range(length):
+            origin, to = call.rows + (first + i) * call.row, start + i
+            copy_part(recv_x, to * sizes.nbytes, rows, origin, sizes.nbytes, group)
+            copy_part(recv_scales, to * sizes.scale_bytes, rows, origin + sizes.nbytes, sizes.scale_bytes, group)
+
+    return impl
+
+
+@functools.cache
+def dispatch_kernel() -> Any:
+    """Return the kernel that sends and receives tokens.
+
+    Its units are a list to send each, then a list to receive each. ``first`` is the first unit of the launch, ``taken``
+    the units of the launches before; the numbers after ``tokens`` are those of `Sizes`.
+    """
+
+    def dispatch(
+        item: kapi.NdItem, rows, words, flags, x, scales, topk_idx, recv_x, recv_scales, counts, layout, origins, team,
+        number, taken, first, tokens, topk, lists_per_pe, nbytes, scale_bytes,
+    ):  # fmt: skip
+        group, members, call = item.get_group(), members_of(team), call_of(words, number)
+        sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
+        unit = first + next_unit(words, taken, group)
+        if unit < lists:
+            send_list(unit, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group)
+        else:
+            receive_list(
+                unit - lists, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members,
+                group,
+            )  # fmt: skip
+
+    return kernel(dispatch)
+
+
+@device_function
+def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group):
+    """Send the outputs for the tokens of a list back, each to the place of its choice, then the flag."""
+
+    def impl(unit, rows, flags, y, layout, origins, call, sizes, members, group):
+        here, member = unit // members.size, unit % members.size
+        first, pe = here * members.size * call.max_tokens + layout[2 * unit], pe_of(members, member)
+        for i in range(layout[2 * unit + 1]):
+            to = call.outputs + origins[first + i] * call.row
+            put_part(rows, to, y, (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
+        order.fence_work_group(group)
+        if rank_in(group) == 0:
+            signals.signal_set(flags, call.number, pe, call.back + members.me * sizes.lists_per_pe + here)
+
+    return impl
+
+
+@device_function
+def await_outputs(flags, topk_idx, token, topk, lists, call, group):
+    """Wait for the outputs of a token."""
+
+    def impl(flags, topk_idx, token, topk, lists, call, group):
+        for i in range(token * topk + rank_in(group), (token + 1) * topk, size_of(group)):
+            if 0 <= topk_idx[i] < lists:
+                signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
+        kapi.group_barrier(group)
+
+    return impl
+
+
+@functools.cache
+def combine_kernel(dtype: str) -> Any:
+    """Return the kernel that sends outputs back and adds those of each token, for a dtype of `float_words.DTYPES`.
+
+    Its units are a list to send back each, then a token to add each, then one that waits for all lists. ``first`` and
+    ``taken`` are those of `dispatch_kernel`.
+    """
+    lanes, load, store, numbers, rounded = float_words(dtype)
+
+    @compiled
+    def total(outputs, row, topk_idx, weights, token, topk, lists, i, last):
+        """Return the weighted sum of word ``i`` of a token's outputs, in the order of its choices."""
+        result = numbers(0)
+        for choice in range(token * topk, (token + 1) * topk):
+            if 0 <= topk_idx[choice] < lists:
+                slot = choice_of(topk_idx, token, topk, topk_idx[choice])
+                word = load(outputs + slot * row + i * WORD, last)
+                result = add(result, scaled(numbers(word), weights[choice]))
+        return result
+
+    @device_function
+    def add_token(token, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
+        def impl(token, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
+            await_outputs(flags, topk_idx, token, sizes.topk, lists, call, group)
+            outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
+            first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank_in(group), size_of(group))
+            for i in range(first, end, step):
+                last = (i + 1) * lanes > hidden
+                word = rounded(total(outputs, call.row, topk_idx, weights, token, sizes.topk, lists, i, last))
+                store(to + i * WORD, word, last)
+
+        return impl
+
+    def combine(
+        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, number, taken, first,
+        tokens, topk, lists_per_pe, nbytes, hidden,
+    ):  # fmt: skip
+        group, members, call = item.get_group(), members_of(team), call_of(words, number)
+        sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
+        unit = first + next_unit(words, taken, group)
+        if unit < lists:
+            send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group)
+        elif unit < lists + tokens:
+            add_token(unit - lists, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group)
+        else:
+            for i in range(rank_in(group), lists, size_of(group)):
+                signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
+
+    return kernel(combine)

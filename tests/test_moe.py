@@ -1,0 +1,379 @@
+"""``ishmem.moe``: tokens at their experts, and the weighted sums of the outputs, against numpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from common import dpnp
+from pes import Pool
+from test_inference import as_bits, as_numbers, named
+
+import ishmem
+from ishmem.moe import Buffer
+
+MOST, HIDDEN, TOPK = 6, 35, 3
+PER_PE = 2
+
+ROUTES = {
+    "random": lambda rng, pe, n: np.stack([rng.permutation(PER_PE * n + 1)[:TOPK] - 1 for _ in range(MOST)]),
+    "one expert": lambda rng, pe, n: np.tile([PER_PE * n - 1, -1, -1], (MOST, 1)),
+    "some PEs without tokens": lambda rng, pe, n: rng.integers(0, PER_PE * n, (MOST * (pe % 2), TOPK)),
+    "no expert": lambda rng, pe, n: np.full((2, TOPK), -1),
+    "an expert twice": lambda rng, pe, n: np.repeat(rng.integers(0, PER_PE * n, (MOST, 1)), TOPK, axis=1),
+}
+
+
+def inputs(route, pe, n, dtype, seed=0):
+    """Return tokens, choices and weights of a PE; weights are powers of 2, so that products are exact."""
+    rng = np.random.default_rng([pe, n, seed])
+    topk_idx = ROUTES[route](rng, pe, n).astype(np.int64)
+    x = as_bits(rng.standard_normal((len(topk_idx), HIDDEN)) * 10.0 ** rng.integers(-2, 3), dtype)
+    return x, topk_idx, (2.0 ** rng.integers(-3, 2, topk_idx.shape)).astype(np.float32)
+
+
+def received(expert, n, given):
+    """Return the tokens that an expert gets: those of PE 0 first."""
+    rows = [x[(topk_idx == expert).any(axis=1)] for x, topk_idx, _ in given]
+    return np.concatenate(rows), [len(each) for each in rows]
+
+
+def of_expert(numbers, expert):
+    """Return the output of an expert for tokens: a power of 2 is exact."""
+    return numbers * np.float32(2.0 ** (expert % 4 - 1))
+
+
+def combined(x, topk_idx, weights, dtype):
+    """Return the sum of the outputs for each token, in the order of its choices, rounded once."""
+    total = np.zeros((len(x), HIDDEN), np.float32)
+    for choice in range(topk_idx.shape[1]):
+        for token, expert in enumerate(topk_idx[:, choice]):
+            if expert >= 0:
+                output = as_numbers(as_bits(of_expert(as_numbers(x[token], dtype), expert), dtype), dtype)
+                total[token] += weights[token, choice] * output
+    return as_bits(total, dtype)
+
+
+def outputs_of(recv_x, counts, first, dtype):
+    """Return what the experts of this PE make of their tokens; the rest of the rows is no number."""
+    y = as_bits(np.full(recv_x.shape, np.nan), dtype)
+    for local, count in enumerate(counts):
+        y[local, :count] = as_bits(of_expert(as_numbers(recv_x[local, :count], dtype), first + local), dtype)
+    return y
+
+
+def check_layer(buffer, route, dtype, seed=0, hooks=False):
+    """Dispatch, apply the experts, and combine; compare each step."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    given = [inputs(route, pe, n, dtype, seed) for pe in range(n)]
+    x, topk_idx, weights = given[me]
+    idx = dpnp.asarray(topk_idx)
+    recv_x, counts, handle, event, hook = buffer.low_latency_dispatch(dpnp.asarray(x), idx, return_recv_hook=hooks)
+    event = hook() if hooks else event
+    event.wait()
+    found, lengths, layout = recv_x.asnumpy(), counts.asnumpy(), handle.layout.asnumpy()
+    assert found.shape == (PER_PE, n * MOST, HIDDEN)
+    for local in range(PER_PE):
+        wanted, by_pe = received(me * PER_PE + local, n, given)
+        assert lengths[local] == len(wanted) and layout[local, :, 1].tolist() == by_pe
+        assert layout[local, :, 0].tolist() == (np.cumsum(by_pe) - by_pe).tolist()
+        np.testing.assert_array_equal(found[local, : len(wanted)], wanted)
+    y = dpnp.asarray(outputs_of(found, lengths, me * PER_PE, dtype))
+    out, event, hook = buffer.low_latency_combine(
+        y, idx, dpnp.asarray(weights), handle, return_recv_hook=hooks, **named(dtype)
+    )
+    event = hook() if hooks else event
+    event.wait()
+    np.testing.assert_array_equal(out.asnumpy(), combined(x, topk_idx, weights, dtype))
+
+
+def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
+    with Buffer(MOST, HIDDEN, PER_PE * ishmem.n_pes(), TOPK, dtype=dtype) as buffer:
+        for seed, route in enumerate(routes):
+            check_layer(buffer, route, dtype, seed, hooks)
+
+
+@pytest.mark.pes(1, 2, 3, 4)
+def test_layers(pes):
+    pes.run(check_layers, "float32")
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_layers_of_16_bits(pes, dtype):
+    pes.run(check_layers, dtype)
+
+
+@pytest.mark.pes(2, 3)
+def test_hooks(pes):
+    pes.run(check_layers, "float32", ("random", "some PEs without tokens", "random"), True)
+
+
+def check_many_calls(seed, calls=30):
+    """Layers without a wait of the host, by PEs that fall behind at random."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    late, names = np.random.default_rng([seed, me]), list(ROUTES)
+    with Buffer(MOST, HIDDEN, PER_PE * n, TOPK) as buffer:
+        outs = []
+        for turn in range(calls):
+            x, topk_idx, weights = inputs(names[turn % len(names)], me, n, "float32", turn)
+            if late.random() < 0.2:
+                time.sleep(late.random() / 50)
+            idx = dpnp.asarray(topk_idx)
+            recv_x, _, handle, _, _ = buffer.low_latency_dispatch(dpnp.asarray(x), idx)
+            out, event, _ = buffer.low_latency_combine(recv_x, idx, dpnp.asarray(weights), handle)
+            outs.append((x, topk_idx, weights, out))
+        event.wait()
+        for x, topk_idx, weights, out in outs:
+            total = np.zeros_like(x)
+            for choice in range(TOPK):
+                total += np.where(topk_idx[:, choice] >= 0, weights[:, choice], 0)[:, None] * x
+            np.testing.assert_array_equal(out.asnumpy(), total)
+
+
+@pytest.mark.pes(2, 3)
+def test_many_calls(pes):
+    pes.run(check_many_calls, 7)
+
+
+def check_float8():
+    """Tokens of one byte per element, with scales, are moved as bits; choices are int32."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    rng = [np.random.default_rng([pe, n]) for pe in range(n)]
+    given = [
+        (r.integers(0, 256, (4, HIDDEN), "u1"), r.random((4, 2), "f4"), r.integers(0, n, (4, 1), "i4")) for r in rng
+    ]
+    with Buffer(4, HIDDEN, n, 1, dtype="bfloat16") as buffer:
+        x, scales, topk_idx = map(dpnp.asarray, given[me])
+        (recv_x, recv_scales), counts, _, event, _ = buffer.low_latency_dispatch((x, scales), topk_idx)
+        event.wait()
+        count = int(counts[0])
+        for found, place in ((recv_x, 0), (recv_scales, 1)):
+            wanted = np.concatenate([each[place][each[2][:, 0] == me] for each in given])
+            np.testing.assert_array_equal(found.asnumpy()[0, :count], wanted, strict=True)
+
+
+@pytest.mark.pes(2)
+def test_float8(pes):
+    pes.run(check_float8)
+
+
+def check_weights():
+    """Weights that are no powers of 2, one token and one choice more than needed."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    rng = np.random.default_rng(me)
+    x, weights = rng.standard_normal((3, 8), "f4"), rng.random((3, 2), "f4")
+    topk_idx = np.tile([me, (me + 1) % n], (3, 1))
+    with Buffer(4, 8, n, 3) as buffer:
+        idx = dpnp.asarray(topk_idx)
+        recv_x, _, handle, _, _ = buffer.low_latency_dispatch(dpnp.asarray(x), idx)
+        out = dpnp.empty((3, 8), dtype="f4")
+        same, event, _ = buffer.low_latency_combine(recv_x, idx, dpnp.asarray(weights), handle, out)
+        event.wait()
+        assert same is out
+        np.testing.assert_allclose(out.asnumpy(), weights.sum(axis=1)[:, None] * x, rtol=1e-6)
+
+
+@pytest.mark.pes(2)
+def test_weights(pes):
+    pes.run(check_weights)
+
+
+def check_teams():
+    row, team = ishmem.TEAM_WORLD.split_2d(2)
+    me, n = team.my_pe(), team.n_pes()
+    with Buffer(2, 8, n, 1, team) as buffer:
+        x, idx = dpnp.full((2, 8), ishmem.my_pe(), dtype="f4"), dpnp.full((2, 1), (me + 1) % n)
+        recv_x, _, _, event, _ = buffer.low_latency_dispatch(x, idx)
+        event.wait()
+        assert (recv_x[0, :2].asnumpy() == team.translate_pe((me - 1) % n, ishmem.TEAM_WORLD)).all()
+    row.destroy()
+    team.destroy()
+
+
+@pytest.mark.pes(4)
+def test_teams(pes):
+    pes.run(check_teams)
+
+
+def of_pe(topk_idx, pe):
+    """Return the choices among the experts of a PE, numbered from 0, or -1."""
+    local = topk_idx - pe * PER_PE
+    return np.where((local >= 0) & (local < PER_PE), local, -1)
+
+
+def check_normal(dtype, routes=tuple(ROUTES)):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Buffer(MOST, HIDDEN, PER_PE * n, TOPK, dtype=dtype) as buffer:
+        for seed, route in enumerate(routes):
+            given = [inputs(route, pe, n, dtype, seed) for pe in range(n)]
+            check_layout(buffer, given[me][1])
+            rows = [(of_pe(idx, me) >= 0).any(axis=1) for _, idx, _ in given]
+            x, topk_idx, weights = map(dpnp.asarray, given[me])
+            recv_x, recv_idx, recv_weights, lengths, handle = buffer.dispatch(x, topk_idx, weights)
+            np.testing.assert_array_equal(recv_x.asnumpy(), np.concatenate([e[0][r] for e, r in zip(given, rows)]))
+            wanted = np.concatenate([of_pe(e[1][r], me) for e, r in zip(given, rows)])
+            np.testing.assert_array_equal(recv_idx.asnumpy(), wanted, strict=True)
+            np.testing.assert_array_equal(
+                recv_weights.asnumpy(), np.concatenate([e[2][r] for e, r in zip(given, rows)])
+            )
+            assert lengths == [(wanted == local).any(axis=1).sum() for local in range(PER_PE)]
+            y = as_bits(of_expert(as_numbers(recv_x.asnumpy(), dtype), me), dtype)
+            out, event = buffer.combine(dpnp.asarray(y), handle, **named(dtype))
+            event.wait()
+            np.testing.assert_array_equal(out.asnumpy(), sum_of_pes(*given[me][:2], dtype))
+
+
+def check_layout(buffer, topk_idx):
+    n = ishmem.n_pes()
+    per_pe, per_expert, in_pe = (each.asnumpy() for each in buffer.get_dispatch_layout(dpnp.asarray(topk_idx)))
+    wanted = np.stack([(of_pe(topk_idx, pe) >= 0).any(axis=1) for pe in range(n)], axis=1)
+    np.testing.assert_array_equal(in_pe, wanted, strict=True)
+    assert per_pe.tolist() == wanted.sum(axis=0).tolist()
+    assert per_expert.tolist() == [(topk_idx == e).any(axis=1).sum() for e in range(PER_PE * n)]
+
+
+def sum_of_pes(x, topk_idx, dtype):
+    """Return the sums of the rows that come back from the PEs of each token, in the order of its choices."""
+    total = np.zeros((len(x), HIDDEN), np.float32)
+    for token, experts in enumerate(topk_idx):
+        for pe in dict.fromkeys(experts[experts >= 0] // PER_PE):
+            row = as_bits(of_expert(as_numbers(x[token], dtype), pe), dtype)
+            total[token] += as_numbers(row, dtype)
+    return as_bits(total, dtype)
+
+
+def test_normal(pes):
+    pes.run(check_normal, "float32")
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_normal_of_16_bits(pes, dtype):
+    pes.run(check_normal, dtype, ("random", "an expert twice"))
+
+
+def check_normal_float8():
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Buffer(2, 8, n, 1) as buffer:
+        x, scales = dpnp.full((2, 8), me + 1, dtype="u1"), dpnp.full((2, 3), me / 2, dtype="f4")
+        topk_idx, weights = dpnp.full((2, 1), (me + 1) % n), dpnp.full((2, 1), me, dtype="f4")
+        (recv_x, recv_scales), chosen, recv_weights, lengths, _ = buffer.dispatch((x, scales), topk_idx, weights)
+        before = (me - 1) % n
+        assert recv_x.shape == (2, 8) and (recv_x.asnumpy() == before + 1).all()
+        assert recv_scales.shape == (2, 3) and (recv_scales.asnumpy() == before / 2).all()
+        assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any() and lengths == [2]
+
+
+@pytest.mark.pes(2)
+def test_normal_float8(pes):
+    pes.run(check_normal_float8)
+
+
+def check_sizes():
+    for given, words in (
+        ((0, 8, 2, 1), "max_tokens is 0; allowed are positive numbers"),
+        ((2, 8, 3, 1), "num_experts is 3; allowed are multiples of 2, the PEs"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Buffer(*given)
+    with pytest.raises(TypeError, match="hidden is an integer, got float"):
+        Buffer(2, 8.0, 2, 1)
+    with pytest.raises(TypeError, match="dtype is 'int8'; allowed are float32, float16, bfloat16"):
+        Buffer(2, 8, 2, 1, dtype="int8")
+
+
+def check_errors():
+    check_sizes()
+    buffer = Buffer(2, 8, 2, 1, dtype="float16")
+    x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")
+    dispatch, combine = buffer.low_latency_dispatch, buffer.low_latency_combine
+    for given, kind, words in (
+        ((dpnp.zeros((3, 8), dtype="f2"), idx), ValueError, r"x has shape \(3, 8\); allowed are \[tokens, 8\] with at"),
+        ((dpnp.zeros((2, 8), dtype="f8"), idx), ValueError, r"a row of x has 64 bytes; this buffer takes \d\d"),
+        ((np.zeros((2, 8)), idx), TypeError, "x is in host memory; it must be a dpnp array"),
+        ((x, idx[:1]), ValueError, r"topk_idx has shape \(1, 1\); allowed are \[2, choices\] with 1 to 1 choices"),
+        ((x, dpnp.zeros((2, 2), dtype="i8")), ValueError, "topk_idx has shape"),
+        ((x, weights), TypeError, r"topk_idx.*float32; allowed are int32, int64"),
+        ((x.T, idx), ValueError, "x is not C-contiguous"),
+        (((x, weights[:1]), idx), ValueError, r"the scales of x has shape \(1, 1\); it needs \(2, 1\)"),
+    ):
+        with pytest.raises(kind, match=words):
+            dispatch(*given)
+    recv_x, _, handle, _, hook = dispatch(x, idx, return_recv_hook=True)
+    with pytest.raises(ishmem.StateError, match="the hook of the last dispatch was not called"):
+        dispatch(x, idx)
+    hook()
+    with pytest.raises(ishmem.StateError, match="this hook of a dispatch was called before"):
+        hook()
+    with pytest.raises(ValueError, match=r"y has shape \(2, 8\); it needs \(1, 4, 8\)"):
+        combine(x, idx, weights, handle)
+    with pytest.raises(TypeError, match=r"y.*int16; allowed are float32, float16"):
+        combine(dpnp.zeros((1, 4, 8), dtype="i2"), idx, weights, handle)
+    with pytest.raises(TypeError, match="out has dtype float32 and y has dtype float16"):
+        combine(recv_x, idx, weights, handle, dpnp.zeros((2, 8), dtype="f4"))
+    combine(recv_x, idx, weights, handle)[1].wait()
+    buffer.free()
+    for call in (lambda: dispatch(x, idx), buffer.free, hook):
+        with pytest.raises(ishmem.StateError, match="the buffer was freed"):
+            call()
+
+
+@pytest.mark.pes(2)
+def test_errors(pes):
+    pes.run(check_errors)
+
+
+def check_experts():
+    with Buffer(2, 8, 4, 1) as buffer:
+        x, idx = dpnp.zeros((2, 8), dtype="f4"), dpnp.asarray([[3], [4]])
+        with pytest.raises(ValueError, match=r"topk_idx\[1, 0\] is 4; experts are numbered 0 to 3, and -1 is none"):
+            buffer.low_latency_dispatch(x, idx)
+
+
+def test_checked(checking):
+    checking.run(check_experts)
+    checking.run(check_layers, "float32", ("random",))
+    checking.run(check_normal, "float32", ("random",))
+
+
+def check_experts_out_of_range():
+    """They are taken for -1."""
+    with Buffer(2, 8, 4, 2) as buffer:
+        x, idx = dpnp.ones((2, 8), dtype="f4"), dpnp.asarray([[1 << 40, -7], [4, 3]])
+        recv_x, counts, handle, _, _ = buffer.low_latency_dispatch(x, idx)
+        out, event, _ = buffer.low_latency_combine(recv_x, idx, dpnp.ones((2, 2), dtype="f4"), handle)
+        event.wait()
+        assert counts.asnumpy().tolist() == [0, 2 * ishmem.my_pe()] and out.asnumpy()[:, 0].tolist() == [0, 1]
+
+
+@pytest.mark.pes(2)
+def test_experts_out_of_range(pes):
+    pes.run(check_experts_out_of_range)
+
+
+@pytest.fixture(scope="module")
+def pool_with() -> Iterator[Callable[..., Pool]]:
+    """Start PEs with settings or on nodes."""
+    pools: list[Pool] = []
+
+    def start(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pool:
+        pools.append(Pool(n, env, nodes))
+        return pools[-1]
+
+    yield start
+    for each in pools:
+        each.stop()
+
+
+def test_on_two_nodes(pool_with):
+    pool = pool_with(4, nodes=[2, 2])
+    pool.run(check_layers, "float32", ("random", "one expert"))
+    pool.run(check_normal, "float32", ("random",))
+
+
+@pytest.mark.parametrize("settings", [{"ISHMEM_SIM_ORDER": "late:3"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
+def test_by_the_proxy(pool_with, settings):
+    pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))
