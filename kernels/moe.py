@@ -51,6 +51,7 @@ class Call(NamedTuple):
         flags: Of the lists received.
         back: Of the lists whose outputs have come back.
         sent, received: The lists.
+        found: The places of the outputs of choices.
         rows: The rows of the lists received.
         outputs: The outputs come back.
         max_tokens: Rows of a list.
@@ -62,6 +63,7 @@ class Call(NamedTuple):
     back: int
     sent: int
     received: int
+    found: int
     rows: int
     outputs: int
     max_tokens: int
@@ -84,7 +86,8 @@ def call_of(words, number):
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
     rows, outputs = half * length * row, first * row
-    return Call(number << 32, half * lists, 2 * lists, HEADER, received, rows, outputs, max_tokens, row)
+    found = HEADER + 3 * length
+    return Call(number << 32, half * lists, 2 * lists, HEADER, received, found, rows, outputs, max_tokens, row)
 
 
 @device_function
@@ -261,13 +264,18 @@ def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group
 
 
 @device_function
-def await_outputs(flags, topk_idx, token, topk, lists, call, group):
-    """Wait for the outputs of a token."""
+def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
+    """Wait for the outputs of a token, and write where those of its choices are, -1 for none.
 
-    def impl(flags, topk_idx, token, topk, lists, call, group):
+    A list that a token has chosen more than once has one output, at its first choice.
+    """
+
+    def impl(words, flags, topk_idx, token, topk, lists, call, group):
         for i in range(token * topk + rank_in(group), (token + 1) * topk, size_of(group)):
+            words[call.found + i] = -1
             if 0 <= topk_idx[i] < lists:
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
+                words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
         kapi.group_barrier(group)
 
     return impl
@@ -283,25 +291,26 @@ def combine_kernel(dtype: str) -> Any:
     lanes, load, store, numbers, rounded = float_words(dtype)
 
     @compiled
-    def total(outputs, row, topk_idx, weights, token, topk, lists, i, last):
-        """Return the weighted sum of word ``i`` of a token's outputs, in the order of its choices."""
+    def total(outputs, row, words, found, weights, first, end, i, last):
+        """Return the weighted sum of word ``i`` of the outputs of the choices ``first`` to ``end - 1``, in order."""
         result = numbers(0)
-        for choice in range(token * topk, (token + 1) * topk):
-            if 0 <= topk_idx[choice] < lists:
-                slot = choice_of(topk_idx, token, topk, topk_idx[choice])
+        for choice in range(first, end):
+            slot = words[found + choice]
+            if slot >= 0:
                 word = load(outputs + slot * row + i * WORD, last)
                 result = add(result, scaled(numbers(word), weights[choice]))
         return result
 
     @device_function
-    def add_token(token, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
-        def impl(token, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
-            await_outputs(flags, topk_idx, token, sizes.topk, lists, call, group)
+    def add_token(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
+        def impl(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
+            await_outputs(words, flags, topk_idx, token, sizes.topk, lists, call, group)
             outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
+            low, high = token * sizes.topk, (token + 1) * sizes.topk
             first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank_in(group), size_of(group))
             for i in range(first, end, step):
                 last = (i + 1) * lanes > hidden
-                word = rounded(total(outputs, call.row, topk_idx, weights, token, sizes.topk, lists, i, last))
+                word = rounded(total(outputs, call.row, words, call.found, weights, low, high, i, last))
                 store(to + i * WORD, word, last)
 
         return impl
@@ -316,7 +325,7 @@ def combine_kernel(dtype: str) -> Any:
         if unit < lists:
             send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group)
         elif unit < lists + tokens:
-            add_token(unit - lists, rows, flags, topk_idx, weights, out, call, sizes, lists, hidden, group)
+            add_token(unit - lists, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group)
         else:
             for i in range(rank_in(group), lists, size_of(group)):
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
