@@ -30,6 +30,7 @@ from ishmem.runtime import (
     long_waits,
     mpi_job,
     network,
+    process_group as process_groups,
     submitted,
     uncaught,
 )
@@ -102,12 +103,13 @@ def init(
     uid: str | bytes | None = None,
     rank: int | None = None,
     nranks: int | None = None,
+    process_group: Any = None,
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
 
-    Collective, blocking. PE number and count come from ``comm``, or from ``uid`` with ``rank`` and ``nranks``, or from
-    ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them the job has one PE. The session
-    that it returns calls ``finalize`` at the end of a with-statement.
+    Collective, blocking. PE number and count come from ``comm``, or from ``process_group``, or from ``uid`` with
+    ``rank`` and ``nranks``, or from ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them
+    the job has one PE. The session that it returns calls ``finalize`` at the end of a with-statement.
 
     It may be called again, without arguments, by a library in a program that has called it: the job ends with as many
     calls of ``finalize``. After that, ``init`` starts another job; not with numba-dpex, whose kernels keep the
@@ -121,6 +123,8 @@ def init(
         uid: On one node and without MPI: the text that PE 0 got from ``get_uniqueid``, on every PE.
         rank: Number of this PE, with ``uid``.
         nranks: Number of PEs, with ``uid``.
+        process_group: A group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``, whose processes are
+            the PEs; all on one node.
 
     Raises:
         StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called.
@@ -134,7 +138,10 @@ def init(
     Source: OpenSHMEM 1.6, 9.1.1 (shmem_init); ishmem_init, ishmemx_init_attr.
     """
     if job.running():
-        _count_init(heap_size=heap_size, device=device, comm=comm, uid=uid, rank=rank, nranks=nranks)
+        _count_init(
+            heap_size=heap_size, device=device, comm=comm, uid=uid, rank=rank, nranks=nranks,
+            process_group=process_group,
+        )  # fmt: skip
         return Session()
     _refuse_restart()
     from ishmem.environment import settings as settings_module
@@ -142,7 +149,7 @@ def init(
     began = time.monotonic_ns()
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
-    member = _membership(settings, comm, uid, rank, nranks)
+    member = _membership(settings, comm, process_group, uid, rank, nranks)
     settings_module.start_logging(settings, member.pe, member.n_pes)
     _start(member, settings, size, device)
     _observe(job.current(), began)
@@ -224,7 +231,9 @@ def _size(heap_size: int | str) -> int:
         raise ValueError(f"heap_size is {heap_size!r}; allowed are bytes, or text such as '512M' or '1G'") from None
 
 
-def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | None, nranks: int | None) -> Membership:
+def _membership(
+    settings: Any, comm: Any, process_group: Any, uid: str | bytes | None, rank: int | None, nranks: int | None
+) -> Membership:
     by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
         if not (hasattr(comm, "Get_rank") and hasattr(comm, "Get_size")):
@@ -232,6 +241,11 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         mpi_job.check(comm)
         _check_sizes(comm, settings.npes if by_ishmrun else None)
         return _member_of(comm, settings)
+    if process_group is not None:
+        group = process_groups.Processes(process_group)
+        _check_sizes(group, settings.npes if by_ishmrun else None, "process_group", "torchrun --nproc-per-node")
+        name, node = network.meet_on_one_node(group, settings.node)
+        return Membership(name, group.Get_rank(), group.Get_size(), node)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
@@ -250,16 +264,17 @@ def _membership(settings: Any, comm: Any, uid: str | bytes | None, rank: int | N
         return _on_one_node(settings.job, settings.pe, settings.npes)
     if settings.npes is None and this is not None:
         return _join_world(settings)
+    process_groups.refuse_torchrun()
     return _on_one_node(secrets.token_hex(16), 0, 1)
 
 
-def _check_sizes(comm: Any, by_ishmrun: int | None) -> None:
+def _check_sizes(comm: Any, by_ishmrun: int | None, name: str = "comm", launcher: str = "mpiexec -n") -> None:
     """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
     size = comm.Get_size()
     if by_ishmrun not in (None, size):
         raise IshmemError(
-            f"init(comm=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
-            f"started; leave comm= out, or start the program with mpiexec -n {by_ishmrun}"
+            f"init({name}=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
+            f"started; leave {name}= out, or start the program with {launcher} {by_ishmrun}"
         )
     if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
         network.check_size(sys.modules["mpi4py.MPI"])

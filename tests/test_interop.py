@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import pickle
 import re
-import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -15,15 +12,13 @@ from typing import Any, Callable
 import numba
 import numpy as np
 import pytest
+import torch_library
 from common import dpex, dpnp, kapi, tensor
 from pes import Pool, run_program
 
 import ishmem
 
 PAGE = Path(__file__).parents[1] / "docs" / "interop.md"
-TORCH = Path(__file__).parents[1] / "build" / "torch"
-PACKAGES = "usr/lib/python3/dist-packages"
-NUMPY = int(np.__version__.partition(".")[0])
 ROWS: dict[str, Callable[[], None]] = {}
 N = 6
 
@@ -324,7 +319,6 @@ def check_results() -> None:
 
 def check_torch() -> None:
     """Tensors of torch on CPU, in both directions."""
-    sys.path.append(str(TORCH / PACKAGES))
     import torch
 
     for dtype in ("f4", "f8", "i2", "i4", "i8", "u1", "c8", "c16"):
@@ -365,12 +359,7 @@ def test_the_page_has_these_rows() -> None:
 
 def test_torch() -> None:
     """With torch of this Python, or the one that ``.ci/torch`` fetches, which is for numpy 1; its PEs have no MPI."""
-    env = {"LD_LIBRARY_PATH": f"{sys.prefix}/lib:{TORCH / 'libraries'}"}  # libOpenCL and TBB are this environment's
-    if importlib.util.find_spec("torch"):
-        env = {}
-    elif not (TORCH / PACKAGES / f"torch/_C.{sysconfig.get_config_var('SOABI')}.so").exists() or NUMPY >= 2:
-        pytest.skip("no torch for this Python: install torch, or run .ci/torch (Debian 12, Python 3.11, numpy 1)")
-    pool = Pool(2, env)
+    pool = Pool(2, torch_library.environment())
     try:
         pool.run(check_torch)
     finally:

@@ -142,6 +142,22 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     return f"{job}-{node.number}", node, Network(comm, node, nodes, hosts)
 
 
+def meet_on_one_node(comm: Any, override: str | None) -> tuple[str, Node]:
+    """Return the job's name and the node of processes that have no MPI; collective.
+
+    Raises:
+        IshmemError: There are several nodes; on every PE.
+    """
+    records = comm.allgather(record(identity(override)))
+    hosts = dict.fromkeys(each[_THREADS + 1 :].rstrip(b"\0").decode() for each in records)
+    if max(nodes_of(records)):
+        raise IshmemError(
+            f"the PEs are on several nodes ({', '.join(hosts)}), which need MPI: start them by ishmem run --hosts or "
+            "an MPI launcher, and call init(comm=MPI.COMM_WORLD)"
+        )
+    return records[0][:_TOKEN].hex(), Node(tuple(range(comm.Get_size())), comm.Get_rank())
+
+
 def _all_threads() -> bool:
     """Return whether all threads may call MPI; true where MPI is not used."""
     mpi = sys.modules.get("mpi4py.MPI")

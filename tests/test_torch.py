@@ -1,0 +1,114 @@
+"""Jobs whose PEs are the processes of a torch process group, which torchrun or the program itself has started."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch_library
+from pes import run_command, run_program
+
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import process_group
+
+RUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+
+PROGRAM = """
+import sys
+import torch, torch.distributed as dist
+import numpy as np
+import ishmem
+
+dist.init_process_group("gloo")
+group = dist.group.WORLD if sys.argv[1] == "all" else dist.new_group([2, 0])
+if dist.get_rank(group) < 0:
+    try:
+        ishmem.init(process_group=group)
+    except ValueError as error:
+        print(error, flush=True)
+    sys.exit()
+with ishmem.init(process_group=group):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.full(4, dist.get_rank(), dtype="f4")
+    ishmem.sum_reduce(a, a)
+    sent = torch.arange(4.0) + me
+    b = ishmem.zeros(4, dtype="f4")
+    ishmem.put(b, ishmem.from_dlpack(sent), (me + 1) % n)
+    ishmem.barrier_all()
+    received = torch.from_numpy(ishmem.host_view(b)).clone()
+    assert torch.equal(received, torch.arange(4.0) + (me - 1) % n), received
+    print(f"PE {me} of {n}, rank {dist.get_rank()}: {a[0]}", flush=True)
+"""
+
+ALONE = """
+import ishmem
+try:
+    ishmem.init()
+except ishmem.IshmemError as error:
+    print(error, flush=True)
+"""
+
+
+def torchrun(tmp_path: Path, n: int, text: str, *arguments: str) -> list[str]:
+    """Run a program on the processes of torchrun; return the lines of its output, sorted."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    environment = torch_library.environment()
+    done = run_command([*RUN, str(n), str(program), *arguments], env=environment, forked=False)
+    assert done.returncode == 0, done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_all_processes(tmp_path, n):
+    total = float(sum(range(n)))
+    assert torchrun(tmp_path, n, PROGRAM, "all") == [f"PE {pe} of {n}, rank {pe}: {total}" for pe in range(n)]
+
+
+def test_some_processes(tmp_path):
+    """PE numbers are those of the processes in the group."""
+    said = torchrun(tmp_path, 3, PROGRAM, "some")
+    assert said == ["PE 0 of 2, rank 0: 2.0", "PE 1 of 2, rank 2: 2.0", "this process is not in process_group"]
+
+
+def test_init_without_the_group(tmp_path):
+    assert torchrun(tmp_path, 2, ALONE) == [
+        "torchrun has started 2 processes; call torch.distributed.init_process_group() and "
+        "ishmem.init(process_group=torch.distributed.group.WORLD)"
+    ] * 2
+
+
+def test_torchrun_of_one_process(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    process_group.refuse_torchrun()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(IshmemError, match="torchrun has started 2 processes"):
+        process_group.refuse_torchrun()
+
+
+WRONG = """
+import ishmem
+try:
+    ishmem.init(process_group="WORLD")
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_not_a_group():
+    done = run_program(WRONG, 1)
+    assert "process_group is a ProcessGroup of torch.distributed" in done.stdout and "got str" in done.stdout
+
+
+def test_several_nodes():
+    """Without MPI, processes of several nodes cannot be one job; each of them says so."""
+    from ishmem.runtime import network
+
+    class Comm:
+        def allgather(self, record):
+            return [record, network.record("another node")]
+
+    with pytest.raises(IshmemError, match=r"the PEs are on several nodes \(.*\), which need MPI"):
+        network.meet_on_one_node(Comm(), None)
