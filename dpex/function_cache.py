@@ -11,6 +11,7 @@ import abc
 import itertools
 import logging
 import pickle
+import zlib
 from typing import Any, Callable
 
 from numba.core import typing
@@ -62,11 +63,11 @@ class FunctionCache(abc.ABC):
             return compile()
         stored = stores.functions.get(key)
         if stored is not None:
-            return self._loaded(compiler, arguments, key, stored)
+            return self._loaded(compiler, arguments, key, pickle.loads(zlib.decompress(stored)))
         log.debug("device function %s is compiled", origin.name)
         result = _numbered(_number(key), compile)
         value = result.signature.return_type, result.fndesc.mangled_name, self.code(result, key)
-        stores.functions.put(key, pickle.dumps(value))
+        stores.functions.put(key, zlib.compress(pickle.dumps(value), 1))
         return result
 
     def _key(self, origin: Origin, arguments: tuple[Any, ...], flags: Flags) -> str | None:
@@ -83,9 +84,9 @@ class FunctionCache(abc.ABC):
         named = [(name, self.described(each)) for name, each in sorted(origin.named.items())]
         return [[*map(self.described, origin.arguments)], named, [*map(self.described, arguments)]]
 
-    def _loaded(self, compiler: Any, arguments: tuple[Any, ...], key: str, stored: bytes) -> CompileResult:
+    def _loaded(self, compiler: Any, arguments: tuple[Any, ...], key: str, stored: tuple[Any, ...]) -> CompileResult:
         """Return what compiling the function would return, without its intermediate forms."""
-        return_type, symbol, code = pickle.loads(stored)
+        return_type, symbol, code = stored
         target, function, number = compiler.targetdescr, compiler.py_func, _number(key)
         name = f"{function.__qualname__}${number}"
         descriptor = PythonFunctionDescriptor(

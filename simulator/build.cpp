@@ -34,8 +34,10 @@ static uint64_t largestVectorised() {
   return settings().vectorise.value_or(isCurrent() ? UINT64_MAX : 0);
 }
 
-// Returns the inputs, rewritten for the compiler. Kernels whose barriers are checked are not vectorised: the work-items of
-// a vector pass the barriers of each other, so their number would be wrong.
+// Returns the inputs, rewritten for the compiler. Large modules are not optimised: that takes the runtime up to a minute,
+// and the compilers of kernels have optimised the code already; sub-groups do not work without it. Kernels whose barriers
+// are checked are not vectorised: the work-items of a vector pass the barriers of each other, so their number would be
+// wrong.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
   bool checked = false;
@@ -49,6 +51,7 @@ static std::vector<ModuleInput> prepared(Module &module) {
     const bool vectorise = !checked && input.spirv.size() <= largestVectorised();
     input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
+    if (input.spirv.size() > settings().optimise && !usesSubGroups(input.spirv)) input.flags += " -cl-opt-disable";
   }
   return inputs;
 }

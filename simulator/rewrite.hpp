@@ -18,6 +18,9 @@ std::string withFewFences(const std::string &spirv);
 // Checks that all work-items of a work-group reach the same barriers: see barriers.cpp.
 std::string withCheckedBarriers(const std::string &spirv);
 
+// Whether kernels of a module use sub-groups.
+bool usesSubGroups(const std::string &spirv);
+
 // Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their
 // values. Changes the module and returns the values of these parameters by kernel. Constants that types or other
 // constants depend on are not changed.

@@ -165,6 +165,7 @@ static Settings read() {
   Settings s = {};
   s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
+  s.optimise = number("ISHMEM_SIM_OPTIMISE", 32 << 10);
   if (text("ISHMEM_SIM_VECTORISE", "auto") != "auto") s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
   s.ipc = ipcMode();
   s.peers = peers();

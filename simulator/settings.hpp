@@ -18,6 +18,7 @@ extern const char *const faultNames[faultCount];
 struct Settings {
   std::vector<uint32_t> devices;  // indices of the devices that ZE_AFFINITY_MASK selects
   uint64_t memory;                // bytes per device
+  uint64_t optimise;              // size of the largest module that the runtime optimises, in bytes
   std::optional<uint64_t> vectorise;  // size of the largest module to vectorise, in bytes; none: the runtime decides
   Peers peers;
   uint32_t card, engines;  // devices per card; compute engines that a device reports

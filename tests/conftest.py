@@ -35,6 +35,9 @@ settings.load_profile("ishmem")
 # The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
 os.environ.setdefault("ISHMEM_DEVICE", "sim")
 
+# The OpenCL runtime would take half of the time of the tests to optimise their kernels. Small ones show that it can.
+os.environ.setdefault("ISHMEM_SIM_OPTIMISE", "8K")
+
 # On a busy machine, a node that works may be silent for a second.
 os.environ.setdefault("ISHMEM_NODE_TIMEOUT", "10")
 

@@ -95,3 +95,12 @@ def check_collectives(size: int) -> None:
     assert set(called.ravel()) <= {0, 7} and (called[:, 0] == 0).all()
     for array in (total, root, every, parts, source):
         ishmem.free(array)
+
+
+def test_sub_groups_of_large_modules() -> None:
+    """The simulator's runtime must optimise modules with sub-groups, of whatever size."""
+    pool = Pool(2, {"ISHMEM_SIM_OPTIMISE": "0"})
+    try:
+        pool.run(check_exchange)
+    finally:
+        pool.stop()

@@ -41,6 +41,7 @@ SIMULATOR = {
         "auto, or bytes, K",
         "largest module whose kernels are vectorised; auto: all, from the OpenCL runtime 2026.2 on",
     ),
+    "SIM_OPTIMISE": ("32K", "bytes, K", "largest module that the OpenCL runtime optimises"),
     "SIM_COMPILE_LIMIT": ("600", "seconds", "how long the compilation of a module may take"),
     "SIM_OPENCL": ("of the wheel", "path", "the OpenCL CPU runtime, libintelocl.so"),
 }
@@ -61,6 +62,7 @@ _SIMULATOR_VALUES = {
     "SIM_FAIL": rf"none|{_FAULT}(,{_FAULT})*",
     "SIM_SLOW": r"\d+(@\d+)?",
     "SIM_VECTORISE": rf"auto|({_NUMBER})[Kk]?",
+    "SIM_OPTIMISE": rf"({_NUMBER})[Kk]?",
     "SIM_COMPILE_LIMIT": _NUMBER,
 }
 """The values that the simulator takes, where not every text is one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def test_names(tmp_path: Path) -> None:
     compiled(tmp_path, "add")
     found = defaultdict(set)
     for path in tmp_path.glob("*.function"):
-        _type, symbol, texts = pickle.loads(path.read_bytes()[48:])
+        _type, symbol, texts = pickle.loads(zlib.decompress(path.read_bytes()[48:]))
         assert texts[0][0] == symbol
         for name, text in texts:
             found[name].add(text)

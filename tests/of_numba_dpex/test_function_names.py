@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from pathlib import Path
 
 from cached_functions import compiled
@@ -15,7 +16,7 @@ def test_names(tmp_path: Path) -> None:
     compiled(tmp_path, "add")
     symbols, defined = {}, {}
     for path in tmp_path.glob("*.function"):
-        _type, symbols[path.stem], code = pickle.loads(path.read_bytes()[48:])
+        _type, symbols[path.stem], code = pickle.loads(zlib.decompress(path.read_bytes()[48:]))
         functions = [each for each in llvm.parse_bitcode(code).functions if not each.is_declaration]
         defined[path.stem] = {each.name for each in functions}
     assert len(set(symbols.values())) == len(symbols) > 10
