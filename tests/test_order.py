@@ -234,6 +234,7 @@ def test_wrong_pes(pes: Pool) -> None:
     pes.run(check_wrong_pes, False)
 
 
+@pytest.mark.one_node
 def test_wrong_pes_are_checked(checking: Pool) -> None:
     checking.run(check_wrong_pes, True)
 

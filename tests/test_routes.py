@@ -294,5 +294,5 @@ with ishmem.init(heap_size="1M"):
 def test_a_device_that_is_hidden() -> None:
     """Whether atomics work on a hidden device is unknown, so they take the safe route."""
     for coherent in ("1", "0"):
-        done = run_program(HIDDEN, 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent})
+        done = run_program(HIDDEN, 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent}, forked=False)
         assert sorted(done.stdout.splitlines()) == ["[0] STORES [12, 2, 2, 2]", "[1] STORES [11, 1, 1, 1]"], done.stderr
