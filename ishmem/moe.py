@@ -8,8 +8,9 @@ loads and stores do not reach, such as those of other nodes, are served by the p
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
 import numpy as np
@@ -44,7 +45,8 @@ Tokens = Union["ndarray", "tuple[ndarray, ndarray]"]
 Hook = Callable[[], dpctl.SyclEvent]
 
 
-class Handle(NamedTuple):
+@dataclass(frozen=True)
+class Handle:
     """What a dispatch tells its combine.
 
     Attributes:
@@ -63,7 +65,8 @@ class Handle(NamedTuple):
     rows: int
 
 
-class _Work(NamedTuple):
+@dataclass(frozen=True)
+class _Work:
     """A call: its kernel with the arguments for it, and how many units send and receive."""
 
     call: str
@@ -252,9 +255,10 @@ class Buffer:
         self._check_alive()
         indices = self._choices(topk_idx)
         self._check_experts(indices, None)
+        chosen = dpnp.asarray(indices.array)
         experts, pes = (
-            (chosen[:, :, None] == dpnp.arange(count, sycl_queue=chosen.sycl_queue)).any(axis=1)
-            for chosen, count in ((topk_idx, self.num_experts), (topk_idx // self._local, self._members))
+            (each[:, :, None] == dpnp.arange(count, sycl_queue=each.sycl_queue)).any(axis=1)
+            for each, count in ((chosen, self.num_experts), (chosen // self._local, self._members))
         )
         return pes.sum(axis=0, dtype="int32"), experts.sum(axis=0, dtype="int32"), pes
 
@@ -294,15 +298,16 @@ class Buffer:
         self._check_experts(indices, None)
         sides = [each.array for each in (scales, indices, weights)]
         beside = _device_array(_joined(sides), "the scales and choices of x")
-        received, counts, handle, work = self._dispatch(1, tokens, beside, self._pes_of(topk_idx))
+        received, counts, handle, work = self._dispatch(1, tokens, beside, self._pes_of(indices))
         self._start(work, False, None)[0].wait()
         count = int(counts[0])
         factors, chosen, shares = _parted(received[1][0, :count], sides)
         local = chosen - self.team.my_pe() * self._local
         mine = dpnp.where((local >= 0) & (local < self._local), local, -1)
         rows = received[0][0, :count]
-        lengths = [int((mine == expert).any(axis=1).sum()) for expert in range(self._local)]
-        handle = handle._replace(rows=count)
+        on_host = mine.asnumpy()
+        lengths = [int((on_host == expert).any(axis=1).sum()) for expert in range(self._local)]
+        handle = replace(handle, rows=count)
         return ((rows, factors) if isinstance(x, tuple) else rows), mine, shares, lengths, handle
 
     def combine(
@@ -371,6 +376,10 @@ class Buffer:
         """Return what a dispatch of ``lists`` lists to each PE returns, and its work."""
         from ishmem.kernels.moe import dispatch_kernel
 
+        nbytes, beside = _row_bytes(tokens), _row_bytes(scales)
+        if nbytes + beside > self._row:
+            what = f"a row of x has {nbytes} bytes and {beside} beside it"
+            raise ValueError(f"{what}; this buffer takes {self._row} in all")
         queue, rows = tokens.array.sycl_queue, self._members * self.max_tokens
         shapes = (lists,), (lists, self._members, 2), (lists, rows)
         counts, layout, origins = (_empty(shape, "int32", queue) for shape in shapes)
@@ -378,7 +387,7 @@ class Buffer:
         given = [_bits(each) for each in (tokens.array, scales.array)] + [_flat(indices.array, indices.dtype)]
         given += [_bits(each) for each in received] + [_flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows)
-        numbers, units = (*indices.shape, lists, _row_bytes(tokens), _row_bytes(scales)), lists * self._members
+        numbers, units = (*indices.shape, lists, nbytes, beside), lists * self._members
         work = _Work("dispatch", dispatch_kernel(), queue, given, numbers, units, units)
         return (received[0], received[1]), counts, handle, work
 
@@ -394,7 +403,7 @@ class Buffer:
         check.same_dtype(dest, outputs)
         check.writable(dest)
         _check_queues(outputs, indices, weights, dest)
-        given = [_bits(outputs.array), *(_flat(each, "int32") for each in handle[:2])]
+        given = [_bits(outputs.array), *(_flat(each, "int32") for each in (handle.layout, handle.origins))]
         given += [_flat(indices.array, indices.dtype), _flat(weights.array, "float32"), _bits(dest.array)]
         numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
         return dest.array, _Work("combine", combine_kernel(kind), queue, given, numbers, units, indices.shape[0] + 1)
@@ -456,17 +465,15 @@ class Buffer:
         if scales is None:
             scales = _empty((tokens.shape[0], 0), "float32", given.sycl_queue)
         factors = _device_array(scales, "the scales of x")
-        _check_shape(factors, (tokens.shape[0], *factors.shape[1:2]))
-        nbytes = _row_bytes(tokens) + _row_bytes(factors)
-        if nbytes > self._row:
-            raise ValueError(f"a row of x has {nbytes} bytes; this buffer takes {self._row}")
+        _check_shape(factors, (tokens.shape[0], factors.shape[-1] if factors.shape else 0))
         return tokens, factors
 
-    def _pes_of(self, topk_idx: Any) -> check.View:
+    def _pes_of(self, indices: check.View) -> check.View:
         """Return the PE of each choice, or -1 for that of an earlier choice of the token."""
         import dpnp
 
-        pes = dpnp.where((topk_idx >= 0) & (topk_idx < self.num_experts), topk_idx // self._local, -1)
+        chosen = dpnp.asarray(indices.array)
+        pes = dpnp.where((chosen >= 0) & (chosen < self.num_experts), chosen // self._local, -1)
         before = dpnp.tril(dpnp.ones((pes.shape[1],) * 2, dtype=bool, sycl_queue=pes.sycl_queue), k=-1)
         repeated = ((pes[:, :, None] == pes[:, None, :]) & before).any(axis=2)
         return _device_array(dpnp.where(repeated, -1, pes), "the PEs of topk_idx", _INDICES)
@@ -497,7 +504,9 @@ class Buffer:
             return
         for event in events_of(depends):
             event.wait()
-        numbers = indices.array.asnumpy()
+        import dpnp
+
+        numbers = dpnp.asnumpy(indices.array)
         wrong = np.argwhere((numbers < -1) | (numbers >= self.num_experts))
         if wrong.size:
             token, choice = wrong[0]

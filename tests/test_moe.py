@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from common import dpnp
-from pes import Pool
+from pes import Pool, run_program
 from test_inference import as_bits, as_numbers, named
 
 import ishmem
@@ -302,16 +303,19 @@ def check_errors():
     dispatch, combine = buffer.low_latency_dispatch, buffer.low_latency_combine
     for given, kind, words in (
         ((dpnp.zeros((3, 8), dtype="f2"), idx), ValueError, r"x has shape \(3, 8\); allowed are \[tokens, 8\] with at"),
-        ((dpnp.zeros((2, 8), dtype="f8"), idx), ValueError, r"a row of x has 64 bytes; this buffer takes \d\d"),
+        ((dpnp.zeros((2, 8), dtype="f8"), idx), ValueError, "a row of x has 64 bytes and 0 beside it"),
         ((np.zeros((2, 8)), idx), TypeError, "x is in host memory; it must be a dpnp array"),
         ((x, idx[:1]), ValueError, r"topk_idx has shape \(1, 1\); allowed are \[2, choices\] with 1 to 1 choices"),
         ((x, dpnp.zeros((2, 2), dtype="i8")), ValueError, "topk_idx has shape"),
         ((x, weights), TypeError, r"topk_idx.*float32; allowed are int32, int64"),
         ((x.T, idx), ValueError, "x is not C-contiguous"),
+        (((x, dpnp.zeros(2)), idx), ValueError, r"the scales of x has shape \(2,\); it needs \(2, 2\)"),
         (((x, weights[:1]), idx), ValueError, r"the scales of x has shape \(1, 1\); it needs \(2, 1\)"),
     ):
         with pytest.raises(kind, match=words):
             dispatch(*given)
+    with pytest.raises(ValueError, match="a row of x has 16 bytes and 20 beside it; this buffer takes 32 in all"):
+        buffer.dispatch((x, dpnp.zeros((2, 2), dtype="f4")), idx, weights)
     recv_x, _, handle, _, hook = dispatch(x, idx, return_recv_hook=True)
     with pytest.raises(ishmem.StateError, match="the hook of the last dispatch was not called"):
         dispatch(x, idx)
@@ -387,3 +391,30 @@ def test_on_two_nodes(pool_with):
 @pytest.mark.parametrize("settings", [{"ISHMEM_SIM_ORDER": "late:3"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
 def test_by_the_proxy(pool_with, settings):
     pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))
+
+
+CALLS = """
+import dpnp
+import sys
+import ishmem
+
+with ishmem.init():
+    buffer = ishmem.moe.Buffer(4, 64, 2, 1)
+    x, idx, weights = dpnp.ones((4, 64), dtype="f4"), dpnp.ones((4, 1), dtype="i8"), dpnp.ones((4, 1), dtype="f4")
+    for mark in ("begin", "end"):
+        print(mark, file=sys.stderr, flush=True)
+        recv_x, _, handle, _, _ = buffer.low_latency_dispatch(x, idx)
+        out, event, _ = buffer.low_latency_combine(recv_x, idx, weights, handle)
+        event.wait()
+    buffer.free()
+"""
+
+
+def test_calls_of_the_driver():
+    """Each of both calls submits one kernel, and neither a copy nor a barrier."""
+    done = run_program(CALLS, 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])
+    submitted = [call for call in calls if "Append" in call or "Execute" in call]
+    assert submitted == ["zeCommandListAppendLaunchKernel"] * 2, calls
