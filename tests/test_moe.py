@@ -335,7 +335,7 @@ def check_errors():
             call()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.pes(2, exact=True)
 def test_errors(pes):
     pes.run(check_errors)
 
@@ -355,12 +355,14 @@ def test_checked(checking):
 
 def check_experts_out_of_range():
     """They are taken for -1."""
-    with Buffer(2, 8, 4, 2) as buffer:
-        x, idx = dpnp.ones((2, 8), dtype="f4"), dpnp.asarray([[1 << 40, -7], [4, 3]])
+    n = ishmem.n_pes()
+    with Buffer(2, 8, 2 * n, 2) as buffer:
+        x, idx = dpnp.ones((2, 8), dtype="f4"), dpnp.asarray([[1 << 40, -7], [2 * n, 2 * n - 1]])
         recv_x, counts, handle, _, _ = buffer.low_latency_dispatch(x, idx)
         out, event, _ = buffer.low_latency_combine(recv_x, idx, dpnp.ones((2, 2), dtype="f4"), handle)
         event.wait()
-        assert counts.asnumpy().tolist() == [0, 2 * ishmem.my_pe()] and out.asnumpy()[:, 0].tolist() == [0, 1]
+        assert counts.asnumpy().tolist() == [0, n * (ishmem.my_pe() == n - 1)]
+        assert out.asnumpy()[:, 0].tolist() == [0, 1]
 
 
 @pytest.mark.pes(2)
