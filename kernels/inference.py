@@ -13,6 +13,7 @@ Model: tests/models/inference.pml.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -368,7 +369,7 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)
         row = next_chunk(here, group)
         squares = add_row(call, address_of(source), rest, nelems, row, words, members, group)
-        scale = np.float32(1) / np.sqrt(group_float_sum(group, squares) * inverse + eps)
+        scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
         norm_row(address_of(dest), rest, address_of(weight), nelems, row, words, scale, group)
         end(here, group)
 

@@ -23,13 +23,13 @@ class Processes:
             ValueError: This process is not in it.
         """
         self._group, self._torch = group, sys.modules.get("torch.distributed")
+        if self._torch and group is self._torch.GroupMember.NON_GROUP_MEMBER:
+            raise ValueError("this process is not in process_group")
         if self._torch is None or not isinstance(group, self._torch.ProcessGroup):
             raise TypeError(
                 f"process_group is a ProcessGroup of torch.distributed, such as torch.distributed.group.WORLD after "
                 f"init_process_group, got {type(group).__name__}"
             )
-        if self.Get_rank() < 0:
-            raise ValueError("this process is not in process_group")
 
     def Get_rank(self) -> int:
         """Return the number of this process in the group."""
