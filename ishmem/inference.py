@@ -12,14 +12,13 @@ same bits, and each run gives the same ones.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import dpctl
 import numpy as np
 
-from ishmem import memory
-from ishmem.common.errors import IshmemError, StateError
+from ishmem import kernel_calls, memory
+from ishmem.common.errors import IshmemError
 from ishmem.common.inference import CALL, CHUNK, PIECE, SLOTS, WORD
 from ishmem.environment import arrays
 from ishmem.on_queue import Depends
@@ -41,7 +40,7 @@ _BITS = {2: "uint16", 4: "uint32"}
 _DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "int16"}
 
 
-class Communicator:
+class Communicator(kernel_calls.KernelCalls):
     """Symmetric memory and a call counter for the collectives of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
@@ -60,6 +59,8 @@ class Communicator:
         True
     """
 
+    _KIND = "communicator"
+
     def __init__(self, nbytes: int, team: Team = TEAM_WORLD) -> None:
         """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team for the first 256 KiB.
 
@@ -77,10 +78,9 @@ class Communicator:
             raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
         _check_reach(self.team)
         self._members = self.team.n_pes()
-        self._workspace = memory.zeros(_workspace_words(self.nbytes, self._members), dtype="int64")
-        self._workspace[CALL // 8] = 1
-        self._of_queue: dict[dpctl.SyclQueue, Any] = {}
-        self._last: dpctl.SyclEvent | None = None
+        words = memory.zeros(_workspace_words(self.nbytes, self._members), dtype="int64")
+        words[CALL // 8] = 1
+        super().__init__([words])
 
     def all_reduce(
         self, x: ndarray, out: ndarray | None = None, *, dtype: str | None = None, depends: Depends = None
@@ -206,35 +206,6 @@ class Communicator:
             (source.count, rows, np.float32(1 / max(row, 1)), np.float32(eps)), depends,
         )  # fmt: skip
 
-    def free(self) -> None:
-        """Wait for this PE's last call, and free the memory.
-
-        Collective over all PEs of the job, blocking.
-
-        Raises:
-            StateError: Freed already, or not between ``init`` and ``finalize``.
-            PeerLost: A PE died or finalised and will not call.
-        """
-        self._check_alive()
-        if self._last is not None:
-            self._last.wait()
-        self._of_queue.clear()
-        workspace, self._workspace = self._workspace, None
-        memory.free(workspace)
-
-    def __enter__(self) -> Communicator:
-        """Return the communicator."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> None:
-        """Free the memory, unless an exception ended the block: the other PEs may not call."""
-        if kind is None and self._workspace is not None:
-            self.free()
-
-    def _check_alive(self) -> None:
-        if self._workspace is None:
-            raise StateError("the communicator was freed")
-
     def _pair(
         self, first: Any, first_name: str, second: Any, second_name: str, dtype: str | None
     ) -> tuple[check.View, check.View, str]:
@@ -281,24 +252,12 @@ class Communicator:
         depends: Depends,
     ) -> dpctl.SyclEvent:  # fmt: skip
         """Submit a kernel of ``chunks`` work-groups, each of which takes at most ``most`` elements."""
-        from ishmem.kernels.front_end import NdRange, call_kernel_async
-
         events = events_of(depends)
         if not chunks:
             return self._last or dpctl.SyclEvent()
-        queue = given[0].array.sycl_queue
         items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
-        shape = NdRange((chunks * items,), (items,))
-        before = tuple(events if self._last is None else [*events, self._last])
-        passed = [_bits(each) for each in given]
-        _, self._last = call_kernel_async(kernel, shape, before, *passed, self._on(queue), self.team.handle, *numbers)
-        return self._last
-
-    def _on(self, queue: dpctl.SyclQueue) -> Any:
-        """Return the workspace as an array on a queue."""
-        if queue not in self._of_queue:
-            self._of_queue[queue] = arrays.usm_array(self._workspace).to_device(queue)
-        return self._of_queue[queue]
+        passed = [*map(_bits, given), self.team.handle, *numbers]
+        return self._submit(kernel, chunks, items, passed, events)
 
 
 def _workspace_words(nbytes: int, members: int) -> int:

@@ -9,13 +9,12 @@ loads and stores do not reach, such as those of other nodes, are served by the p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
 import numpy as np
 
-from ishmem import memory
+from ishmem import kernel_calls, memory
 from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.type_tables import RMA_TYPES
@@ -71,14 +70,13 @@ class _Work:
 
     call: str
     kernel: Any
-    queue: dpctl.SyclQueue
     arrays: list[Any]
     numbers: tuple[int, ...]
     senders: int
     receivers: int
 
 
-class Buffer:
+class Buffer(kernel_calls.KernelCalls):
     """Symmetric memory and call counters for the experts of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
@@ -101,6 +99,8 @@ class Buffer:
         ...     bool((combined == me / 2).all()), recv_x.shape == (1, 3 * n, 8), int(recv_count[0])
         (True, True, 3)
     """
+
+    _KIND = "buffer"
 
     def __init__(
         self, max_tokens: int, hidden: int, num_experts: int, topk: int, team: Team = TEAM_WORLD,
@@ -139,9 +139,7 @@ class Buffer:
         self._local = self.num_experts // self._members
         nbytes = self.hidden * (4 if dtype == "float32" else 2) + self.topk * _CHOICE_BYTES
         self._row = -(-nbytes // ALIGNMENT) * ALIGNMENT
-        self._workspace = self._allocate()
-        self._of_queue: dict[dpctl.SyclQueue, tuple[Any, ...]] = {}
-        self._last: dpctl.SyclEvent | None = None
+        super().__init__(self._allocate())
         self._units, self._calls = 0, {"dispatch": 0, "combine": 0}
         self._pending: dict[str, int] = {}
 
@@ -344,32 +342,6 @@ class Buffer:
         out, work = self._combine(kind, outputs, indices, _device_array(ones, "weights"), handle, out)
         return out, self._start(work, False, depends)[0]
 
-    def free(self) -> None:
-        """Wait for this PE's last call, and free the memory.
-
-        Collective over all PEs of the job, blocking.
-
-        Raises:
-            StateError: Freed already, or not between ``init`` and ``finalize``.
-            PeerLost: A PE died or finalised and will not call.
-        """
-        self._check_alive()
-        if self._last is not None:
-            self._last.wait()
-        self._of_queue.clear()
-        workspace, self._workspace = self._workspace, ()
-        for each in workspace:
-            memory.free(each)
-
-    def __enter__(self) -> Buffer:
-        """Return the buffer."""
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> None:
-        """Free the memory, unless an exception ended the block: the other PEs may not call."""
-        if kind is None and self._workspace:
-            self.free()
-
     def _dispatch(
         self, lists: int, tokens: check.View, scales: check.View, indices: check.View
     ) -> tuple[tuple[Any, Any], Any, Handle, _Work]:
@@ -388,7 +360,7 @@ class Buffer:
         given += [_bits(each) for each in received] + [_flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows)
         numbers, units = (*indices.shape, lists, nbytes, beside), lists * self._members
-        work = _Work("dispatch", dispatch_kernel(), queue, given, numbers, units, units)
+        work = _Work("dispatch", dispatch_kernel(), given, numbers, units, units)
         return (received[0], received[1]), counts, handle, work
 
     def _combine(
@@ -406,7 +378,7 @@ class Buffer:
         given = [_bits(outputs.array), *(_flat(each, "int32") for each in (handle.layout, handle.origins))]
         given += [_flat(indices.array, indices.dtype), _flat(weights.array, "float32"), _bits(dest.array)]
         numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
-        return dest.array, _Work("combine", combine_kernel(kind), queue, given, numbers, units, indices.shape[0] + 1)
+        return dest.array, _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
         """Begin a call: start its units that send, and those that receive, now or by the hook that is returned."""
@@ -429,26 +401,10 @@ class Buffer:
 
     def _launch(self, work: _Work, number: int, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a kernel for the units ``first`` to ``end - 1`` of a call."""
-        from ishmem.kernels.front_end import NdRange, call_kernel_async
-
-        shape = NdRange(((end - first) * WORK_ITEMS,), (WORK_ITEMS,))
-        before = tuple(events if self._last is None else [*events, self._last])
         place = (self.team.handle, number, self._units, first)
         self._units += end - first
-        _, self._last = call_kernel_async(
-            work.kernel, shape, before, *self._on(work.queue), *work.arrays, *place, *work.numbers
-        )
-        return self._last
-
-    def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:
-        """Return the workspace on a queue."""
-        if queue not in self._of_queue:
-            self._of_queue[queue] = tuple(arrays.usm_array(each).to_device(queue) for each in self._workspace)
-        return self._of_queue[queue]
-
-    def _check_alive(self) -> None:
-        if not self._workspace:
-            raise StateError("the buffer was freed")
+        arguments = [*work.arrays, *place, *work.numbers]
+        return self._submit(work.kernel, end - first, WORK_ITEMS, arguments, events)
 
     def _check_ready(self, call: str) -> None:
         self._check_alive()

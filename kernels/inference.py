@@ -146,14 +146,14 @@ def share_of(low, high, group):
 
 @functools.cache
 def kernel_of(name: str, dtype: str) -> Any:
-    """Return the kernel of a collective, ``kernel(item, dest, source, workspace, team, nelems)``, for a dtype.
+    """Return the kernel of a collective, ``kernel(item, workspace, dest, source, team, nelems)``, for a dtype.
 
     It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``, of a part of it for
     ``reduce_scatter``.
     """
     work = _WORKS[name](Forms.of(dtype))
 
-    def collective(item: kapi.NdItem, dest, source, workspace, team, nelems):
+    def collective(item: kapi.NdItem, workspace, dest, source, team, nelems):
         group, members, here = item.get_group(), members_of(team), address_of(workspace)
         call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
         work(call, to, origin, nelems, next_chunk(here, group), members, group)
@@ -325,7 +325,7 @@ def chunks_in(words, size):
 def add_rms_norm_kernel(dtype: str) -> Any:
     """Return the kernel of the all-reduce with residual and RMS norm of a dtype; a chunk is a row of the message.
 
-    Its arguments are ``dest, source, residual, weight, workspace, team, nelems, rows, inverse, eps``; ``inverse`` is
+    Its arguments are ``workspace, dest, source, residual, weight, team, nelems, rows, inverse, eps``; ``inverse`` is
     the inverse of the length of a row.
     """
     forms = Forms.of(dtype)
@@ -363,7 +363,7 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         return impl
 
     def all_reduce_add_rms_norm(
-        item: kapi.NdItem, dest, source, residual, weight, workspace, team, nelems, rows, inverse, eps
+        item: kapi.NdItem, workspace, dest, source, residual, weight, team, nelems, rows, inverse, eps
     ):
         group, members, here = item.get_group(), members_of(team), address_of(workspace)
         call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)

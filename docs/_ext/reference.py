@@ -81,7 +81,8 @@ def page(chapter: str) -> str:
     for beginning, text in CONSTANTS.get(chapter, ()):
         lines += _constants(beginning, text)
     for name in CLASSES.get(chapter, ()):
-        lines += [_title(name, "-"), f".. autoclass:: ishmem.{name}", "   :members:", "   :exclude-members: shape", ""]
+        lines += [_title(name, "-"), f".. autoclass:: ishmem.{name}", "   :members:", "   :inherited-members:"]
+        lines += ["   :exclude-members: shape", ""]
     return "\n".join(lines)
 
 
