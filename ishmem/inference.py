@@ -19,7 +19,7 @@ import numpy as np
 
 from ishmem import kernel_calls, memory
 from ishmem.common.errors import IshmemError
-from ishmem.common.inference import CALL, CHUNK, PIECE, SLOTS, WORD
+from ishmem.common.inference import CALL, CHUNK, ONE_SHOT, ONE_SHOT_BYTES, PIECE, TEAM, WORD, workspace_words
 from ishmem.environment import arrays
 from ishmem.on_queue import Depends
 from ishmem.runtime import check, job
@@ -29,10 +29,7 @@ from ishmem.teams import TEAM_WORLD, Team, find
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = ["Communicator"]
-
-ONE_SHOT_BYTES = 256 * 1024
-"""All-reduces of at most so many bytes are one-shot: each PE sends its whole message to all peers."""
+__all__ = ["Communicator", "all_reduce_work_group"]
 
 WORK_ITEMS = 256
 
@@ -61,10 +58,19 @@ class Communicator(kernel_calls.KernelCalls):
 
     _KIND = "communicator"
 
-    def __init__(self, nbytes: int, team: Team = TEAM_WORLD) -> None:
-        """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team for the first 256 KiB.
+    def __init__(
+        self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES
+    ) -> None:
+        """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team up to ``one_shot_nbytes``.
 
         Collective over all PEs of the job, blocking: teams of equal size may each have one.
+
+        Args:
+            nbytes: Size of the largest message.
+            team: Its PEs.
+            one_shot_nbytes: All-reduces of at most so many bytes are one-shot: each PE sends its whole message to all
+                others. Longer ones are two-shot: each adds a part. Messages of less than 1 KiB for each PE are always
+                one-shot.
 
         Raises:
             ValueError: ``nbytes`` is not positive; a PE of the team is not reachable by load and store; or this PE is
@@ -78,9 +84,19 @@ class Communicator(kernel_calls.KernelCalls):
             raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
         _check_reach(self.team)
         self._members = self.team.n_pes()
-        words = memory.zeros(_workspace_words(self.nbytes, self._members), dtype="int64")
-        words[CALL // 8] = 1
-        super().__init__([words])
+        cutover = check.integer(one_shot_nbytes, "one_shot_nbytes") // WORD
+        self._one_shot_words = max(cutover, self._members * PIECE)  # two-shot: each PE has a piece
+        words = workspace_words(-(-self.nbytes // WORD), self._members, self._one_shot_words)
+        workspace = memory.zeros(words, dtype="int64")
+        for offset, value in ((CALL, 1), (TEAM, self.team.handle), (ONE_SHOT, self._one_shot_words)):
+            workspace[offset // 8] = value
+        super().__init__([workspace])
+
+    @property
+    def workspace(self) -> ndarray:
+        """The array that kernels take for the communicator: see `all_reduce_work_group`."""
+        self._check_alive()
+        return self._workspace[0]
 
     def all_reduce(
         self, x: ndarray, out: ndarray | None = None, *, dtype: str | None = None, depends: Depends = None
@@ -107,7 +123,7 @@ class Communicator(kernel_calls.KernelCalls):
         """
         source, dest, kind = self._pair(x, "x", x if out is None else out, "out", dtype)
         _check_size("out", dest.count, source.count)
-        if source.count * source.itemsize <= ONE_SHOT_BYTES:
+        if _words(source, source.count) <= self._one_shot_words:
             name, chunks = "all_reduce_one_shot", _chunks(source, source.count)
         else:
             name, chunks = "all_reduce_two_shot", -(-_words(source, source.count) // (PIECE * self._members))
@@ -225,7 +241,7 @@ class Communicator(kernel_calls.KernelCalls):
         return views[0], views[1], dtype or views[0].dtype
 
     def _check_rows(self, x: check.View, row: int) -> None:
-        nbytes, most = x.count * x.itemsize, max(ONE_SHOT_BYTES, self.nbytes // self._members)
+        nbytes, most = x.count * x.itemsize, max(self._one_shot_words * WORD, self.nbytes // self._members)
         if row * x.itemsize % WORD:
             raise ValueError(f"a row of x has {row} elements, {row * x.itemsize} bytes; allowed are multiples of 4")
         if nbytes > most:
@@ -256,16 +272,30 @@ class Communicator(kernel_calls.KernelCalls):
         if not chunks:
             return self._last or dpctl.SyclEvent()
         items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
-        passed = [*map(_bits, given), self.team.handle, *numbers]
+        passed = [*map(_bits, given), *numbers]
         return self._submit(kernel, chunks, items, passed, events)
 
 
-def _workspace_words(nbytes: int, members: int) -> int:
-    """Return the number of words of 8 bytes of a workspace: see `ishmem.common.inference`."""
-    words = -(-nbytes // WORD)
-    piece_words = -(-words // (PIECE * members)) * PIECE * members
-    one_shot = min(words, ONE_SHOT_BYTES // WORD) * members
-    return SLOTS // 8 + 2 * max(one_shot, 2 * piece_words)
+def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, group: Any) -> None:
+    """Sum ``source`` over the PEs of a communicator, in kernels: all work-groups of the launch call, once each.
+
+    Collective over the team of the communicator, whose other PEs launch a kernel with as many work-groups of the same
+    size. The launch counts as a call of the communicator: it starts after the event of the call before it, and its
+    event goes into ``depends`` of the next. A work-group reads and writes elements of all parts of the arrays: what
+    other work-groups have written before the call, or read after it, needs another launch.
+
+    Args:
+        dest: Contiguous array, which may be ``source``, of its size and dtype.
+        source: Contiguous array of float32, of float16, or of 16-bit integers that hold the bits of bfloat16.
+        workspace: ``Communicator.workspace``; its communicator takes the bytes of ``source``.
+        group: The work-group.
+
+    Raises:
+        TypeError: Called on the host.
+
+    Source: ``Communicator.all_reduce``; the in-kernel all-reduce of vLLM for Intel GPUs.
+    """
+    raise TypeError("ishmem.inference.all_reduce_work_group is called inside kernels only")
 
 
 def _words(array: check.View, count: int) -> int:

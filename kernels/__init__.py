@@ -19,6 +19,7 @@ from . import (
     group_arguments,
     host_only,
     indices,
+    inference,
     intrinsics,
     locks,
     memory,
@@ -38,8 +39,8 @@ from . import (
 
 __all__ = [
     "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end", "group_arguments",
-    "host_only", "indices", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma", "signals",
-    "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "host_only", "indices", "inference", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
+    "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

@@ -18,8 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem.common.inference import CALL, CHUNK, FINISHED, PIECE, SLOTS, TICKET, WORD
+from ishmem import inference
+from ishmem.common import inference as layout
+from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, WORD
+from ishmem.common.violations import SIZES, number
 
+from . import type_checks
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
@@ -28,6 +32,7 @@ from .intrinsics import (
     atomic_load_word,
     atomic_store_word,
     compiled,
+    device,
     device_function,
     group_float_sum,
     group_sum,
@@ -40,6 +45,7 @@ from .intrinsics import (
 from .long_waits import SPINS, forget, tell_member
 from .orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
+from .runtime_checks import fits, have_room
 from .shares import work_item_share
 from .teams import members_of
 
@@ -83,11 +89,21 @@ def next_chunk(workspace, group):
 
 
 @device_function
+def groups_of(group):
+    """Return the number of work-groups of the launch."""
+    if group.ndim == 1:
+        return lambda group: group.get_group_range(0)
+    if group.ndim == 2:
+        return lambda group: group.get_group_range(0) * group.get_group_range(1)
+    return lambda group: group.get_group_range(0) * group.get_group_range(1) * group.get_group_range(2)
+
+
+@device_function
 def end(workspace, group):
     """Let the last of this PE's work-groups that calls prepare the next call."""
 
     def impl(workspace, group):
-        groups = group.get_group_range(0)
+        groups = groups_of(group)
         _publish()
         kapi.group_barrier(group)
         if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
@@ -128,6 +144,12 @@ def receive(call, slot, members, member):
 
 
 @compiled
+def members_in(workspace):
+    """Return the `Members` of the team of a communicator."""
+    return members_of(load_word(address_of(workspace) + TEAM))
+
+
+@compiled
 def words_in(nelems, lanes):
     """Return the number of words of a message."""
     return (nelems + lanes - 1) // lanes
@@ -146,21 +168,75 @@ def share_of(low, high, group):
 
 @functools.cache
 def kernel_of(name: str, dtype: str) -> Any:
-    """Return the kernel of a collective, ``kernel(item, workspace, dest, source, team, nelems)``, for a dtype.
+    """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
 
     It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``, of a part of it for
     ``reduce_scatter``.
     """
     work = _WORKS[name](Forms.of(dtype))
 
-    def collective(item: kapi.NdItem, workspace, dest, source, team, nelems):
-        group, members, here = item.get_group(), members_of(team), address_of(workspace)
+    def collective(item: kapi.NdItem, workspace, dest, source, nelems):
+        group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
         work(call, to, origin, nelems, next_chunk(here, group), members, group)
         end(here, group)
 
     collective.__name__ = collective.__qualname__ = name
     return kernel(collective)
+
+
+_DTYPES = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
+_ALL_REDUCE = number("all_reduce_work_group")
+
+_workspace_words = compiled(layout.workspace_words)
+
+
+@functools.cache
+def _all_reduce(dtype: str) -> Any:
+    """Return the device function of an all-reduce by all work-groups of a launch; each takes every ``groups``-th chunk.
+
+    The chunks of the work-groups that have begun are the same ones on each PE, see `next_chunk`.
+    """
+    forms = Forms.of(dtype)
+    lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
+
+    @device_function
+    def run(workspace, dest, source, nelems, group):
+        def impl(workspace, dest, source, nelems, group):
+            members, here, words = members_in(workspace), address_of(workspace), words_in(nelems, lanes)
+            call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
+            first, groups = next_chunk(here, group), groups_of(group)
+            if words <= load_word(here + ONE_SHOT):
+                for chunk in range(first, (words + CHUNK - 1) // CHUNK, groups):
+                    one_shot(call, to, origin, nelems, chunk, members, group)
+            else:
+                for chunk in range(first, chunks_in(words, members.size), groups):
+                    two_shot(call, to, origin, nelems, chunk, members, group)
+            end(here, group)
+
+        return impl
+
+    return run
+
+
+@device(inference.all_reduce_work_group)
+def _all_reduce_work_group(dest, source, workspace, group):
+    routine = "all_reduce_work_group"
+    type_checks.may_wait(routine)
+    type_checks.array(routine, "dest", dest, tuple(_DTYPES))
+    type_checks.array(routine, "source", source, tuple(_DTYPES))
+    type_checks.array(routine, "workspace", workspace, ("int64",))
+    type_checks.contiguous(routine, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
+    run, lanes = _all_reduce(_DTYPES[str(source.dtype)]), 1 if str(source.dtype) == "float32" else 2
+
+    def impl(dest, source, workspace, group):
+        one_shot_words = load_word(address_of(workspace) + ONE_SHOT)
+        needed = _workspace_words(words_in(source.size, lanes), members_in(workspace).size, one_shot_words)
+        if have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed):
+            run(workspace, dest, source, source.size, group)
+
+    return impl
 
 
 class Forms(NamedTuple):
@@ -180,6 +256,7 @@ class Forms(NamedTuple):
     total: Any
 
     @classmethod
+    @functools.cache
     def of(cls, dtype: str) -> Forms:
         """Return the forms of a dtype of `DTYPES`."""
         words = float_words(dtype)
@@ -325,7 +402,7 @@ def chunks_in(words, size):
 def add_rms_norm_kernel(dtype: str) -> Any:
     """Return the kernel of the all-reduce with residual and RMS norm of a dtype; a chunk is a row of the message.
 
-    Its arguments are ``workspace, dest, source, residual, weight, team, nelems, rows, inverse, eps``; ``inverse`` is
+    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is
     the inverse of the length of a row.
     """
     forms = Forms.of(dtype)
@@ -363,9 +440,9 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         return impl
 
     def all_reduce_add_rms_norm(
-        item: kapi.NdItem, workspace, dest, source, residual, weight, team, nelems, rows, inverse, eps
+        item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows, inverse, eps
     ):
-        group, members, here = item.get_group(), members_of(team), address_of(workspace)
+        group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)
         row = next_chunk(here, group)
         squares = add_row(call, address_of(source), rest, nelems, row, words, members, group)

@@ -9,11 +9,13 @@ from typing import Callable
 
 import numpy as np
 import pytest
-from common import dpnp
+from common import dpex, dpnp, kapi
 from pes import Pool, run_program
 
 import ishmem
-from ishmem.inference import ONE_SHOT_BYTES, Communicator
+from ishmem import inference
+from ishmem.common.inference import ONE_SHOT_BYTES, PIECE
+from ishmem.inference import Communicator
 
 DTYPES = ("float32", "float16", "bfloat16")
 SIZES = (0, 1, 2, 7, 256, 1025, 5001)
@@ -70,9 +72,9 @@ def assert_guarded(whole, wanted):
     np.testing.assert_array_equal(found[GUARD : found.size - GUARD], wanted)
 
 
-def check_all_reduce(dtype, sizes):
+def check_all_reduce(dtype, sizes, **cutover):
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    with Communicator(4 * max(sizes)) as tp:
+    with Communicator(4 * max(sizes), **cutover) as tp:
         for size in sizes:
             wanted = as_bits(summed([values(pe, size, dtype) for pe in range(n)], dtype), dtype)
             source, x = guarded(values(me, size, dtype))
@@ -84,19 +86,36 @@ def check_all_reduce(dtype, sizes):
             assert_guarded(source, wanted)
 
 
-@pytest.mark.pes(1, 2, 3, 4)
+@pytest.mark.pes(1, 3, 4)
+@pytest.mark.one_node
+def test_numbers_of_pes(pes):
+    pes.run(check_all_reduce, "float16", (0, 1, 7, 3001))
+
+
+@pytest.mark.pes(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_reduce(pes, dtype):
     pes.run(check_all_reduce, dtype, SIZES)
 
 
+def check_two_shot(dtype):
+    """Whole chunks and a part of one, in which some PEs have no piece."""
+    chunk = ishmem.n_pes() * PIECE * (1 if dtype == "float32" else 2)
+    check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
+
+
+@pytest.mark.pes(1, 2, 3)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_two_shot(pes, dtype):
-    """Beyond the cutover: whole chunks and a part of one, in which some PEs have no piece."""
-    beyond = ONE_SHOT_BYTES // np.dtype("f4" if dtype == "float32" else "f2").itemsize
-    pes.run(check_all_reduce, dtype, (beyond + 1, beyond + 5001))
+    pes.run(check_two_shot, dtype)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.one_node
+def test_beyond_the_cutover(pes):
+    pes.run(check_all_reduce, "float16", (ONE_SHOT_BYTES // 2 + 777,))
 
 
 def check_special_values(dtype):
@@ -110,6 +129,7 @@ def check_special_values(dtype):
         np.testing.assert_array_equal(as_numbers(x.asnumpy(), dtype), wanted)
 
 
+@pytest.mark.pes(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_special_values(pes, dtype):
@@ -119,7 +139,7 @@ def test_special_values(pes, dtype):
 def check_many_calls(seed):
     """Calls of many sizes without a wait of the host, by PEs that fall behind at random."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    sizes = np.random.default_rng(seed).integers(1, 4000, 40)
+    sizes = np.random.default_rng(seed).integers(1, 4000, 20)
     late = np.random.default_rng([seed, me])
     with Communicator(1 << 14) as tp:
         arrays = [dpnp.asarray(values(me, int(size), "float32", turn)) for turn, size in enumerate(sizes)]
@@ -153,10 +173,18 @@ def check_gather_and_scatter(dtype):
             assert_guarded(dest, as_bits(wanted, dtype))
 
 
+@pytest.mark.pes(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gather_and_scatter(pes, dtype):
     pes.run(check_gather_and_scatter, dtype)
+
+
+@pytest.mark.pes(1, 3)
+@pytest.mark.one_node
+def test_other_collectives_on_other_numbers_of_pes(pes):
+    pes.run(check_gather_and_scatter, "float16")
+    pes.run(check_rms_norm, "bfloat16")
 
 
 def check_rms_norm(dtype):
@@ -178,10 +206,70 @@ def check_rms_norm(dtype):
             np.testing.assert_allclose(found, wanted, rtol=limit, atol=1e-6 if dtype != "float16" else 1e-7)
 
 
+@pytest.mark.pes(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rms_norm(pes, dtype):
     pes.run(check_rms_norm, dtype)
+
+
+@dpex.kernel
+def reduce_in_kernel(item: kapi.NdItem, dest, source, workspace):  # type: ignore
+    inference.all_reduce_work_group(dest, source, workspace, item.get_group())
+
+
+def check_in_kernels(dtype, sizes, groups, **cutover):
+    """A kernel of the program's own, in turn with calls of the host."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(4 * max(sizes), **cutover) as tp:
+        event = None
+        for size in sizes:
+            wanted = as_bits(summed([values(pe, size, dtype) for pe in range(n)], dtype), dtype)
+            x, (dest, out) = dpnp.asarray(values(me, size, dtype)), guarded(np.zeros_like(wanted))
+            shape, before = dpex.NdRange((groups * 32,), (32,)), () if event is None else (event,)
+            _, event = dpex.call_kernel_async(reduce_in_kernel, shape, before, out, x, tp.workspace)
+            event.wait()
+            assert_guarded(dest, wanted)
+            event = tp.all_reduce(x, depends=event, **named(dtype))
+            event.wait()
+            np.testing.assert_array_equal(x.asnumpy(), wanted)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_in_kernels(pes, dtype):
+    if dtype == "float16" and dpex.HAS_NUMBA_DPEX:
+        pytest.skip("kernels of numba-dpex have no arrays of float16")
+    pes.run(check_in_kernels, dtype, (1, 5001), 3)
+
+
+def check_two_shot_in_kernels():
+    check_in_kernels("float32", (5 * ishmem.n_pes() * PIECE + 9,), 3, one_shot_nbytes=0)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.one_node
+def test_two_shot_in_kernels(pes):
+    pes.run(check_two_shot_in_kernels)
+
+
+def check_sizes_in_kernels():
+    with Communicator(64) as tp:
+        x, short, long = (dpnp.zeros(n, dtype="f4") for n in (16, 15, 70000))
+        unequal = short, x, ValueError, "dest has 15 elements and source has 16"
+        wrong = (unequal, (long, long, IndexError, "in the array of"))
+        for dest, source, kind, words in wrong:
+            dpex.call_kernel(reduce_in_kernel, dpex.NdRange((32,), (32,)), dest, source, tp.workspace)
+            with pytest.raises(kind, match=f"all_reduce_work_group in a kernel on PE .*{words}"):
+                ishmem.barrier_all()
+
+
+@pytest.mark.pes(2)
+@pytest.mark.one_node
+def test_sizes_in_kernels(pes):
+    """Nothing moves, and the next barrier says so."""
+    pes.run(check_sizes_in_kernels)
 
 
 def check_queues():

@@ -8,8 +8,17 @@ TICKET, FINISHED, CALL = 0, LINE, 2 * LINE
 """Offsets in bytes: of the number of chunks that work-groups have taken in this call, of the work-groups that have
 completed it, and of the number of the call, from 1 on."""
 
+TEAM = CALL + 8
+"""Offset of the handle of the team."""
+
+ONE_SHOT = CALL + 16
+"""Offset of the number of words up to which an all-reduce is one-shot."""
+
 SLOTS = 3 * LINE
 """Offset of the slots."""
+
+ONE_SHOT_BYTES = 256 * 1024
+"""All-reduces of at most so many bytes are one-shot by default: each PE sends its whole message to all peers."""
 
 WORD = 4
 """Bytes of a message in a slot of 8."""
@@ -19,3 +28,13 @@ CHUNK = 1024
 
 PIECE = 256
 """Words of a chunk of which one member computes the sum, in the two-shot form."""
+
+
+def workspace_words(words: int, size: int, one_shot_words: int) -> int:
+    """Return the number of words of 8 bytes of the workspace of ``size`` PEs for messages of so many words.
+
+    Kernels call it, too.
+    """
+    one_shot = size * min(words, one_shot_words)
+    in_pieces = (words + size * PIECE - 1) // (size * PIECE) * size * PIECE
+    return SLOTS // 8 + 2 * max(one_shot, 2 * in_pieces)
