@@ -119,6 +119,14 @@ def finder() -> Any:
     return find
 
 
+def rebind(options: Any, process: Any) -> None:
+    """Compile kernels from now on as those of another job; a program may not do that."""
+    from ishmem.runtime import binding
+
+    binding._former = None
+    binding.bind(options, process)
+
+
 def check_tables() -> None:
     """In a job on several nodes kernels find the places of PEs that are consecutive, and of those that are not."""
     from ishmem.runtime import binding
@@ -135,11 +143,11 @@ def check_tables() -> None:
         there = binding.ProcessConstants.of(heap.base, heap.size, near[0], Layout(count, 4), near, 1)
         address = table.__sycl_usm_array_interface__["data"][0]
         constants = there._replace(heap=distances.__sycl_usm_array_interface__["data"][0], places=address)
-        binding.bind(binding.CompileOptions(facts.check, spans=True), constants)
+        rebind(binding.CompileOptions(facts.check, spans=True), constants)
         try:
             dpex.call_kernel(finder(), kapi.Range(1), out, count)
         finally:
-            binding.bind(facts, process)
+            rebind(facts, process)
         seen = out.asnumpy()
         for pe in range(count):
             place = near.index(pe) if pe in near else -1
