@@ -34,7 +34,7 @@ __all__ = ["Communicator", "all_reduce_work_group"]
 WORK_ITEMS = 256
 
 _BITS = {2: "uint16", 4: "uint32"}
-_DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "int16"}
+_DTYPES = ("float32", "float16", "bfloat16")
 
 
 class Communicator(kernel_calls.KernelCalls):
@@ -58,9 +58,7 @@ class Communicator(kernel_calls.KernelCalls):
 
     _KIND = "communicator"
 
-    def __init__(
-        self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES
-    ) -> None:
+    def __init__(self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES) -> None:
         """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team up to ``one_shot_nbytes``.
 
         Collective over all PEs of the job, blocking: teams of equal size may each have one.
@@ -227,7 +225,7 @@ class Communicator(kernel_calls.KernelCalls):
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
         self._check_alive()
-        kinds = tuple(_DTYPES) if dtype is None else ("int16", "uint16") if dtype == "bfloat16" else (dtype,)
+        kinds = _DTYPES if dtype is None else ("int16", "uint16") if dtype == "bfloat16" else (dtype,)
         if dtype is not None and dtype not in _DTYPES:
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")
         given = ((first, first_name), (second, second_name))

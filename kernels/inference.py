@@ -233,7 +233,8 @@ def _all_reduce_work_group(dest, source, workspace, group):
     def impl(dest, source, workspace, group):
         one_shot_words = load_word(address_of(workspace) + ONE_SHOT)
         needed = _workspace_words(words_in(source.size, lanes), members_in(workspace).size, one_shot_words)
-        if have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed):
+        fit = have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed)
+        if fit and source.size:  # a call without words would not tell that the others have completed the one before
             run(workspace, dest, source, source.size, group)
 
     return impl

@@ -241,7 +241,7 @@ def check_in_kernels(dtype, sizes, groups, **cutover):
 def test_in_kernels(pes, dtype):
     if dtype == "float16" and dpex.HAS_NUMBA_DPEX:
         pytest.skip("kernels of numba-dpex have no arrays of float16")
-    pes.run(check_in_kernels, dtype, (1, 5001), 3)
+    pes.run(check_in_kernels, dtype, (1, 0, 5001), 3)
 
 
 def check_two_shot_in_kernels():
