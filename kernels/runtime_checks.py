@@ -76,16 +76,27 @@ def are_pes(routine, pes):
     if not binding.options().check:
         return lambda routine, pes: True
     if isinstance(pes, types.Integer):
-        return lambda routine, pes: are_pes(routine, (pes,))
+        return lambda routine, pes: _is_pe(routine, pes)
+    if isinstance(pes, types.BaseTuple) and not pes.count:
+        return lambda routine, pes: True
+    if isinstance(pes, types.BaseTuple):  # no loop: LLVM makes a switch of an odd width of it, on which compilers crash
+        return lambda routine, pes: _is_pe(routine, pes[0]) and are_pes(routine, pes[1:])
 
     def impl(routine, pes):
+        good = True
         for pe in pes:
-            if pe < 0 or pe >= pe_count():
-                report(routine, NO_PE, pe, 0, 0, 0, 0)
-                return False
-        return True
+            good = good and _is_pe(routine, pe)
+        return good
 
     return impl
+
+
+@compiled
+def _is_pe(routine, pe):
+    if 0 <= pe < pe_count():
+        return True
+    report(routine, NO_PE, pe, 0, 0, 0, 0)
+    return False
 
 
 @compiled
