@@ -10,6 +10,7 @@ in the cache need.
 from __future__ import annotations
 
 from . import (
+    all_reduce,
     amo,
     call_sites,
     collectives,
@@ -19,7 +20,6 @@ from . import (
     group_arguments,
     host_only,
     indices,
-    inference,
     intrinsics,
     locks,
     memory,
@@ -38,9 +38,9 @@ from . import (
 )
 
 __all__ = [
-    "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end", "group_arguments",
-    "host_only", "indices", "inference", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
-    "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "all_reduce", "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end",
+    "group_arguments", "host_only", "indices", "intrinsics", "locks", "memory", "order", "query", "reductions",
+    "rma", "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

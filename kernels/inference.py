@@ -18,12 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem import inference
-from ishmem.common import inference as layout
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, WORD
-from ishmem.common.violations import SIZES, number
 
-from . import type_checks
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
@@ -32,7 +28,6 @@ from .intrinsics import (
     atomic_load_word,
     atomic_store_word,
     compiled,
-    device,
     device_function,
     group_float_sum,
     group_sum,
@@ -45,7 +40,6 @@ from .intrinsics import (
 from .long_waits import SPINS, forget, tell_member
 from .orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
-from .runtime_checks import fits, have_room
 from .shares import work_item_share
 from .teams import members_of
 
@@ -185,14 +179,8 @@ def kernel_of(name: str, dtype: str) -> Any:
     return kernel(collective)
 
 
-_DTYPES = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
-_ALL_REDUCE = number("all_reduce_work_group")
-
-_workspace_words = compiled(layout.workspace_words)
-
-
 @functools.cache
-def _all_reduce(dtype: str) -> Any:
+def all_reduce(dtype: str) -> Any:
     """Return the device function of an all-reduce by all work-groups of a launch; each takes every ``groups``-th chunk.
 
     The chunks of the work-groups that have begun are the same ones on each PE, see `next_chunk`.
@@ -217,27 +205,6 @@ def _all_reduce(dtype: str) -> Any:
         return impl
 
     return run
-
-
-@device(inference.all_reduce_work_group)
-def _all_reduce_work_group(dest, source, workspace, group):
-    routine = "all_reduce_work_group"
-    type_checks.may_wait(routine)
-    type_checks.array(routine, "dest", dest, tuple(_DTYPES))
-    type_checks.array(routine, "source", source, tuple(_DTYPES))
-    type_checks.array(routine, "workspace", workspace, ("int64",))
-    type_checks.contiguous(routine, dest=dest, source=source)
-    type_checks.same_dtype(dest, source)
-    run, lanes = _all_reduce(_DTYPES[str(source.dtype)]), 1 if str(source.dtype) == "float32" else 2
-
-    def impl(dest, source, workspace, group):
-        one_shot_words = load_word(address_of(workspace) + ONE_SHOT)
-        needed = _workspace_words(words_in(source.size, lanes), members_in(workspace).size, one_shot_words)
-        fit = have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed)
-        if fit and source.size:  # a call without words would not tell that the others have completed the one before
-            run(workspace, dest, source, source.size, group)
-
-    return impl
 
 
 class Forms(NamedTuple):

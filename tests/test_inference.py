@@ -395,9 +395,9 @@ with ishmem.init():
     x = dpnp.ones(1000, dtype="f4")
     tp.all_reduce(x).wait()
     ishmem.barrier_all()
-    for mark in ("begin", "end"):
+    for mark in ("<begin>", "<end>"):
         print(mark, file=sys.stderr, flush=True)
-        if mark == "begin":
+        if mark == "<begin>":
             event = tp.all_reduce(x)
     event.wait()
     tp.free()
@@ -409,6 +409,6 @@ def test_calls_of_the_driver():
     done = run_program(CALLS, 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
-    calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])
+    calls = re.findall(r"\] (ze[A-Z]\w+)", said.partition("<begin>")[2].partition("<end>")[0])
     submitted = [call for call in calls if "Append" in call or "Execute" in call]
     assert submitted == ["zeCommandListAppendLaunchKernel"], calls
