@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import dpctl
 import numpy as np
 
-from ishmem import kernel_calls, memory
+from ishmem import memory
 from ishmem.common.errors import IshmemError
 from ishmem.common.inference import CALL, CHUNK, ONE_SHOT, ONE_SHOT_BYTES, PIECE, TEAM, WORD, workspace_words
-from ishmem.environment import arrays
+from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
 from ishmem.on_queue import Depends
 from ishmem.runtime import check, job
 from ishmem.runtime.queue_workers import events_of
@@ -37,7 +37,7 @@ _BITS = {2: "uint16", 4: "uint32"}
 _DTYPES = ("float32", "float16", "bfloat16")
 
 
-class Communicator(kernel_calls.KernelCalls):
+class Communicator(KernelCalls):
     """Symmetric memory and a call counter for the collectives of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
@@ -229,13 +229,12 @@ class Communicator(kernel_calls.KernelCalls):
         if dtype is not None and dtype not in _DTYPES:
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")
         given = ((first, first_name), (second, second_name))
-        views = [check.view(array, name, kinds, "Communicator") for array, name in given]
+        views = [device_array(array, name, kinds, "Communicator") for array, name in given]
         for each in views:
             self._check_message(each)
         check.same_dtype(views[1], views[0])
         check.writable(views[1])
-        if views[0].array.sycl_queue != views[1].array.sycl_queue:
-            raise ValueError(f"{first_name} and {second_name} are on different queues; a.to_device(queue) moves one")
+        same_queue(*views)
         return views[0], views[1], dtype or views[0].dtype
 
     def _check_rows(self, x: check.View, row: int) -> None:
@@ -247,10 +246,6 @@ class Communicator(kernel_calls.KernelCalls):
 
     def _check_message(self, array: check.View) -> None:
         name, nbytes = array.name, array.count * array.itemsize
-        if not hasattr(array.array, "__sycl_usm_array_interface__"):
-            raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
-        if not array.order & 1:
-            raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")
         if nbytes > self.nbytes:
             raise ValueError(f"{name} has {nbytes} bytes; this communicator takes {self.nbytes}")
 
@@ -270,7 +265,7 @@ class Communicator(kernel_calls.KernelCalls):
         if not chunks:
             return self._last or dpctl.SyclEvent()
         items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
-        passed = [*map(_bits, given), *numbers]
+        passed = [*(flat(each.array, _BITS[each.itemsize]) for each in given), *numbers]
         return self._submit(kernel, chunks, items, passed, events)
 
 
@@ -316,10 +311,3 @@ def _check_reach(team: Team) -> None:
     far = [pe for pe in map(team.shape.pe, range(team.n_pes())) if not this.heap.reaches(pe)]
     if far:
         raise ValueError(f"loads and stores do not reach PE {far[0]} of the team; allowed are PEs that ptr reaches")
-
-
-def _bits(array: check.View) -> Any:
-    """Return a device array as one-dimensional array of unsigned integers on the same memory."""
-    usm = arrays.usm_array(array.array)
-    offset, kind = usm._element_offset, _BITS[array.itemsize]
-    return arrays.tensor.usm_ndarray((array.count,), dtype=kind, buffer=usm.usm_data, offset=offset)

@@ -7,10 +7,13 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import dpctl
+import numpy as np
 
 from ishmem import memory
 from ishmem.common.errors import StateError
+from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
+from ishmem.runtime import check
 
 T = TypeVar("T", bound="KernelCalls")
 
@@ -78,3 +81,36 @@ class KernelCalls:
         if queue not in self._of_queue:
             self._of_queue[queue] = tuple(arrays.usm_array(each).to_device(queue) for each in self._workspace)
         return self._of_queue[queue]
+
+
+def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:
+    """Check an array that a kernel gets.
+
+    Raises:
+        TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.
+        ValueError: Not in C order.
+    """
+    found = check.view(array, name, dtypes, routine)
+    if not hasattr(array, "__sycl_usm_array_interface__"):
+        raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
+    if not found.order & 1:
+        raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")
+    return found
+
+
+def same_queue(first: check.View, *others: check.View) -> None:
+    """Check that arrays are on one queue.
+
+    Raises:
+        ValueError: They are not.
+    """
+    for other in others:
+        if other.array.sycl_queue != first.array.sycl_queue:
+            raise ValueError(f"{first.name} and {other.name} are on different queues; a.to_device(queue) moves one")
+
+
+def flat(array: Any, dtype: str) -> Any:
+    """Return a contiguous device array as one-dimensional array of a dtype on the same memory."""
+    usm, size = arrays.usm_array(array), np.dtype(dtype).itemsize
+    count, offset = usm.size * usm.itemsize // size, usm._element_offset * usm.itemsize // size
+    return arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=usm.usm_data, offset=offset)

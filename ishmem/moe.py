@@ -8,17 +8,17 @@ loads and stores do not reach, such as those of other nodes, are served by the p
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
 import numpy as np
 
-from ishmem import kernel_calls, memory
+from ishmem import memory
 from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
-from ishmem.common.type_tables import RMA_TYPES
-from ishmem.environment import arrays
+from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
 from ishmem.on_queue import Depends
 from ishmem.runtime import check, job
 from ishmem.runtime.queue_workers import events_of
@@ -35,6 +35,8 @@ ALIGNMENT = 16
 WORK_ITEMS = 256
 
 _CHOICE_BYTES = 12  # an index of int64 and a weight of float32
+
+_device_array = functools.partial(device_array, routine="Buffer")
 
 _INDICES = ("int32", "int64")
 _WEIGHTS = ("float32",)
@@ -76,7 +78,7 @@ class _Work:
     receivers: int
 
 
-class Buffer(kernel_calls.KernelCalls):
+class Buffer(KernelCalls):
     """Symmetric memory and call counters for the experts of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
@@ -187,7 +189,7 @@ class Buffer(kernel_calls.KernelCalls):
         self._check_ready("dispatch")
         tokens, scales = self._tokens(x)
         indices = self._choices(topk_idx, tokens.shape[0])
-        _check_queues(tokens, scales, indices)
+        same_queue(tokens, scales, indices)
         self._check_experts(indices, depends)
         received, counts, handle, work = self._dispatch(self._local, tokens, scales, indices)
         event, hook = self._start(work, return_recv_hook, depends)
@@ -290,7 +292,7 @@ class Buffer(kernel_calls.KernelCalls):
         indices = self._choices(topk_idx, tokens.shape[0])
         weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
         _check_shape(weights, indices.shape)
-        _check_queues(tokens, scales, indices, weights)
+        same_queue(tokens, scales, indices, weights)
         for event in events_of(depends):
             event.wait()
         self._check_experts(indices, None)
@@ -356,8 +358,8 @@ class Buffer(kernel_calls.KernelCalls):
         shapes = (lists,), (lists, self._members, 2), (lists, rows)
         counts, layout, origins = (_empty(shape, "int32", queue) for shape in shapes)
         received = tuple(_empty((lists, rows, *each.shape[1:]), each.dtype, queue) for each in (tokens, scales))
-        given = [_bits(each) for each in (tokens.array, scales.array)] + [_flat(indices.array, indices.dtype)]
-        given += [_bits(each) for each in received] + [_flat(each, "int32") for each in (counts, layout, origins)]
+        given = [_bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
+        given += [_bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows)
         numbers, units = (*indices.shape, lists, nbytes, beside), lists * self._members
         work = _Work("dispatch", dispatch_kernel(), given, numbers, units, units)
@@ -374,9 +376,9 @@ class Buffer(kernel_calls.KernelCalls):
         _check_shape(dest, shape)
         check.same_dtype(dest, outputs)
         check.writable(dest)
-        _check_queues(outputs, indices, weights, dest)
-        given = [_bits(outputs.array), *(_flat(each, "int32") for each in (handle.layout, handle.origins))]
-        given += [_flat(indices.array, indices.dtype), _flat(weights.array, "float32"), _bits(dest.array)]
+        same_queue(outputs, indices, weights, dest)
+        given = [_bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
+        given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), _bits(dest.array)]
         numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
         return dest.array, _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
 
@@ -477,26 +479,9 @@ def _positive(value: Any, name: str) -> int:
     return number
 
 
-def _device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES) -> check.View:
-    """Check an array that a kernel takes."""
-    found = check.view(array, name, dtypes, "Buffer")
-    if not hasattr(array, "__sycl_usm_array_interface__"):
-        raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
-    if not found.order & 1:
-        raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")
-    return found
-
-
 def _check_shape(array: check.View, wanted: tuple[int, ...]) -> None:
     if array.shape != wanted:
         raise ValueError(f"{array.name} has shape {array.shape}; it needs {wanted}")
-
-
-def _check_queues(first: check.View, *others: check.View) -> None:
-    for other in others:
-        if other.array.sycl_queue != first.array.sycl_queue:
-            names = f"{first.name} and {other.name}"
-            raise ValueError(f"{names} are on different queues; a.to_device(queue) moves one")
 
 
 def _row_bytes(array: check.View) -> int:
@@ -509,16 +494,8 @@ def _empty(shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
     return dpnp.empty(shape, dtype=dtype, sycl_queue=queue)
 
 
-def _flat(array: Any, dtype: str) -> Any:
-    """Return a contiguous device array as one-dimensional array of a dtype on the same memory."""
-    usm = arrays.usm_array(array)
-    size = np.dtype(dtype).itemsize
-    count, offset = usm.size * usm.itemsize // size, usm._element_offset * usm.itemsize // size
-    return arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=usm.usm_data, offset=offset)
-
-
 def _bits(array: Any) -> Any:
-    return _flat(array, "uint8")
+    return flat(array, "uint8")
 
 
 def _joined(rows: list[Any]) -> Any:
@@ -537,6 +514,6 @@ def _parted(joined: Any, like: list[Any]) -> list[Any]:
     for each in like:
         end = first + each.shape[1] * each.dtype.itemsize
         part = dpnp.array(joined[:, first:end], order="C")
-        parts.append(dpnp.asarray(_flat(part, each.dtype)).reshape((joined.shape[0], each.shape[1])))
+        parts.append(dpnp.asarray(flat(part, each.dtype)).reshape((joined.shape[0], each.shape[1])))
         first = end
     return parts

@@ -30,7 +30,6 @@ from .intrinsics import (
     compiled,
     device_function,
     group_float_sum,
-    group_sum,
     load_word,
     memory_fence,
     rank_in,
@@ -42,6 +41,7 @@ from .orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
 from .shares import work_item_share
 from .teams import members_of
+from .tickets import next_ticket
 
 LOW_HALF = 0xFFFFFFFF
 
@@ -61,25 +61,6 @@ def begin(workspace, words):
     number = load_word(workspace + CALL)
     half = (words * 8 - SLOTS) // 2
     return Call(number << 32, workspace + SLOTS + (number & 1) * half)
-
-
-@device_function
-def next_chunk(workspace, group):
-    """Return the number of the next chunk that no work-group of this PE has taken.
-
-    So the chunks that have been begun are the first ones on each PE. Of the chunks that are not complete everywhere,
-    the first one has been begun, or a work-group that waits for nobody begins it: work-groups that do not all run at
-    once need no order of the device's scheduler.
-    """
-
-    def impl(workspace, group):
-        taken = 0
-        if rank_in(group) == 0:
-            taken = atomic_add_word(workspace + TICKET, 1)
-        kapi.group_barrier(group)  # or else a compiler may join the branch and the sum, in each branch its own sum
-        return group_sum(group, taken)
-
-    return impl
 
 
 @device_function
@@ -172,7 +153,7 @@ def kernel_of(name: str, dtype: str) -> Any:
     def collective(item: kapi.NdItem, workspace, dest, source, nelems):
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
-        work(call, to, origin, nelems, next_chunk(here, group), members, group)
+        work(call, to, origin, nelems, next_ticket(here + TICKET, group), members, group)
         end(here, group)
 
     collective.__name__ = collective.__qualname__ = name
@@ -183,7 +164,7 @@ def kernel_of(name: str, dtype: str) -> Any:
 def all_reduce(dtype: str) -> Any:
     """Return the device function of an all-reduce by all work-groups of a launch; each takes every ``groups``-th chunk.
 
-    The chunks of the work-groups that have begun are the same ones on each PE, see `next_chunk`.
+    The chunks of the work-groups that have begun are the same ones on each PE: see `kernels.tickets`.
     """
     forms = Forms.of(dtype)
     lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
@@ -193,7 +174,7 @@ def all_reduce(dtype: str) -> Any:
         def impl(workspace, dest, source, nelems, group):
             members, here, words = members_in(workspace), address_of(workspace), words_in(nelems, lanes)
             call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
-            first, groups = next_chunk(here, group), groups_of(group)
+            first, groups = next_ticket(here + TICKET, group), groups_of(group)
             if words <= load_word(here + ONE_SHOT):
                 for chunk in range(first, (words + CHUNK - 1) // CHUNK, groups):
                     one_shot(call, to, origin, nelems, chunk, members, group)
@@ -412,7 +393,7 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     ):
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)
-        row = next_chunk(here, group)
+        row = next_ticket(here + TICKET, group)
         squares = add_row(call, address_of(source), rest, nelems, row, words, members, group)
         scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
         norm_row(address_of(dest), rest, address_of(weight), nelems, row, words, scale, group)

@@ -1,9 +1,8 @@
 """The kernels of ``ishmem.moe``: each PE sends lists of tokens, and gets the outputs back.
 
-A call is a launch whose work-groups take *units* of work in ascending order: first those that send, which wait for
-nobody, then those that receive. So work-groups that do not all run at once need no order of the device's scheduler. The
-flag of a list carries the number of the call and the length of the list, and each PE sends a flag for each list, also
-for an empty one.
+A call is a launch whose work-groups take *units* of work in ascending order (`kernels.tickets`): first those that send,
+which wait for nobody, then those that receive. The flag of a list carries the number of the call and the length of the
+list, and each PE sends a flag for each list, also for an empty one.
 
 Calls use two halves of the workspace in turn. A PE that begins call ``k + 2`` has received the flags of call ``k + 1``
 from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free. Dispatches and
@@ -29,7 +28,6 @@ from .float_words import add, float_words, scaled
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
-    atomic_add_word,
     compiled,
     device_function,
     group_exclusive_sum,
@@ -39,6 +37,7 @@ from .intrinsics import (
 )
 from .shares import work_item_share
 from .teams import members_of
+from .tickets import next_ticket
 
 LENGTH = 0xFFFFFFFF  # the lower half of a flag
 
@@ -88,20 +87,6 @@ def call_of(words, number):
     rows, outputs = half * length * row, first * row
     found = HEADER + 3 * length
     return Call(number << 32, half * lists, 2 * lists, HEADER, received, found, rows, outputs, max_tokens, row)
-
-
-@device_function
-def next_unit(words, taken, group):
-    """Return the next unit of this launch, before which this PE's work-groups had taken ``taken`` units."""
-
-    def impl(words, taken, group):
-        unit = 0
-        if rank_in(group) == 0:
-            unit = atomic_add_word(address_of(words) + 8 * TICKET, 1) - taken
-        kapi.group_barrier(group)  # or else a compiler may join the branch and the sum, in each branch its own sum
-        return group_sum(group, unit)
-
-    return impl
 
 
 @compiled
@@ -234,7 +219,7 @@ def dispatch_kernel() -> Any:
     ):  # fmt: skip
         group, members, call = item.get_group(), members_of(team), call_of(words, number)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
-        unit = first + next_unit(words, taken, group)
+        unit = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken
         if unit < lists:
             send_list(unit, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group)
         else:
@@ -321,7 +306,7 @@ def combine_kernel(dtype: str) -> Any:
     ):  # fmt: skip
         group, members, call = item.get_group(), members_of(team), call_of(words, number)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
-        unit = first + next_unit(words, taken, group)
+        unit = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken
         if unit < lists:
             send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group)
         elif unit < lists + tokens:

@@ -1,0 +1,26 @@
+"""Tickets by which the work-groups of a launch take units of work in ascending order.
+
+So the units that have been begun are the first ones on each PE. Of the units that are not complete everywhere, the
+first one has been begun, or a work-group that waits for nobody begins it: work-groups that do not all run at once need
+no order of the device's scheduler.
+"""
+
+from __future__ import annotations
+
+from .front_end import kernel_api as kapi
+from .intrinsics import atomic_add_word, device_function, group_sum, rank_in
+
+
+@device_function
+def next_ticket(counter, group):
+    """Return the next number of the counter at an address, the same one to all work-items of a work-group."""
+
+    def impl(counter, group):
+        ticket = 0
+        if rank_in(group) == 0:
+            ticket = atomic_add_word(counter, 1)
+        # CPython compiles a short end of a function once for each branch before it, and so two sums instead of one.
+        kapi.group_barrier(group)
+        return group_sum(group, ticket)
+
+    return impl
