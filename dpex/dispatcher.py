@@ -26,6 +26,7 @@ from . import language  # noqa: F401  # what kernels may call
 from .attributes import ConstantAttributes
 from .function_code import functions
 from .lowering import DeviceLowering
+from .shared_ends import SharedEnds
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -44,6 +45,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[Any]:
         passes = _Passes(TARGET)
+        passes.add_pass(SharedEnds, "one copy of each end of the function")
         passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
         passes.add_pass(ConstantAttributes, "attributes with constant names")
         for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:

@@ -7,7 +7,6 @@ no order of the device's scheduler.
 
 from __future__ import annotations
 
-from .front_end import kernel_api as kapi
 from .intrinsics import atomic_add_word, device_function, group_sum, rank_in
 
 
@@ -16,11 +15,6 @@ def next_ticket(counter, group):
     """Return the next number of the counter at an address, the same one to all work-items of a work-group."""
 
     def impl(counter, group):
-        ticket = 0
-        if rank_in(group) == 0:
-            ticket = atomic_add_word(counter, 1)
-        # CPython compiles a short end of a function once for each branch before it, and so two sums instead of one.
-        kapi.group_barrier(group)
-        return group_sum(group, ticket)
+        return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)
 
     return impl

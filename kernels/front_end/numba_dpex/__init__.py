@@ -21,6 +21,7 @@ from . import (
     compile_speed,
     constants,
     failed_launches,
+    shared_ends,
     slices,  # noqa: F401  # it registers its functions
     translation,
 )
@@ -62,6 +63,7 @@ def install() -> None:
     compile_speed.install()
     constants.install()
     failed_launches.install()
+    shared_ends.install()
     translation.install()
 
 
