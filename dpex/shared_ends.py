@@ -69,7 +69,8 @@ class _Instruction(NamedTuple):
 def _ends(code: CodeType) -> list[list[_Instruction]]:
     """Return the instructions that run one after the other up to each return."""
     lines = {offset: line for start, stop, line in code.co_lines() for offset in range(start, stop, _UNIT)}
-    ends, current = [], []
+    ends: list[list[_Instruction]] = []
+    current: list[_Instruction] = []
     start = None
     for each in dis.get_instructions(code):
         if each.is_jump_target and start is None:
