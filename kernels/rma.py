@@ -107,10 +107,12 @@ def _make_transfer(put: int, flags: int) -> Any:
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
+            near = reachable(pe)
+            delta = peer_delta(pe) if near else 0  # before the checks, so that the compiler takes it out of a loop
             if is_allowed(dest, source, pe, count, problem):
                 to, origin = address_of(dest), address_of(source)
-                if reachable(pe):
-                    delta, rank, size = peer_delta(pe), rank_in(group), size_of(group)
+                if near:
+                    rank, size = rank_in(group), size_of(group)
                     copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
                 elif rank_in(group) == 0:
                     nbytes = count * item_bytes(dest)

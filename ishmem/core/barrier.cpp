@@ -41,8 +41,9 @@ namespace {
 
 unsigned other_kind = PartOfCall;
 
-// A barrier in progress. A line holds its number, with the kinds of it and of the one before, and two summaries, which alternate: a PE that begins barrier s + 2 has
-// completed s + 1, so all members have entered s + 1 and no longer read summaries of s.
+// A barrier in progress. A line holds its number, with the kinds of it and of the one before, and two summaries, which
+// alternate: a PE that begins barrier s + 2 has completed s + 1, so all members have entered s + 1 and no longer read
+// summaries of s.
 struct Barrier {
     Team &team;
     unsigned handle;
@@ -64,9 +65,10 @@ struct Barrier {
     Outcome await_told(unsigned round, unsigned rounds_per_drive) const {
         uint64_t *mine = line(heap().me, handle, round);
         const uint64_t sequence = team.sequence;
-        const auto done = [=] { return __atomic_load_n(mine, __ATOMIC_ACQUIRE) >> KINDS_BITS >= sequence; };
+        uint64_t told = 0;  // kept, because the member's next store takes the line away
+        const auto done = [&] { return (told = __atomic_load_n(mine, __ATOMIC_ACQUIRE)) >> KINDS_BITS >= sequence; };
         const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout, rounds_per_drive);
-        if (outcome == Satisfied) note_kind(__atomic_load_n(mine, __ATOMIC_RELAXED));
+        if (outcome == Satisfied) note_kind(told);
         if (outcome == Satisfied && summary) {
             Summary other;
             std::memcpy(&other, summary_in(mine), sizeof other);
