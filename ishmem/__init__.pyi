@@ -408,8 +408,8 @@ def ibget_work_group(
     Args:
         dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
         source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         bsize: Number of elements of a block.
         nblocks: Number of blocks.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -434,8 +434,8 @@ def ibput_work_group(
     Args:
         dest: Symmetric C-contiguous array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         bsize: Number of elements of a block.
         nblocks: Number of blocks.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -459,8 +459,8 @@ def iget_work_group(
     Args:
         dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
         source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         nelems: Number of elements.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
@@ -483,8 +483,8 @@ def iput_work_group(
     Args:
         dest: Symmetric C-contiguous array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         nelems: Number of elements.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
@@ -508,13 +508,13 @@ def put_signal_nbi_work_group(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -535,13 +535,13 @@ def put_signal_work_group(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -559,11 +559,11 @@ def signal_wait_until_work_group(
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
     Args:
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: Value to compare with.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -662,8 +662,8 @@ def test_all_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -686,8 +686,8 @@ def test_all_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -710,8 +710,8 @@ def test_any_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -734,8 +734,8 @@ def test_any_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -760,8 +760,8 @@ def test_some_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -786,8 +786,8 @@ def test_some_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -810,8 +810,8 @@ def wait_until_all_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -834,8 +834,8 @@ def wait_until_all_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -858,8 +858,8 @@ def wait_until_any_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -882,8 +882,8 @@ def wait_until_any_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -908,8 +908,8 @@ def wait_until_some_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -934,8 +934,8 @@ def wait_until_some_vector_work_group(
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is
-            ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -961,7 +961,7 @@ def alltoall_work_group(
         source: Symmetric contiguous array of the dtype of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -984,8 +984,8 @@ def alltoalls_work_group(
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
         source: Symmetric contiguous array of the dtype of ``dest``.
-        dst: Distance between elements in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, at least 1.
         nelems: Number of elements that each PE sends to each.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1025,8 +1025,8 @@ def broadcast_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in
-            part.
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
@@ -1056,7 +1056,7 @@ def collect_work_group(
         source: Symmetric contiguous array of the dtype of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: What this PE contributes; by default all of ``source``.
+        nelems: Size of this PE's block in elements; by default all of ``source``.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1078,10 +1078,11 @@ def fcollect_work_group(
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
+            place).
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1107,7 +1108,7 @@ def gather_work_group(
         root: Number in the team of the PE that gets the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1134,7 +1135,7 @@ def scatter_work_group(
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block; by default that of ``dest``.
+        nelems: Size of a block in elements; by default that of ``dest``.
 
     Example:
         In a kernel, with ``group = item.get_group()``::
@@ -1279,7 +1280,8 @@ def and_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1304,8 +1306,8 @@ def max_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1330,8 +1332,8 @@ def min_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1356,7 +1358,8 @@ def or_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1382,7 +1385,7 @@ def prod_reduce_work_group(
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1407,8 +1410,8 @@ def sum_exscan_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1433,8 +1436,8 @@ def sum_inscan_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1460,7 +1463,7 @@ def sum_reduce_work_group(
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1485,7 +1488,8 @@ def xor_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1512,7 +1516,7 @@ def alltoall_on_queue(
             ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
-        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
 
@@ -1536,8 +1540,8 @@ def alltoalls_on_queue(
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
         source: Symmetric contiguous array of the dtype of ``dest``.
-        dst: Distance between elements in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, at least 1.
         nelems: Number of elements that each PE sends to each.
         team: A team; by default all PEs.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
@@ -1592,7 +1596,8 @@ def and_reduce_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1617,8 +1622,8 @@ def broadcast_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in
-            part.
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
@@ -1647,7 +1652,7 @@ def collect_on_queue(
         dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
-        nelems: What this PE contributes; by default all of ``source``.
+        nelems: Size of this PE's block in elements; by default all of ``source``.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
 
@@ -1670,9 +1675,10 @@ def fcollect_on_queue(
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
+            place).
         team: A team; by default all PEs.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
 
@@ -1698,7 +1704,7 @@ def gather_on_queue(
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that gets the data.
         team: A team; by default all PEs.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
 
@@ -1749,8 +1755,8 @@ def max_reduce_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1775,8 +1781,8 @@ def min_reduce_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1801,7 +1807,8 @@ def or_reduce_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1827,7 +1834,7 @@ def prod_reduce_on_queue(
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1857,7 +1864,7 @@ def scatter_on_queue(
             PE.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
-        nelems: Size of a block; by default that of ``dest``.
+        nelems: Size of a block in elements; by default that of ``dest``.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
 
@@ -1908,8 +1915,8 @@ def sum_exscan_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1934,8 +1941,8 @@ def sum_inscan_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1961,7 +1968,7 @@ def sum_reduce_on_queue(
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -1986,7 +1993,8 @@ def xor_reduce_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.

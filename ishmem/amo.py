@@ -1,13 +1,15 @@
 """Atomic memory operations on one element of a symmetric array.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.amo``; both sides are
-atomic to each other. ``ishmem.common.type_tables.ATOMICS`` says which dtypes each of them takes.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.amo``; operations of the host and of
+kernels are atomic to each other. ``ishmem.common.type_tables.ATOMICS`` lists the dtypes that each of them takes.
 
-All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the
-symmetric heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value
-that the operation does not take and ``ValueError`` for a value that does not fit the dtype. None is
-collective. Those that return a value block until they have it; the others complete by the next ``quiet``,
-and those named ``_nbi`` write the old value into the first element of ``fetch`` by then.
+None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
+others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
+``quiet`` or ``flush``.
+
+All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
+heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value that the operation does
+not take and ``ValueError`` for a value that does not fit the dtype.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float6
 
 
 def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
-    """Return the code by which the core knows an operation and the types it takes."""
+    """Return the number of an operation in the core, and the dtypes that it takes."""
     return int(rmw) | sum(1 << BITS[dtype] for dtype in types) << 8
 
 
@@ -56,7 +58,7 @@ def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, co
 
 
 def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
-    """Raise the error of wrong arguments; otherwise run the operation in a kernel."""
+    """Raise the error of wrong arguments, or else run the operation in a kernel."""
     atomic = type_tables.ATOMICS[name]
     number = check.pe(pe)
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
@@ -73,7 +75,7 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = N
 def _run_nbi(
     fetch: Any, name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
 ) -> None:
-    """Do an atomic operation and write the old value into the first element of ``fetch``."""
+    """Do an atomic operation and store the old value in the first element of ``fetch``."""
     to = check.view(fetch, "fetch")
     check.writable(to)
     if not to.count:
@@ -127,7 +129,7 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Set an element of ``dest`` on a PE to ``value`` and return the old one.
+    """Set an element of ``dest`` on a PE to ``value`` and return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -147,11 +149,11 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
 
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> Any:
-    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old one.
+    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
-        cond: The value to compare with.
+        cond: The value that the element must have for the swap.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
@@ -250,7 +252,7 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND.
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -272,7 +274,7 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise AND; return the old value.
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -292,7 +294,7 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR.
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -314,7 +316,7 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise OR; return the old value.
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -334,7 +336,7 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any
 
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR.
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -356,7 +358,7 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Combine an element of ``dest`` on a PE with ``value`` by bitwise XOR; return the old value.
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -376,7 +378,7 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 
 def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Set an element of ``dest`` on a PE to the lesser of it and ``value``; NaN if either is NaN.
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``; NaN if either is NaN.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -398,7 +400,7 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Set an element of ``dest`` on a PE to the lesser of it and ``value`` and return the old value.
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``; return the old value.
 
     The element becomes NaN if either is NaN.
 
@@ -420,7 +422,7 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 
 def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Set an element of ``dest`` on a PE to the greater of it and ``value``; NaN if either is NaN.
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``; NaN if either is NaN.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -442,7 +444,7 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
-    """Set an element of ``dest`` on a PE to the greater of it and ``value`` and return the old value.
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``; return the old value.
 
     The element becomes NaN if either is NaN.
 
@@ -464,7 +466,9 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -485,7 +489,9 @@ def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> 
 
 
 def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -507,12 +513,14 @@ def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index
 
 
 def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_compare_swap``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_compare_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
         dest: Symmetric array of int32, int64, uint32 or uint64.
-        cond: The value to compare with.
+        cond: The value that the element must have for the swap.
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
@@ -530,7 +538,9 @@ def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe
 
 
 def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_inc``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_inc`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -551,7 +561,9 @@ def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -
 
 
 def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_add``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_add`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -573,7 +585,9 @@ def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 
 def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_and``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_and`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -595,7 +609,9 @@ def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 
 def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_or``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_or`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -617,7 +633,9 @@ def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: I
 
 
 def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_xor``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_xor`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -639,7 +657,9 @@ def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 
 def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_min``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_min`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
@@ -661,7 +681,9 @@ def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: 
 
 
 def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_max``; the old value is in the first element of ``fetch`` after the next ``quiet``.
+    """Start ``atomic_fetch_max`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
 
     Args:
         fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.

@@ -1,11 +1,13 @@
 """Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``; a call that some PEs
-make on the host and others in a kernel never completes; with ``ISHMEM_CHECK`` the host raises an error.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``. A collective call is
+made either on the host of all PEs or in a kernel of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK``
+the host raises an error.
 
-All PEs of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
-objects, the same on every PE; blocks are in the order of the team's PE numbers, and ``root`` is such a number. A PE
-may reuse the arrays as soon as the call returns: other PEs access them only between its entry and its return.
+All members of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
+objects, the same on every PE. Blocks are in the order of the members, and ``root`` is the number of a member. Calls are
+blocking: the arrays may be reused as soon as the call returns, and other PEs access them only between its entry and its
+return.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ _SCATTER = calls.ROUTINES["scatter"]
 
 
 def barrier_all() -> None:
-    """Complete this PE's operations, then wait until every PE has called.
+    """Complete all operations of this PE, then wait until all PEs have entered the barrier.
 
     Collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        PeerLost: A PE died or finalised and will not call.
+        PeerLost: A PE died, or finalised without this call.
         LevelZeroError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
         SymmetryError: Another PE has called ``sync_all`` or another collective call.
 
@@ -60,7 +62,7 @@ def barrier_all() -> None:
 
 
 def sync_all() -> None:
-    """Wait until every PE has called, without completing any operation.
+    """Wait until all PEs have called, without completing any operation.
 
     Collective, blocking. Errors as for ``barrier_all``.
 
@@ -75,10 +77,10 @@ def sync_all() -> None:
 
 
 def team_sync(team: Team) -> None:
-    """Wait until every PE of a team has called, without completing any operation: see ``Team.sync``.
+    """Wait until all members of a team have called, without completing any operation: see ``Team.sync``.
 
-    Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the
-    result is 0, or -1 when there is no such team.
+    Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the result is 0, or -1 when there is
+    no such team.
 
     Args:
         team: A team.
@@ -94,12 +96,13 @@ def team_sync(team: Team) -> None:
 def broadcast(
     dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
-    """Copy ``source`` of PE ``root`` of the team to ``dest`` of every PE of it, the root's own too.
+    """Copy ``source`` of the root to ``dest`` of all members of a team, the root included.
 
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap it
+            in part.
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
@@ -112,7 +115,7 @@ def broadcast(
         TypeError: Not arrays, different dtypes, or a dtype that the routine does not take.
         ValueError: Sizes that do not match, arrays that overlap or are not contiguous, or this PE is not in the team.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died or finalised and will not call.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> a = ishmem.full(4, me, dtype="i4")
@@ -127,15 +130,15 @@ def broadcast(
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Concatenate the ``source`` of every PE of a team in ``dest`` of every PE.
+    """Concatenate blocks of equal size from all members of a team in ``dest`` of every member (all-gather).
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's own part of ``dest``.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in place).
         team: A team; by default all PEs.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 
     Example:
         >>> mine, everyones = ishmem.full(2, me, dtype="i4"), ishmem.zeros((n, 2), dtype="i4")
@@ -150,16 +153,16 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 
 
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Concatenate like ``fcollect``, with a number of elements that may differ between PEs.
+    """Concatenate blocks of any sizes from all members of a team in ``dest`` of every member.
 
     Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any
-    is too short for all.
+    is too short for all blocks.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
-        nelems: What this PE contributes; by default all of ``source``.
+        nelems: Size of this PE's block in elements; by default all of ``source``.
 
     Example:
         >>> mine, everyones = ishmem.full(n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
@@ -174,16 +177,16 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Send block ``j`` of ``source`` to PE ``j`` of the team, which stores block ``i`` of ``dest`` from PE ``i``.
+    """Exchange blocks of equal size between all members of a team: block ``j`` of ``source`` goes to member ``j``.
 
-    Collective over the team, blocking. Errors as for ``broadcast``.
+    Block ``i`` of ``dest`` comes from member ``i``. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
             ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
-        nelems: Size of a block; by default the size of ``source`` divided by that of the team.
+        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
 
     Example:
         >>> source, dest = ishmem.array(np.full(n, me)), ishmem.zeros(n, dtype="i8")
@@ -198,16 +201,16 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
-    """``alltoall`` of elements ``dst`` apart in ``dest`` and ``sst`` apart in ``source``.
+    """Exchange blocks as ``alltoall``, of elements with stride ``sst`` in ``source`` and ``dst`` in ``dest``.
 
-    Block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and ``j * nelems * sst`` of ``source``; what lies
-    between is not touched. Collective over the team, blocking. Errors as for ``broadcast``.
+    Block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and ``j * nelems * sst`` of ``source``; the elements
+    between are not accessed. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
         source: Symmetric contiguous array of the dtype of ``dest``.
-        dst: Distance between elements in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, at least 1.
         nelems: Number of elements that each PE sends to each.
         team: A team; by default all PEs.
 
@@ -223,16 +226,16 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
 
 def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Concatenate the ``source`` of every PE of a team in ``dest`` of PE ``root``.
+    """Concatenate blocks of equal size from all members of a team in ``dest`` of the root.
 
-    ``dest`` of the other PEs is not touched. Collective over the team, blocking. Errors as for ``broadcast``.
+    ``dest`` of the other members is not accessed. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
         source: Symmetric contiguous array of the dtype of ``dest``.
         root: Number in the team of the PE that gets the data.
         team: A team; by default all PEs.
-        nelems: What each PE contributes, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 
     Example:
         >>> mine, everyones = ishmem.full(1, me, dtype="i4"), ishmem.zeros(n, dtype="i4")
@@ -249,7 +252,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
 def scatter(
     dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
-    """Send block ``j`` of the ``source`` of PE ``root`` to ``dest`` of PE ``j`` of the team.
+    """Send block ``j`` of ``source`` of the root to ``dest`` of member ``j``, for all members of a team.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 
@@ -258,7 +261,7 @@ def scatter(
         source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every PE.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
-        nelems: Size of a block; by default that of ``dest``.
+        nelems: Size of a block in elements; by default that of ``dest``.
 
     Example:
         >>> blocks, mine = ishmem.arange(n), ishmem.zeros(1, dtype="i8")

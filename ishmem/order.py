@@ -1,4 +1,4 @@
-"""Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``; and ``flush``, which completes on this PE only.
+"""Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``; and ``flush``, which waits for local completion only.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.order``.
 """
@@ -16,9 +16,10 @@ __all__ = ["fence", "fence_work_group", "flush", "pe_quiet", "quiet", "quiet_wor
 
 
 def fence() -> None:
-    """Order this PE's puts, atomics and stores to each PE: those before arrive before those after.
+    """Order the delivery of this PE's puts, atomics and stores on each PE.
 
-    Not collective. Only a memory fence, unless the copy engine has work that has not completed.
+    Those before the fence are delivered to a PE before those after it. Not collective. A memory fence, unless the copy
+    engine has copies that have not completed: it waits for these.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -40,9 +41,9 @@ def fence() -> None:
 
 
 def quiet() -> None:
-    """Wait until all of this PE's puts, atomics, stores and non-blocking operations have completed.
+    """Wait for remote completion of all puts, atomics, stores and nonblocking operations of this PE.
 
-    Not collective, blocking. Only a memory fence, unless the copy engine has work that has not completed.
+    Not collective, blocking. A memory fence, unless the copy engine has copies that have not completed.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -66,10 +67,10 @@ def quiet() -> None:
 
 
 def pe_quiet(target_pes: int | Sequence[int]) -> None:
-    """Wait until all of this PE's puts, atomics, stores and non-blocking operations on some PEs have completed.
+    """Wait for remote completion of all operations of this PE on some PEs.
 
-    It waits for the operations on the other PEs too, as ``quiet`` does. Without PEs it returns at once. Not collective,
-    blocking. In kernels the PEs are an integer, a tuple of integers or an array of one dimension.
+    As ``quiet``, it waits for the operations on the other PEs too; for an empty list of PEs it returns at once.
+    Not collective, blocking. In kernels the PEs are an integer, a tuple of integers or a 1-D array.
 
     Args:
         target_pes: Numbers of PEs, or one, from 0 to ``n_pes() - 1``.
@@ -92,12 +93,12 @@ def pe_quiet(target_pes: int | Sequence[int]) -> None:
 
 
 def flush() -> None:
-    """Wait until non-blocking operations of this PE access its memory no more: until they are locally complete.
+    """Wait for local completion of the nonblocking operations of this PE.
 
-    The source of a ``put_nbi`` may change, and the data of a ``get_nbi`` and of an atomic are there. What was put may
-    not have arrived: ``quiet`` waits for that, and ``fence`` orders it. On the host it is about operations of the host;
-    in a kernel about those of this work-item, where only ``ISHMEM_SIM_ORDER`` leaves anything to do. Not collective,
-    blocking.
+    Afterwards the source buffers of ``put_nbi`` may be reused, and the results of ``get_nbi`` and of atomics are
+    available. It does not wait for remote completion, as ``quiet`` does, nor order deliveries, as ``fence`` does. On
+    the host it covers operations of the host; in a kernel those of this work-item, where only ``ISHMEM_SIM_ORDER``
+    leaves anything to do. Not collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.

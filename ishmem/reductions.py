@@ -1,10 +1,8 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
 Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
-``ishmem.kernels.reductions``.
-
-Element ``i`` of ``dest`` is combined from elements ``i`` of the ``source`` of the PEs in the order of their numbers,
-so that a floating-point result has the same bits on every PE and in every run. Integers wrap around.
+``ishmem.kernels.reductions``. All work elementwise, and elements are combined in the order of the members, so a
+floating-point result has the same bits on every PE and in every run. Integers wrap around.
 """
 
 from __future__ import annotations
@@ -38,24 +36,24 @@ _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
 def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the sum of that element of ``source`` of all PEs of a team.
+    """Sum ``source`` elementwise over all members of a team, into ``dest`` of every member.
 
     Collective over the team, blocking.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
 
     Raises:
-        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or one of
-            them was refused its arguments; on every PE.
-        TypeError: Not arrays, not of one dtype, or of a dtype that is not taken.
-        ValueError: Sizes that do not fit, arrays that overlap or are not contiguous, or this PE is not in the team.
+        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or the
+            arguments of one PE are invalid; on every PE.
+        TypeError: Not arrays, different dtypes, or a dtype that the routine does not take.
+        ValueError: Sizes that do not match, arrays that overlap or are not contiguous, or this PE is not in the team.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died or finalised and will not call.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> a = ishmem.full(4, 1, dtype="i4")
@@ -70,11 +68,13 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the product of that element of all PEs of a team; as ``sum_reduce``.
+    """Multiply ``source`` elementwise over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
         dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source``, but may not overlap it in part.
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -92,13 +92,13 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems:
 
 
 def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the largest of that element of all PEs of a team; as ``sum_reduce``.
+    """Take the elementwise maximum of ``source`` over all members of a team, into ``dest`` of every member.
 
-    It is NaN where any is NaN.
+    NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
+            may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -116,13 +116,13 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the smallest of that element of all PEs of a team; as ``sum_reduce``.
+    """Take the elementwise minimum of ``source`` over all members of a team, into ``dest`` of every member.
 
-    It is NaN where any is NaN.
+    NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
+            may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -140,10 +140,13 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the bitwise and of that element of all PEs of a team; as ``sum_reduce``.
+    """Combine ``source`` elementwise by bitwise AND over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
+            in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -161,10 +164,13 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the bitwise or of that element of all PEs of a team; as ``sum_reduce``.
+    """Combine ``source`` elementwise by bitwise OR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
+            in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -182,10 +188,13 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: i
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the bitwise exclusive or of that element of all PEs; as ``sum_reduce``.
+    """Combine ``source`` elementwise by bitwise XOR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source``, but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
+            in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -203,13 +212,14 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the sum of that element of this PE and of those before it in the team.
+    """Compute the inclusive prefix sum of ``source`` over the members of a team, elementwise.
 
-    Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+    ``dest`` of member ``i`` is the sum over members 0 to ``i``. Collective over the team, blocking. Arguments and
+    errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
+            may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -227,13 +237,14 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
 
 def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Set every element of ``dest`` to the sum of that element of the PEs before this one in the team: 0 on the first.
+    """Compute the exclusive prefix sum of ``source`` over the members of a team, elementwise.
 
-    Arguments and errors as for ``sum_reduce``. Collective over the team, blocking.
+    ``dest`` of member ``i`` is the sum over members 0 to ``i - 1``, and 0 on member 0. Collective over the team,
+    blocking. Arguments and errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source``, but may not
-            overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
+            may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.

@@ -32,7 +32,8 @@ _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Copy ``source`` to the symmetric array ``dest`` on a PE.
 
-    Not collective; returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+    Not collective. Blocking until local completion: ``source`` may then be reused. The data are at the destination
+    after the next ``quiet`` or ``barrier_all``.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
@@ -65,7 +66,7 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
 def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
     """Copy the symmetric array ``source`` on a PE to ``dest``, a dpnp or numpy array of this PE.
 
-    Sizes, types and errors as for ``put``. Not collective; returns when the data are in ``dest``.
+    Sizes, types and errors as for ``put``. Not collective, blocking: returns when the data are in ``dest``.
 
     Args:
         dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
@@ -87,9 +88,10 @@ def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
 
 @fast_path(_core.put_nbi)
 def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
-    """Start ``put``; ``source`` may be reused after the next ``quiet``.
+    """Start ``put`` without waiting for local completion.
 
-    Sizes, types and errors as for ``put``. Not collective, not blocking.
+    ``source`` may be reused after the next ``quiet`` or ``flush``. Sizes, types and errors as for ``put``.
+    Not collective, not blocking.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
@@ -109,9 +111,10 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
 @fast_path(_core.get_nbi)
 def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
-    """Start ``get``; the data are in ``dest`` after the next ``quiet``.
+    """Start ``get`` without waiting for the data.
 
-    Sizes, types and errors as for ``put``. Not collective, not blocking.
+    They are in ``dest`` after the next ``quiet`` or ``flush``. Sizes, types and errors as for ``put``. Not collective,
+    not blocking.
 
     Args:
         dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
@@ -133,9 +136,9 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
 @fast_path(_core.p)
 def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Store one value into element ``index`` of the symmetric array ``dest`` on a PE.
+    """Put one value into element ``index`` of the symmetric array ``dest`` on a PE.
 
-    Not collective; the value arrives by the next ``quiet``.
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
@@ -161,7 +164,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 @fast_path(_core.g)
 def g(source: ndarray, pe: int, index: Index = 0) -> Any:
-    """Return element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
+    """Get element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
     Not collective, blocking. Errors as for ``p``.
 
@@ -220,7 +223,7 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
 
 
 def _move_views(to: check.View, origin: check.View, nelems: int | None, pe: int, is_put: bool) -> None:
-    """Start the copies of arrays that are not contiguous."""
+    """Start the copies of arrays of which one is not contiguous."""
     for plan in blocks.split(to, origin, nelems, pe, is_put):
         strided.start(plan)
 
@@ -244,12 +247,12 @@ def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: In
 
 
 def is_scalar(value: Any) -> bool:
-    """Return whether a value stands for one element; buffers, which numpy counts as scalars, are arrays."""
+    """Return whether a value is put as one element; buffers, which numpy counts as scalars, are arrays."""
     return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
 
 
 def as_element(dest: ndarray, value: Any) -> np.ndarray[Any, Any]:
-    """Return ``value`` as an array of one element of the dtype of ``dest``, exactly."""
+    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers."""
     job.current()
     dtype = np.dtype(check.view(dest, "dest").dtype)
     kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind

@@ -1,8 +1,9 @@
 """Signals: a put that updates a flag at its destination after its data, and operations on such flags.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of
-a symmetric uint64 array; ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in kernels.
-A PE that sees the signal also sees the data, and all earlier puts of the origin PE that a fence ordered before it.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of a
+symmetric uint64 array; ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in kernels. A PE
+that sees the new value of a signal also sees the data of its put, and all puts of the origin PE that a fence ordered
+before it.
 """
 
 from __future__ import annotations
@@ -40,26 +41,28 @@ def put_signal(
     nelems: int | None = None,
     index: Index = 0,
 ) -> None:
-    """``put`` to a PE, then set (``SIGNAL_SET``) or add (``SIGNAL_ADD``) ``signal`` to a signal there.
+    """Put ``source`` to ``dest`` on a PE, then update a signal there.
 
-    With no elements to put, only the signal is sent. Not collective; returns when ``source`` may be reused.
+    ``SIGNAL_SET`` sets the signal to ``signal``, ``SIGNAL_ADD`` adds ``signal``; the update is delivered after the
+    data. Without elements to put, only the signal is updated. Not collective. Blocking until local completion:
+    ``source`` may then be reused.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` or ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
-        TypeError: Arrays that ``put`` does not take, or ``sig_addr`` is not of dtype uint64.
-        ValueError: Sizes that do not fit, ``sig_op`` is neither operation, or ``signal`` does not fit.
+        TypeError: As for ``put``, or ``sig_addr`` is not of dtype uint64.
+        ValueError: Sizes that do not match, ``sig_op`` is neither operation, or ``signal`` does not fit uint64.
 
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
@@ -85,19 +88,20 @@ def put_signal_nbi(
     nelems: int | None = None,
     index: Index = 0,
 ) -> None:
-    """Start ``put_signal``; ``source`` may be reused after the next ``quiet``.
+    """Start ``put_signal`` without waiting for local completion.
 
-    Arguments and errors as for ``put_signal``. Not collective.
+    ``source`` may be reused after the next ``quiet`` or ``flush``. Arguments and errors as for ``put_signal``.
+    Not collective, not blocking.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
@@ -113,13 +117,14 @@ def put_signal_nbi(
 
 
 def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
-    """Return this PE's own signal, read atomically.
+    """Return this PE's signal, read atomically.
 
-    Data put before the signal are visible afterwards. Not collective, not blocking. Errors as for ``signal_set``.
+    The data of a put whose signal has been seen are visible afterwards. Not collective, not blocking. Errors as for
+    ``signal_set``.
 
     Args:
-        sig_addr: Symmetric array of uint64 that holds signals.
-        index: The signal in ``sig_addr``.
+        sig_addr: Symmetric array of uint64; each element is a signal.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -135,15 +140,15 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
 
 
 def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
-    """Add ``signal`` to a signal on a PE, atomically and modulo 2**64. Errors as for ``signal_set``.
+    """Add ``signal`` to a signal on a PE, atomically and modulo 2**64.
 
-    Not collective; completes by the next ``quiet``.
+    Not collective; ``quiet`` waits for remote completion. Errors as for ``signal_set``.
 
     Args:
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -159,20 +164,20 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
 def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Set a signal on a PE to ``signal``, atomically.
 
-    Not collective; completes by the next ``quiet``.
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         signal: Value to set or add, from 0 to ``2**64 - 1``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
-        TypeError: ``sig_addr`` is not of dtype uint64, or ``signal`` is no integer.
-        ValueError: ``signal`` does not fit.
+        TypeError: ``sig_addr`` is not of dtype uint64, or ``signal`` is not an integer.
+        ValueError: ``signal`` does not fit uint64.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -188,15 +193,15 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
 def signal_wait_until(
     sig_addr: ndarray, cmp: int, cmp_value: int, index: Index = 0, timeout: float | None = None
 ) -> int:
-    """Wait until this PE's own signal compares with ``cmp_value`` as ``cmp`` says; return the value that did.
+    """Wait until this PE's signal satisfies the comparison with ``cmp_value``; return its value.
 
     Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for a signal that is not of dtype uint64.
 
     Args:
-        sig_addr: Symmetric array of uint64 that holds signals.
+        sig_addr: Symmetric array of uint64; each element is a signal.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: Value to compare with.
-        index: The signal in ``sig_addr``.
+        index: The signal: the number of its element in C order, or a tuple of indices.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -235,7 +240,7 @@ def _put_signal(
 
 
 def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
-    """Raise what is wrong with a signal that goes with a put."""
+    """Raise the error of wrong arguments of the signal of a put."""
     job.current()
     if sig_op not in _ALLOWED:
         raise ValueError(no_member("sig_op", SignalOp, sig_op))

@@ -1,8 +1,8 @@
 """Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.strided``. Elements are counted in
-C order from the start of each array; strides are in elements, from the start of one element or block to that of
-the next. Elements between blocks are not accessed.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.strided``. Elements are counted in C
+order from the start of each array. A stride is the distance in elements between the starts of consecutive elements or
+blocks; elements between blocks are not accessed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ __all__ = [
 
 
 def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
-    """Copy elements ``0, sst, 2*sst, ...`` of ``source`` to elements ``0, dst, 2*dst, ...`` of ``dest`` on a PE.
+    """Put ``nelems`` elements with stride ``sst`` in ``source`` to elements with stride ``dst`` in ``dest`` on a PE.
 
-    Not collective; returns when ``source`` may be reused. The data arrive by the next ``quiet`` or ``barrier_all``.
+    Element ``i * sst`` of ``source`` goes to element ``i * dst`` of ``dest``. Not collective. Blocking until local
+    completion: ``source`` may then be reused. The data are at the destination after the next ``quiet`` or
+    ``barrier_all``.
 
     Args:
         dest: Symmetric C-contiguous array, of any dtype of dpnp.
         source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         nelems: Number of elements.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
@@ -55,15 +57,16 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
 
 
 def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
-    """Copy elements ``0, sst, 2*sst, ...`` of ``source`` on a PE to elements ``0, dst, 2*dst, ...`` of ``dest``.
+    """Get ``nelems`` elements with stride ``sst`` in ``source`` on a PE into elements with stride ``dst`` in ``dest``.
 
-    Not collective; returns when the data are in ``dest``. Errors as for ``iput``.
+    Element ``i * sst`` of ``source`` goes to element ``i * dst`` of ``dest``. Not collective, blocking: returns when
+    the data are in ``dest``. Errors as for ``iput``.
 
     Args:
         dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
         source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         nelems: Number of elements.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
@@ -79,15 +82,16 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 
 
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
-    """Copy ``nblocks`` blocks of ``bsize`` elements to a PE, block ``i`` from ``i*sst`` to ``i*dst``.
+    """Put ``nblocks`` blocks of ``bsize`` elements at regular strides to a PE.
 
-    Otherwise as ``iput``.
+    Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
+    completion and errors as for ``iput``.
 
     Args:
         dest: Symmetric C-contiguous array, of any dtype of dpnp.
         source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         bsize: Number of elements of a block.
         nblocks: Number of blocks.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -105,15 +109,16 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
 
 
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
-    """Copy ``nblocks`` blocks of ``bsize`` elements from a PE, block ``i`` from ``i*sst`` to ``i*dst``.
+    """Get ``nblocks`` blocks of ``bsize`` elements at regular strides from a PE.
 
-    Otherwise as ``iget``.
+    Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
+    completion and errors as for ``iget``.
 
     Args:
         dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
         source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Distance in elements between the starts in ``dest``, at least ``bsize`` and at least 1.
-        sst: The same in ``source``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
         bsize: Number of elements of a block.
         nblocks: Number of blocks.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -138,7 +143,7 @@ ibget_work_group = work_group_form(ibget)
 def run(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
 ) -> None:
-    """Do a strided operation; returns when ``source`` may be reused, or the data are in ``dest``."""
+    """Do a strided operation, blocking until local completion."""
     if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
         _by_engine(plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put))
         job.current().engine.quiet()

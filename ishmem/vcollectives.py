@@ -30,11 +30,11 @@ def alltoallv(
     source_displs: Sequence[int] | None = None,
     team: Team = TEAM_WORLD,
 ) -> None:
-    """Exchange blocks of different sizes between all PEs of a team.
+    """Exchange blocks of different sizes between all members of a team.
 
-    This PE sends ``source_counts[j]`` elements to PE ``j`` and receives ``dest_counts[j]`` elements from it. Collective
-    over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when the number of elements
-    that one sends differs from what the receiver expects.
+    This PE sends ``source_counts[j]`` elements to member ``j`` and receives ``dest_counts[j]`` elements from it.
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when a count of a
+    sender differs from that of the receiver.
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp.
@@ -66,7 +66,7 @@ def gatherv(
     displs: Sequence[int] | None = None,
     team: Team = TEAM_WORLD,
 ) -> None:
-    """Gather ``counts[j]`` elements from each PE ``j`` at element ``displs[j]`` of ``dest`` on the root.
+    """Gather ``counts[j]`` elements from each member ``j`` of a team at element ``displs[j]`` of ``dest`` of the root.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 
@@ -96,7 +96,7 @@ def scatterv(
     displs: Sequence[int] | None = None,
     team: Team = TEAM_WORLD,
 ) -> None:
-    """Scatter ``counts[j]`` elements to each PE ``j`` from element ``displs[j]`` of ``source`` on the root.
+    """Scatter ``counts[j]`` elements from ``displs[j]`` on in ``source`` of the root to each member ``j`` of a team.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 

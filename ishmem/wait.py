@@ -1,4 +1,4 @@
-"""Waiting for and testing symmetric variables of this PE that other PEs write.
+"""Waiting for and testing symmetric variables of this PE that other PEs update.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait``.
 """
@@ -25,10 +25,11 @@ __all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
 
 @fast_path(_core.wait_briefly)
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeout: float | None = None) -> None:
-    """Wait until element ``index`` of the symmetric array ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+    """Wait until element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
 
-    Not collective, blocking; yields the processor between polls. What the writing PE stored before a fence
-    and the write is visible afterwards.
+    With ``CMP_GE``, for example, until ``ivar[index] >= cmp_value``. Not collective, blocking; yields the processor
+    between polls. What the PE that updated the variable stored before the update, with a fence between, is visible
+    afterwards.
 
     Args:
         ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
@@ -39,11 +40,11 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
 
     Raises:
         WaitTimeout: The timeout has expired (also a ``TimeoutError``).
-        PeerLost: A PE died, and the value may never come.
+        PeerLost: A PE died, so the value may never come.
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``ivar`` is not on the symmetric heap.
         IndexError: There is no such element.
-        TypeError: A dtype or value that cannot be waited for.
+        TypeError: A dtype or value that the routine does not take.
         ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or the dtype cannot hold a value.
 
     Example:
@@ -62,7 +63,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
 
 
 def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
-    """Return whether element ``index`` of ``ivar`` compares with ``cmp_value`` as ``cmp`` says.
+    """Return whether element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
 
     Errors as for ``wait_until``. Not collective, not blocking.
 
@@ -98,7 +99,7 @@ def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeou
 
 
 def check_cmp(cmp: Any) -> None:
-    """Check a comparison.
+    """Check that ``cmp`` is one of the comparisons.
 
     Raises:
         ValueError: It is none.

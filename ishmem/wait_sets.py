@@ -1,17 +1,19 @@
 """Waiting for and testing sets of symmetric variables of this PE: all, any or some of them.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait_sets``. A set is a symmetric 1-D
-array or a slice of one with a positive step. ``status``, a dpnp or numpy array of integers or bools, is nonzero for
-variables to ignore; with none left the set is empty and satisfied at once. ``cmp_value`` is one value for all; the
-``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value for each variable.
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait_sets``. The variables ``ivars``
+are a symmetric 1-D array or a slice of one with a positive step. The wait set is those whose ``status``, an element of
+a dpnp or numpy array of integers or bools, is zero; by default all. An empty set is satisfied at once. ``cmp_value`` is
+one value for all variables; the ``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value
+for each.
 
-What a writing PE stored before a fence and its write is visible once the new value has been seen. None is collective.
-Waits block; the processor is yielded after each look at the set. ``timeout`` is in seconds.
+What the PE that updated a variable stored before the update, with a fence between, is visible once the new value has
+been seen. None is collective. Waits block; the processor is yielded between polls of the set. ``timeout`` is in
+seconds.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
 heap, ``TypeError`` for a dtype or value that cannot be waited for, ``ValueError`` for a value that does not fit, an
-unknown comparison or arrays of another length. Waits raise ``WaitTimeout`` when the time is over, which names a
-variable, the value seen and the one wanted, and ``PeerLost`` when a PE died, as the values may never come.
+unknown comparison or arrays of different lengths. Waits raise ``WaitTimeout`` after the timeout, which names a
+variable, its value and the comparison, and ``PeerLost`` when a PE has died, as the values may never come.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class Mode(IntEnum):
 
 
 def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> None:
-    """Wait until every variable has compared with ``cmp_value`` as ``cmp`` says.
+    """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    Returns at once for an empty set. Not collective, blocking.
 
     Returns at once when the set is empty.
 
@@ -58,7 +62,8 @@ def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -71,17 +76,18 @@ def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 
 
 def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
-    """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return its index.
+    """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
 
-    Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
-    empty set.
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -98,10 +104,10 @@ def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 def wait_until_some(
     ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
 ) -> int:
-    """Wait until a variable compares with ``cmp_value`` as ``cmp`` says; return how many do.
+    """Wait until at least one variable of the wait set satisfies the comparison with ``cmp_value``; return how many do.
 
-    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
-    is empty.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
@@ -109,7 +115,8 @@ def wait_until_some(
         indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -126,7 +133,11 @@ def wait_until_some(
 def wait_until_all_vector(
     ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> None:
-    """Wait until every ``ivars[i]`` has compared with ``cmp_values[i]`` as ``cmp`` says.
+    """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+
+    Returns at once for an empty set. Not collective, blocking.
+
+    Returns at once for an empty set. Not collective, blocking.
 
     Returns at once when the set is empty.
 
@@ -135,7 +146,8 @@ def wait_until_all_vector(
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -150,17 +162,18 @@ def wait_until_all_vector(
 def wait_until_any_vector(
     ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> int:
-    """Wait until an ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says; return its index.
+    """Wait until any ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``; return its index.
 
-    Of several, it returns any; repeated calls return each of them eventually. Returns -1 at once for an
-    empty set.
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -177,10 +190,10 @@ def wait_until_any_vector(
 def wait_until_some_vector(
     ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> int:
-    """Wait until an ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says; return how many do.
+    """Wait until at least one ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return how many do.
 
-    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once when the set
-    is empty.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
@@ -188,7 +201,8 @@ def wait_until_some_vector(
         indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
         timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
@@ -203,16 +217,17 @@ def wait_until_some_vector(
 
 
 def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bool:
-    """Return whether every variable compares with ``cmp_value`` as ``cmp`` says.
+    """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
 
-    True when the set is empty. Not blocking.
+    True for an empty set. Not collective, not blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -225,16 +240,17 @@ def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bo
 
 
 def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
-    """Return the index of a variable that compares with ``cmp_value`` as ``cmp`` says, or -1.
+    """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
 
-    Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -248,9 +264,10 @@ def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> in
 
 
 def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
-    """Return how many variables compare with ``cmp_value`` as ``cmp`` says.
+    """Return how many variables of the wait set satisfy the comparison with ``cmp_value``.
 
-    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
@@ -258,7 +275,8 @@ def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: An
         indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -272,16 +290,17 @@ def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: An
 
 
 def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> bool:
-    """Return whether every ``ivars[i]`` compares with ``cmp_values[i]`` as ``cmp`` says.
+    """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
 
-    True when the set is empty. Not blocking.
+    True for an empty set. Not collective, not blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -294,16 +313,17 @@ def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = Non
 
 
 def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> int:
-    """Return the index of an ``ivars[i]`` that compares with ``cmp_values[i]`` as ``cmp`` says, or -1.
+    """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
 
-    Of several, it returns any, and repeated calls return each of them eventually. Not blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -317,9 +337,10 @@ def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = Non
 
 
 def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None) -> int:
-    """Return how many variables compare with ``cmp_values[i]`` as ``cmp`` says.
+    """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
 
-    Their indices go to the start of ``indices``, an integer array as long as ``ivars``. Not blocking.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
@@ -327,7 +348,8 @@ def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, st
         indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables to ignore; by default none is ignored.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
 
     Example:
         >>> flags = ishmem.ones(3, dtype="i8")
@@ -357,7 +379,7 @@ test_some_vector_work_group = work_group_form(test_some_vector)
 def _wait(
     routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, timeout: Any, indices: Any = None
 ) -> int:
-    """Wait, and return what the mode asks for."""
+    """Wait, and return the result of the mode."""
     found, outcome, count, seen = _look(routine, mode, ivars, cmp, wanted, status, indices, False, timeout)
     if outcome != _core.SATISFIED:
         first = int(found[0])
@@ -368,7 +390,7 @@ def _wait(
 
 
 def _test(routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any = None) -> int:
-    """Look once, and return what the mode asks for."""
+    """Poll the set once, and return the result of the mode."""
     found, outcome, count, _seen = _look(routine, mode, ivars, cmp, wanted, status, indices, True, None)
     if mode is Mode.ALL:
         return int(outcome == _core.SATISFIED)
@@ -386,7 +408,7 @@ def _result(mode: Mode, found: np.ndarray[Any, Any], count: int, indices: Any) -
 def _look(
     routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, once: bool, timeout: Any
 ) -> tuple[np.ndarray[Any, Any], int, int, Any]:
-    """Check the arguments and let the core look at the set; give what it found."""
+    """Check the arguments and let the core poll the set; return what it found."""
     this = job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
     step = blocks.step(array)
@@ -418,7 +440,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndar
 
 
 def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
-    """Return which variables to ignore."""
+    """Return which variables ``status`` excludes from the set."""
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
