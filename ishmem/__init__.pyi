@@ -312,7 +312,7 @@ if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from wh
 def get_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
 ) -> None:
-    """``get_nbi`` by all work-items of a work-group together; in kernels only.
+    """Run ``get_nbi`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -334,7 +334,7 @@ def get_nbi_work_group(
 def get_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
 ) -> None:
-    """``get`` by all work-items of a work-group together; in kernels only.
+    """Run ``get`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -356,7 +356,7 @@ def get_work_group(
 def put_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
 ) -> None:
-    """``put_nbi`` by all work-items of a work-group together; in kernels only.
+    """Run ``put_nbi`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -378,7 +378,7 @@ def put_nbi_work_group(
 def put_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
 ) -> None:
-    """``put`` by all work-items of a work-group together; in kernels only.
+    """Run ``put`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -401,7 +401,7 @@ def ibget_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
     typing.Any,
 ) -> None:
-    """``ibget`` by all work-items of a work-group together; in kernels only.
+    """Run ``ibget`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -427,7 +427,7 @@ def ibput_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
     typing.Any,
 ) -> None:
-    """``ibput`` by all work-items of a work-group together; in kernels only.
+    """Run ``ibput`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -452,7 +452,7 @@ def ibput_work_group(
 def iget_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, pe: int, group: typing.Any,
 ) -> None:
-    """``iget`` by all work-items of a work-group together; in kernels only.
+    """Run ``iget`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -476,7 +476,7 @@ def iget_work_group(
 def iput_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, pe: int, group: typing.Any,
 ) -> None:
-    """``iput`` by all work-items of a work-group together; in kernels only.
+    """Run ``iput`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -501,7 +501,7 @@ def put_signal_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
     typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
-    """``put_signal_nbi`` by all work-items of a work-group together; in kernels only.
+    """Run ``put_signal_nbi`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -528,7 +528,7 @@ def put_signal_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
     typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
-    """``put_signal`` by all work-items of a work-group together; in kernels only.
+    """Run ``put_signal`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -554,7 +554,7 @@ def put_signal_work_group(
 def signal_wait_until_work_group(
     sig_addr: dpnp.ndarray, cmp: int, cmp_value: int, group: typing.Any, index: int | tuple[int, ...] = 0,
 ) -> int:
-    """``signal_wait_until`` by all work-items of a work-group together; in kernels only.
+    """Run ``signal_wait_until`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -574,7 +574,7 @@ def signal_wait_until_work_group(
     """
 
 def fence_work_group(group: typing.Any) -> None:
-    """``fence`` by all work-items of a work-group together; in kernels only.
+    """Run ``fence`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -590,7 +590,7 @@ def fence_work_group(group: typing.Any) -> None:
     """
 
 def quiet_work_group(group: typing.Any) -> None:
-    """``quiet`` by all work-items of a work-group together; in kernels only.
+    """Run ``quiet`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -608,7 +608,7 @@ def quiet_work_group(group: typing.Any) -> None:
 def test_work_group(
     ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
 ) -> bool:
-    """``test`` by all work-items of a work-group together; in kernels only.
+    """Run ``test`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -630,7 +630,7 @@ def test_work_group(
 def wait_until_work_group(
     ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
 ) -> None:
-    """``wait_until`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -652,7 +652,7 @@ def wait_until_work_group(
 def test_all_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> bool:
-    """``test_all`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_all`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -676,7 +676,7 @@ def test_all_work_group(
 def test_all_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> bool:
-    """``test_all_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_all_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -700,7 +700,7 @@ def test_all_vector_work_group(
 def test_any_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
-    """``test_any`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_any`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -724,7 +724,7 @@ def test_any_work_group(
 def test_any_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
-    """``test_any_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_any_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -749,7 +749,7 @@ def test_some_work_group(
     ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
     = None,
 ) -> int:
-    """``test_some`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_some`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -775,7 +775,7 @@ def test_some_vector_work_group(
     ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
     typing.Any = None,
 ) -> int:
-    """``test_some_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``test_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -800,7 +800,7 @@ def test_some_vector_work_group(
 def wait_until_all_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> None:
-    """``wait_until_all`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_all`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -824,7 +824,7 @@ def wait_until_all_work_group(
 def wait_until_all_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> None:
-    """``wait_until_all_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_all_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -848,7 +848,7 @@ def wait_until_all_vector_work_group(
 def wait_until_any_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
-    """``wait_until_any`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_any`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -872,7 +872,7 @@ def wait_until_any_work_group(
 def wait_until_any_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
-    """``wait_until_any_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_any_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -897,7 +897,7 @@ def wait_until_some_work_group(
     ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
     = None,
 ) -> int:
-    """``wait_until_some`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_some`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -923,7 +923,7 @@ def wait_until_some_vector_work_group(
     ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
     typing.Any = None,
 ) -> int:
-    """``wait_until_some_vector`` by all work-items of a work-group together; in kernels only.
+    """Run ``wait_until_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -948,7 +948,7 @@ def wait_until_some_vector_work_group(
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``alltoall`` by all work-items of a work-group together; in kernels only.
+    """Run ``alltoall`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -974,7 +974,7 @@ def alltoall_work_group(
 def alltoalls_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
 ) -> int:
-    """``alltoalls`` by all work-items of a work-group together; in kernels only.
+    """Run ``alltoalls`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -999,7 +999,7 @@ def alltoalls_work_group(
     """
 
 def barrier_all_work_group(group: typing.Any) -> None:
-    """``barrier_all`` by all work-items of a work-group together; in kernels only.
+    """Run ``barrier_all`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -1017,7 +1017,7 @@ def barrier_all_work_group(group: typing.Any) -> None:
 def broadcast_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``broadcast`` by all work-items of a work-group together; in kernels only.
+    """Run ``broadcast`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1044,7 +1044,7 @@ def broadcast_work_group(
 def collect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``collect`` by all work-items of a work-group together; in kernels only.
+    """Run ``collect`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1069,7 +1069,7 @@ def collect_work_group(
 def fcollect_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``fcollect`` by all work-items of a work-group together; in kernels only.
+    """Run ``fcollect`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1095,7 +1095,7 @@ def fcollect_work_group(
 def gather_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``gather`` by all work-items of a work-group together; in kernels only.
+    """Run ``gather`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1121,7 +1121,7 @@ def gather_work_group(
 def scatter_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``scatter`` by all work-items of a work-group together; in kernels only.
+    """Run ``scatter`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1146,7 +1146,7 @@ def scatter_work_group(
     """
 
 def sync_all_work_group(group: typing.Any) -> None:
-    """``sync_all`` by all work-items of a work-group together; in kernels only.
+    """Run ``sync_all`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments; the call begins and ends with a group barrier.
 
@@ -1162,7 +1162,7 @@ def sync_all_work_group(group: typing.Any) -> None:
     """
 
 def team_sync_work_group(team: int, group: typing.Any) -> int:
-    """``team_sync`` by all work-items of a work-group together; in kernels only.
+    """Run ``team_sync`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1185,7 +1185,7 @@ def alltoallv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
     typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
-    """``alltoallv`` by all work-items of a work-group together; in kernels only.
+    """Run ``alltoallv`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1215,7 +1215,7 @@ def gatherv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
-    """``gatherv`` by all work-items of a work-group together; in kernels only.
+    """Run ``gatherv`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1244,7 +1244,7 @@ def scatterv_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
     dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
-    """``scatterv`` by all work-items of a work-group together; in kernels only.
+    """Run ``scatterv`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1272,7 +1272,7 @@ def scatterv_work_group(
 def and_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``and_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``and_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1298,7 +1298,7 @@ def and_reduce_work_group(
 def max_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``max_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``max_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1324,7 +1324,7 @@ def max_reduce_work_group(
 def min_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``min_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``min_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1350,7 +1350,7 @@ def min_reduce_work_group(
 def or_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``or_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``or_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1376,7 +1376,7 @@ def or_reduce_work_group(
 def prod_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``prod_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``prod_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1402,7 +1402,7 @@ def prod_reduce_work_group(
 def sum_exscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``sum_exscan`` by all work-items of a work-group together; in kernels only.
+    """Run ``sum_exscan`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1428,7 +1428,7 @@ def sum_exscan_work_group(
 def sum_inscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``sum_inscan`` by all work-items of a work-group together; in kernels only.
+    """Run ``sum_inscan`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1454,7 +1454,7 @@ def sum_inscan_work_group(
 def sum_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``sum_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``sum_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1480,7 +1480,7 @@ def sum_reduce_work_group(
 def xor_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
-    """``xor_reduce`` by all work-items of a work-group together; in kernels only.
+    """Run ``xor_reduce`` jointly by all work-items of a work-group; in kernels only.
 
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
@@ -1507,7 +1507,7 @@ def alltoall_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``alltoall`` in the order of a queue.
+    """Submit ``alltoall`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1533,7 +1533,7 @@ def alltoalls_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``alltoalls`` in the order of a queue.
+    """Submit ``alltoalls`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1562,7 +1562,7 @@ def alltoallv_on_queue(
     None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent]
     | None = None,
 ) -> dpctl.SyclEvent:
-    """``alltoallv`` in the order of a queue.
+    """Submit ``alltoallv`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1591,7 +1591,7 @@ def and_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``and_reduce`` in the order of a queue.
+    """Submit ``and_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1617,7 +1617,7 @@ def broadcast_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``broadcast`` in the order of a queue.
+    """Submit ``broadcast`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1644,7 +1644,7 @@ def collect_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``collect`` in the order of a queue.
+    """Submit ``collect`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1669,7 +1669,7 @@ def fcollect_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``fcollect`` in the order of a queue.
+    """Submit ``fcollect`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1695,7 +1695,7 @@ def gather_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``gather`` in the order of a queue.
+    """Submit ``gather`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1722,7 +1722,7 @@ def gatherv_on_queue(
     | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``gatherv`` in the order of a queue.
+    """Submit ``gatherv`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1750,7 +1750,7 @@ def max_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``max_reduce`` in the order of a queue.
+    """Submit ``max_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1776,7 +1776,7 @@ def min_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``min_reduce`` in the order of a queue.
+    """Submit ``min_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1802,7 +1802,7 @@ def or_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``or_reduce`` in the order of a queue.
+    """Submit ``or_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1828,7 +1828,7 @@ def prod_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``prod_reduce`` in the order of a queue.
+    """Submit ``prod_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1854,7 +1854,7 @@ def scatter_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None,
     sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``scatter`` in the order of a queue.
+    """Submit ``scatter`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1882,7 +1882,7 @@ def scatterv_on_queue(
     | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
     list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``scatterv`` in the order of a queue.
+    """Submit ``scatterv`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1910,7 +1910,7 @@ def sum_exscan_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``sum_exscan`` in the order of a queue.
+    """Submit ``sum_exscan`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1936,7 +1936,7 @@ def sum_inscan_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``sum_inscan`` in the order of a queue.
+    """Submit ``sum_inscan`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1962,7 +1962,7 @@ def sum_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``sum_reduce`` in the order of a queue.
+    """Submit ``sum_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
@@ -1988,7 +1988,7 @@ def xor_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
     dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
-    """``xor_reduce`` in the order of a queue.
+    """Submit ``xor_reduce`` to a queue.
 
     Collective over the team, not blocking.
 

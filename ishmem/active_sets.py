@@ -1,9 +1,10 @@
-"""Active sets of OpenSHMEM 1.0, every ``stride``-th PE from ``start`` on: a team, created at the first call and kept.
+"""Active sets of OpenSHMEM 1.0: the PEs ``start``, ``start + stride``, ... as a team, created at the first call.
 
 Only the members call, so there is no parent team to synchronise. Each member writes its request into a cache line on
-every other member and waits for theirs. Each pair of PEs numbers the calls of sets that both are in. As both make these
-calls in the same order, requests of the same number are for the same set; otherwise both PEs raise an error. Each pair
-uses two lines in turn: when a PE has read request ``n + 1`` of another, that PE has read request ``n`` of this one.
+every other member and waits for theirs. Each pair of PEs numbers its calls for sets that contain both. As both make
+these calls in the same order, requests of the same number are for the same set; otherwise both PEs raise an error. Each
+pair uses two lines in turn: when a PE has read request ``n + 1`` of another, that PE has read request ``n`` of this
+one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FORMAT = "<3qQ2q"
 
 
 class _Line(NamedTuple):
-    """The request of a PE to another; the number of the call precedes it and is written last.
+    """The request of a PE to another; its number precedes it in memory and is written last.
 
     Attributes:
         start, stride, size: The set.
@@ -65,7 +66,7 @@ class ActiveSets:
         return self._teams[shape]
 
     def _meet(self, shape: Shape) -> dict[int, _Line]:
-        """Send this PE's request to the other members and return the requests of all, which name the same set."""
+        """Send this PE's request to the other members and return the requests of all, which are for the same set."""
         if self._broken:  # as its lines say; writing again would overwrite lines that others have not read
             raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
         this = job.current()
@@ -118,7 +119,7 @@ class _Disagreement(SymmetryError):
 
 
 def _compare(shape: Shape, pe: int, line: _Line) -> None:
-    """Refuse a call of another member that does not match this PE's."""
+    """Raise if the request of another member does not match this PE's."""
     culprit = line.culprit - 1
     if line.shape != shape:
         raise _Disagreement(
@@ -163,17 +164,17 @@ def _read(pe: int, number: int) -> _Line | None:
 
 
 def active_set(start: int, stride: int, size: int) -> Team:
-    """Return the team of the PEs ``start``, ``start + stride``, ... of the world: an active set of OpenSHMEM 1.0.
+    """Return the active set ``start``, ``start + stride``, ... of ``size`` PEs of TEAM_WORLD as a team.
 
-    Its members alone call, and all collectives take it as ``team=``. The first call of a set makes the team, collective
-    over the set and blocking; later ones return the same team at once. It lives to ``finalize``; after a ``destroy``,
-    which all members call, the next call makes it anew. Members call for the sets and split the teams that they share
-    in the same order. ``stride`` may be negative, and 0 when ``size`` is 1. The old ``shmem_barrier(start, log, size)``
-    is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
+    Only its members call; all collectives take it as ``team=``. The first call of a set creates the team, collective
+    over the set and blocking; later calls return the same team at once. The team lives until ``finalize``, or until all
+    members ``destroy`` it, after which the next call creates it anew. Members make their calls for sets and their
+    splits of teams in the same order. ``stride`` may be negative, and 0 when ``size`` is 1.
+    ``shmem_barrier(start, log, size)`` is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
 
     Args:
         start: Number of the first PE.
-        stride: Distance between PEs, in PEs; not its logarithm.
+        stride: Stride between PEs, not its logarithm; 0 only if ``size`` is 1.
         size: Number of PEs, at least 1.
 
     Raises:
@@ -183,7 +184,7 @@ def active_set(start: int, stride: int, size: int) -> Team:
             active sets afterwards.
         IshmemError: Too many teams are alive; on every member. Destroying some makes room.
         StateError: Not between ``init`` and ``finalize``.
-        PeerLost: A PE died, or a member finalised and will not call.
+        PeerLost: A PE died, or a member finalised without this call.
 
     Example:
         >>> ishmem.sync_all()

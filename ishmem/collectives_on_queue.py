@@ -50,7 +50,7 @@ def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[.
 
     form.__signature__ = signature  # type: ignore[attr-defined]
     form.__name__ = name
-    text = f"``{routine.__name__}`` in the order of a queue.\n\nCollective over the team, not blocking.\n\n"
+    text = f"Submit ``{routine.__name__}`` to a queue.\n\nCollective over the team, not blocking.\n\n"
     text += docstrings.on_queue_sections(form, routine)
     return named(form, name, __name__, text, source or f"ishmemx_{name}")
 

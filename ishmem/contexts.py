@@ -1,7 +1,7 @@
 """Contexts: streams of operations of this PE, each ordered and completed independently of the others.
 
-Host calls. The methods of a context are the routines of the same names, on the PEs of the context's team and by
-their numbers in it; ``quiet`` of a context waits for the operations of that context only.
+Host calls. The methods of a context are the routines of the same names; they take numbers of PEs in the context's team.
+``quiet`` of a context waits for the operations of that context only.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ NO_OPTION = SessionOption(0)
 
 @dataclass(frozen=True)
 class CtxSession:
-    """What the program has said of the operations that follow on a context (OpenSHMEM 1.6, 9.9.1).
+    """The hints of the running session of a context (OpenSHMEM 1.6, 9.9.1).
 
     Attributes:
         options: ``SessionOption`` flags.
-        total_ops: How many puts, gets and atomics it expects at most; None if it has not said.
+        total_ops: The largest number of puts, gets and atomics; None if unknown.
     """
 
     options: SessionOption = NO_OPTION
@@ -57,17 +57,17 @@ class CtxSession:
 
 
 class Ctx:
-    """A context, made by ``ctx_create``. It is false if this PE is not in the team.
+    """A context, created by ``ctx_create``; false if this PE is not in the team.
 
     Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal``,
     ``put_signal_nbi``, ``signal_add`` and ``signal_set``. They raise what the routines raise, ``IndexError`` for a PE
     that the team does not have, and ``StateError`` for a context that was destroyed or is private to another thread. As
-    a context manager it is destroyed at the end.
+    a context manager it is destroyed on exit.
 
     Attributes:
         team: The team whose PEs it reaches.
-        options: The ``CtxOption`` flags it was made with.
-        session: The ``CtxSession`` that goes on, else None.
+        options: The ``CtxOption`` flags that it was created with.
+        session: The running ``CtxSession``, else None.
     """
 
     session: CtxSession | None = None
@@ -94,7 +94,9 @@ class Ctx:
         return this
 
     def fence(self) -> None:
-        """Order the puts, atomics and stores of this context to each PE; CTX_INVALID is ignored. Not collective.
+        """Order the delivery of the puts, atomics and stores of this context on each PE.
+
+        CTX_INVALID is ignored. Not collective.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
@@ -104,9 +106,9 @@ class Ctx:
         self.quiet()
 
     def quiet(self) -> None:
-        """Wait until all operations of this context, and no others, have completed; CTX_INVALID is ignored.
+        """Wait for remote completion of all operations of this context, and of no others.
 
-        Not collective, blocking.
+        CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
@@ -120,9 +122,10 @@ class Ctx:
         _core.fence()
 
     def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
-        """Wait until all operations of this context on some PEs have completed; CTX_INVALID is ignored.
+        """Wait for remote completion of all operations of this context on some PEs.
 
-        It waits for the operations of this context on the other PEs too. Not collective, blocking.
+        It waits for the operations of this context on the other PEs too. CTX_INVALID is ignored. Not collective,
+        blocking.
 
         Args:
             target_pes: Numbers of PEs in the team, or one; none is allowed.
@@ -141,14 +144,14 @@ class Ctx:
             self.quiet()
 
     def session_start(self, options: int = 0, *, total_ops: int | None = None) -> None:
-        """Start a session: tell what the operations that follow are like. CTX_INVALID is ignored. Not collective.
+        """Start a session: give hints on the operations that follow on this context.
 
-        In a session that goes on, the options are added to its own and ``total_ops`` replaces its own. These are hints:
-        ishmem sends nothing later for them. ``session`` has them.
+        In a running session, the options are added to its own and ``total_ops`` replaces its own. The attribute
+        ``session`` has the hints; operations are not delayed. CTX_INVALID is ignored. Not collective.
 
         Args:
             options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
-            total_ops: How many puts, gets and atomics there will be at most.
+            total_ops: The largest number of puts, gets and atomics; by default unknown.
 
         Raises:
             ValueError: Other options, or a negative number.
@@ -167,7 +170,9 @@ class Ctx:
         self.session = CtxSession(now.options | flags, now.total_ops if total_ops is None else total_ops)
 
     def session_stop(self) -> None:
-        """End the session, if there is one; CTX_INVALID is ignored. Not collective.
+        """End the session of this context, if there is one.
+
+        CTX_INVALID is ignored. Not collective.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
@@ -179,7 +184,9 @@ class Ctx:
             self.session = None
 
     def destroy(self) -> None:
-        """Complete the operations of the context and destroy it; CTX_INVALID is ignored. Not collective, blocking.
+        """Complete the operations of the context and destroy it.
+
+        CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             ValueError: It is CTX_DEFAULT.
@@ -228,7 +235,7 @@ class Ctx:
 
 
 def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of ``Ctx``: the routine on a PE of the team, by the copy engine of the context."""
+    """Return a method of ``Ctx``: the routine with PE numbers of the team and the copy engine of the context."""
     place = list(inspect.signature(operation).parameters).index("pe")
 
     @functools.wraps(operation)
@@ -256,7 +263,7 @@ CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)
 
 
 def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
-    """Return a new context of a team, or CTX_INVALID when this PE is not in the team.
+    """Return a new context of a team, or CTX_INVALID if this PE is not a member.
 
     Not collective.
 
@@ -267,7 +274,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
     Raises:
         IshmemError: Too many contexts are alive; destroying some makes room.
-        ValueError: Other options.
+        ValueError: Options that do not exist.
         TypeError: ``team`` is no team, or ``options`` no integer.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
 
@@ -291,7 +298,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
 
 def _flags(options: Any, kind: type[F], prefix: str) -> F:
-    """Return options as flags.
+    """Return options as flags, checked.
 
     Raises:
         ValueError: There are others.
@@ -306,8 +313,10 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
 def ctx_destroy(ctx: Ctx) -> None:
     """Complete the operations of a context and destroy it: see ``Ctx.destroy``.
 
+    Not collective, blocking.
+
     Args:
-        ctx: A context that ``ctx_create`` has made.
+        ctx: A context that ``ctx_create`` has created.
 
     Example:
         >>> ctx = ishmem.ctx_create()
@@ -321,8 +330,10 @@ def ctx_destroy(ctx: Ctx) -> None:
 def ctx_get_team(ctx: Ctx) -> Team:
     """Return the team of a context: see ``Ctx.get_team``.
 
+    Not collective.
+
     Args:
-        ctx: A context that ``ctx_create`` has made.
+        ctx: A context that ``ctx_create`` has created.
 
     Example:
         >>> ctx = ishmem.ctx_create()
@@ -336,10 +347,12 @@ def ctx_get_team(ctx: Ctx) -> Team:
 
 
 def ctx_fence(ctx: Ctx) -> None:
-    """Order the operations of a context: see ``Ctx.fence``.
+    """Order the delivery of the operations of a context on each PE: see ``Ctx.fence``.
+
+    Not collective.
 
     Args:
-        ctx: A context that ``ctx_create`` has made.
+        ctx: A context that ``ctx_create`` has created.
 
     Example:
         >>> ctx = ishmem.ctx_create()
@@ -352,10 +365,12 @@ def ctx_fence(ctx: Ctx) -> None:
 
 
 def ctx_quiet(ctx: Ctx) -> None:
-    """Wait until all operations of a context have completed: see ``Ctx.quiet``.
+    """Wait for remote completion of all operations of a context: see ``Ctx.quiet``.
+
+    Not collective, blocking.
 
     Args:
-        ctx: A context that ``ctx_create`` has made.
+        ctx: A context that ``ctx_create`` has created.
 
     Example:
         >>> ctx = ishmem.ctx_create()
@@ -368,10 +383,12 @@ def ctx_quiet(ctx: Ctx) -> None:
 
 
 def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:
-    """Wait until all operations of a context on some PEs have completed: see ``Ctx.pe_quiet``.
+    """Wait for remote completion of all operations of a context on some PEs: see ``Ctx.pe_quiet``.
+
+    Not collective, blocking.
 
     Args:
-        ctx: A context that ``ctx_create`` has made.
+        ctx: A context that ``ctx_create`` has created.
         target_pes: Numbers of PEs in the team of the context, or one.
 
     Example:
@@ -385,12 +402,14 @@ def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:
 
 
 def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> None:
-    """Tell what the operations that follow on a context are like: see ``Ctx.session_start``.
+    """Start a session of a context: give hints on the operations that follow: see ``Ctx.session_start``.
+
+    Not collective.
 
     Args:
-        ctx: A context that ``ctx_create`` has made, or ``CTX_DEFAULT``.
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
         options: 0 or ``CTX_SESSION_BATCH``.
-        total_ops: How many puts, gets and atomics there will be at most.
+        total_ops: The largest number of puts, gets and atomics; by default unknown.
 
     Example:
         >>> ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH, total_ops=100)
@@ -404,8 +423,10 @@ def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = Non
 def ctx_session_stop(ctx: Ctx) -> None:
     """End the session of a context, if there is one: see ``Ctx.session_stop``.
 
+    Not collective.
+
     Args:
-        ctx: A context that ``ctx_create`` has made, or ``CTX_DEFAULT``.
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
 
     Example:
         >>> ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
@@ -416,7 +437,7 @@ def ctx_session_stop(ctx: Ctx) -> None:
 
 
 def _context(ctx: Any) -> Ctx:
-    """Return a context.
+    """Return ``ctx``, checked.
 
     Raises:
         TypeError: It is none.

@@ -35,13 +35,12 @@ def host_view(a: Any, pe: int) -> np.ndarray[Any, Any] | None: ...
 
 
 def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
-    """Return a numpy array on the memory of a symmetric array, by default on this PE, through the host's mapping.
+    """Return a numpy array on the memory of a symmetric array, by default on this PE, through the host mapping.
 
-    Nothing is copied: what the host writes to the view, kernels read, and the other way round. Wait for kernels and
-    on-queue operations before the host reads what they write. For code that takes host memory only, such as MPI
-    without support for GPUs: ``comm.Bcast(ishmem.host_view(a))``. Valid until ``a`` is freed; after ``finalize`` it
-    is memory of this process only. On a GPU of its own memory, the host's loads are slow: copy large arrays with
-    ``a.asnumpy()``.
+    Nothing is copied: host and kernels access the same memory. Wait for kernels and on-queue operations before the host
+    reads what they write. For code that takes host memory only, such as MPI without support for GPUs:
+    ``comm.Bcast(ishmem.host_view(a))``. Valid until ``a`` is freed; after ``finalize`` it is memory of this process
+    only. On a discrete GPU, the host's loads are slow: copy large arrays with ``a.asnumpy()``.
 
     Args:
         a: A symmetric array, a view of one, symmetric memory (its bytes), or a static object.
@@ -86,9 +85,9 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
 def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
     """Return an array on the memory of an array of another library, which ``put``, ``get`` and collectives take.
 
-    Nothing is copied. Of an array on a SYCL device, such as a torch XPU tensor, the result is a dpnp array; of one in
-    host memory, such as a torch CPU tensor, a numpy array. It is a private array, unless ``x`` is symmetric. Not
-    collective, and may be called before ``init``.
+    Nothing is copied. An array on a SYCL device, such as a torch XPU tensor, gives a dpnp array; one in host memory,
+    such as a torch CPU tensor, a numpy array. The result is private unless ``x`` is symmetric. Not collective, and
+    callable before ``init``.
 
     Args:
         x: An array with ``__dlpack__`` and ``__dlpack_device__``, of a dtype of dpnp.

@@ -39,7 +39,7 @@ class KernelCalls:
 
         Raises:
             StateError: Freed already, or not between ``init`` and ``finalize``.
-            PeerLost: A PE died or finalised and will not call.
+            PeerLost: A PE died, or finalised without this call.
         """
         self._check_alive()
         if self._last is not None:

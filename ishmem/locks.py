@@ -1,10 +1,10 @@
-"""Locks among all PEs: an element of a symmetric int64 array that starts as 0.
+"""Locks among all PEs: each element of a symmetric int64 array, initially 0, is a lock.
 
 Locks are fair: PEs acquire a lock in the order of their requests. Host calls; the same names inside a kernel are the
-functions of ``ishmem.kernels.locks``, and holders of both kinds exclude each other. A PE holds a lock once: between
-threads of one PE, or work-items of one kernel, ``set_lock`` queues as between PEs.
+functions of ``ishmem.kernels.locks``. Hosts and kernels exclude each other, and so do threads of one PE and work-items
+of one kernel.
 
-Neighbouring elements have their locks on different PEs. A lock is one word:
+The words of neighbouring elements lie on different PEs. A lock is one word:
 
 =====  ========  ==================================================
 bits   name      meaning
@@ -45,7 +45,7 @@ _threads: dict[int, int] = {}  # which thread of this PE has set the lock at an 
 
 # Model: tests/models/lock.pml.
 def set_lock(lock: ndarray, index: Index = 0) -> None:
-    """Wait until this PE has the lock in element ``index`` of ``lock``; first come, first served.
+    """Acquire the lock in element ``index`` of ``lock``, first come, first served.
 
     Not collective, blocking; the processor is yielded on every failed poll.
 
@@ -54,10 +54,10 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
         index: The element.
 
     Raises:
-        StateError: This thread has the lock already, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died, and may have had the lock.
-        SymmetryError: ``lock`` is not on the symmetric heap, or the element is no lock: no routine of locks has left
-            it so.
+        StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
+        PeerLost: A PE died, which may have held the lock.
+        SymmetryError: ``lock`` is not on the symmetric heap, or the element is not a lock: it has a value that no lock
+            has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 
@@ -85,10 +85,10 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 
 # Model: tests/models/lock.pml.
 def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
-    """Take the lock in element ``index`` of ``lock`` if it is free; return whether this PE has it now.
+    """Acquire the lock in element ``index`` of ``lock`` if it is free; return whether this PE has acquired it.
 
-    So True is what ``shmem_test_lock`` returns 0 for. Not collective, not blocking. Errors as for ``set_lock``, but
-    a lock that this PE has is just not free.
+    True where ``shmem_test_lock`` returns 0. Not collective, not blocking. Errors as for ``set_lock``, but a lock that
+    this PE holds is just not free.
 
     Args:
         lock: Symmetric array of int64, zeros at first; each element is a lock.
@@ -115,18 +115,18 @@ def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
 
 # Model: tests/models/lock.pml.
 def clear_lock(lock: ndarray, index: Index = 0) -> None:
-    """Complete this PE's operations, then give the lock in element ``index`` of ``lock`` to the next that waits.
+    """Complete this PE's operations, then release the lock in element ``index`` of ``lock``.
 
-    Not collective, blocking.
+    The next PE in the order of requests acquires it. Not collective, blocking.
 
     Args:
         lock: Symmetric array of int64, zeros at first; each element is a lock.
         index: The element.
 
     Raises:
-        StateError: This PE does not have the lock, or not between ``init`` and ``finalize``.
-        SymmetryError: ``lock`` is not on the symmetric heap, or the element is no lock: no routine of locks has left
-            it so.
+        StateError: This PE does not hold the lock, or not between ``init`` and ``finalize``.
+        SymmetryError: ``lock`` is not on the symmetric heap, or the element is not a lock: it has a value that no lock
+            has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 
@@ -151,9 +151,9 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 
 @contextlib.contextmanager
 def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
-    """Have the lock in element ``index`` of ``lock`` within a with-statement; host only, errors as for ``set_lock``.
+    """Hold the lock in element ``index`` of ``lock`` within a with-statement; host only.
 
-    The lock is given up after an error too.
+    It is released after an error too. Not collective, blocking. Errors as for ``set_lock``.
 
     Args:
         lock: Symmetric array of int64, zeros at first; each element is a lock.
@@ -172,12 +172,12 @@ def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
 
 
 def released(serving: int) -> int:
-    """Return what to add to the word so that the next ticket is served; the last one must not carry into ``next``."""
+    """Return what to add to the word to serve the next ticket; the last ticket carries nothing into ``next``."""
     return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
 
 
 def is_possible(word: int, n_pes: int) -> bool:
-    """Return whether a word is a lock's: its holder is a PE, and has a ticket."""
+    """Return whether a word can be that of a lock: its holder is a PE that has taken a ticket."""
     return not word & HOLDERS or (word & HOLDERS <= n_pes and (word >> SERVING ^ word >> NEXT) & TICKETS != 0)
 
 
@@ -187,9 +187,9 @@ def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
-    """Return the job, the offset of the lock in the heap, and the PE that it lives on.
+    """Return the job, the offset of the lock in the heap, and the PE whose heap holds its word.
 
-    That PE must not depend on how the element was named: it is one element of many slices.
+    That PE depends on the address of the element only, since the element may be named by many slices.
     """
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)

@@ -1,9 +1,9 @@
 """Memory management: arrays and raw memory on the symmetric heap.
 
-The functions that allocate and ``free`` are collective: every PE calls them in the same order with the same
-size, alignment and dtype; if one differs, every PE raises ``SymmetryError``. Only ``free`` releases an array, not the
-end of its last reference. Slices and reshaped views of a symmetric array are symmetric; copies and results of
-computations (``a + 1``) are ordinary dpnp arrays outside the heap.
+The functions that allocate and ``free`` are collective: every PE calls them in the same order with the same size,
+alignment and dtype; if one differs, every PE raises ``SymmetryError``. Only ``free`` releases an array, not the end of
+its last reference. Slices and reshaped views of a symmetric array are symmetric; copies and results of computations
+(``a + 1``) are private dpnp arrays outside the heap.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def empty(
     shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
     sycl_queue: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Return a new symmetric array without setting its elements.
+    """Return a new symmetric array of uninitialised elements.
 
     Collective, blocking.
 
     Args:
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         device: Leave it out, or pass the device of the heap.
         usm_type: ``"device"``: symmetric arrays are device memory.
         sycl_queue: Leave it out, or pass the queue of the heap.
@@ -89,14 +89,14 @@ def zeros(
     shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
     sycl_queue: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Return a new symmetric array of zeros, set on every PE when the call returns.
+    """Return a new symmetric array of zeros.
 
-    Collective, blocking. Arguments and errors as for ``empty``.
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
 
     Args:
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         device: Leave it out, or pass the device of the heap.
         usm_type: ``"device"``: symmetric arrays are device memory.
         sycl_queue: Leave it out, or pass the queue of the heap.
@@ -113,14 +113,14 @@ def ones(
     shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
     sycl_queue: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Return a new symmetric array of ones, set on every PE when the call returns.
+    """Return a new symmetric array of ones.
 
-    Collective, blocking. Arguments and errors as for ``empty``.
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
 
     Args:
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         device: Leave it out, or pass the device of the heap.
         usm_type: ``"device"``: symmetric arrays are device memory.
         sycl_queue: Leave it out, or pass the queue of the heap.
@@ -137,13 +137,13 @@ def full(
 ) -> ndarray:  # fmt: skip
     """Return a new symmetric array filled with a scalar, which may differ between PEs.
 
-    Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         shape: A number of elements, or a tuple of them.
         fill_value: A scalar, which may differ between PEs.
         dtype: Any dtype of dpnp; by default the one that dpnp gives the fill value.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         device: Leave it out, or pass the device of the heap.
         usm_type: ``"device"``: symmetric arrays are device memory.
         sycl_queue: Leave it out, or pass the queue of the heap.
@@ -160,14 +160,14 @@ def full(
 
 
 def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
-    """Return a new symmetric array with the elements of ``a``: an array or nested sequence, of one shape on all PEs.
+    """Return a new symmetric array with the elements of ``a``, whose shape is the same on all PEs.
 
-    Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         a: An array of dpnp, dpctl or numpy, or a nested sequence; of one shape on all PEs.
         dtype: Any dtype of dpnp; by default that of ``a``.
-        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``; what is in neither order becomes ``"C"``.
+        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``; an array in neither order becomes ``"C"``.
 
     Example:
         >>> a = ishmem.array([[1, 2], [3, 4]], dtype="f8")
@@ -181,14 +181,14 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> ndarray:
-    """Return a new symmetric array of evenly spaced values, as ``dpnp.arange`` makes them.
+    """Return a new symmetric array of evenly spaced values, as ``dpnp.arange``.
 
-    Collective, blocking: set on every PE when the call returns. Errors as for ``empty``.
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         start: The first value; the end, if ``stop`` is left out.
-        stop: The end, which is not included.
-        step: The distance between values, not zero.
+        stop: The end, exclusive.
+        step: The spacing between values, not zero.
         dtype: Any dtype of dpnp; by default that of the arguments.
 
     Example:
@@ -212,12 +212,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
 
 
 def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``empty`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+    """Return a new symmetric array of uninitialised elements, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
 
     Args:
-        a: An array: its shape and dtype are the default.
+        a: An array, whose shape and dtype are the defaults.
         dtype: Another dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         shape: Another shape.
 
     Example:
@@ -227,12 +229,14 @@ def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None
 
 
 def zeros_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``zeros`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+    """Return a new symmetric array of zeros, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
 
     Args:
-        a: An array: its shape and dtype are the default.
+        a: An array, whose shape and dtype are the defaults.
         dtype: Another dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         shape: Another shape.
 
     Example:
@@ -242,12 +246,14 @@ def zeros_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None
 
 
 def ones_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``ones`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+    """Return a new symmetric array of ones, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
 
     Args:
-        a: An array: its shape and dtype are the default.
+        a: An array, whose shape and dtype are the defaults.
         dtype: Another dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         shape: Another shape.
 
     Example:
@@ -257,13 +263,15 @@ def ones_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None)
 
 
 def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return ``full`` with the shape and dtype of ``a``; collective, blocking, errors as for ``empty``.
+    """Return a new symmetric array filled with a scalar, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
 
     Args:
-        a: An array: its shape and dtype are the default.
+        a: An array, whose shape and dtype are the defaults.
         fill_value: A scalar, which may differ between PEs.
         dtype: Another dtype.
-        order: ``"C"`` or ``"F"``: the layout in memory.
+        order: Layout in memory, ``"C"`` or ``"F"``.
         shape: Another shape.
 
     Example:
@@ -273,7 +281,7 @@ def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", s
 
 
 def malloc(nbytes: int) -> MemoryUSMDevice | None:
-    """Return ``nbytes`` of symmetric memory, aligned to 64 bytes, as a dpctl memory object; ``None`` for zero.
+    """Allocate ``nbytes`` of symmetric memory, aligned to 64 bytes; return a dpctl memory object, ``None`` for 0 bytes.
 
     Collective, blocking. Errors as for ``empty``.
 
@@ -292,9 +300,9 @@ def malloc(nbytes: int) -> MemoryUSMDevice | None:
 
 
 def calloc(count: int, size: int) -> MemoryUSMDevice | None:
-    """Return symmetric memory of ``count * size`` bytes, all zero on every PE when the call returns.
+    """Allocate ``count * size`` bytes of symmetric memory, filled with zeros; return a dpctl memory object.
 
-    Collective, blocking. Errors as for ``empty``.
+    Collective, blocking: zero on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         count: Number of elements.
@@ -318,9 +326,9 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
 
 
 def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMDevice | None:
-    """Return ``nbytes`` of symmetric memory at a multiple of ``alignment``, a power of two; ``None`` for zero bytes.
+    """Allocate ``nbytes`` of symmetric memory at a multiple of ``alignment``; return a dpctl memory object.
 
-    Collective, blocking. Errors as for ``empty``.
+    ``None`` for 0 bytes. Collective, blocking. Errors as for ``empty``.
 
     Args:
         alignment: A power of two, in bytes.
@@ -342,9 +350,9 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 
 
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
-    """Return ``malloc(nbytes)``; ``hints`` describe the use of the memory.
+    """Allocate ``nbytes`` of symmetric memory as ``malloc``, with ``hints`` on its use.
 
-    All symmetric memory supports both uses, so hints have no effect. Collective, blocking. Errors as for ``empty``, and
+    Hints have no effect, as all symmetric memory supports both uses. Collective, blocking. Errors as for ``empty``, and
     ``ValueError`` for other bits.
 
     Args:
@@ -372,9 +380,9 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
 def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
     """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
 
-    For memory, bytes that both sizes include are kept, added bytes are not initialised, and zero bytes return ``None``.
-    For an array, dtype and memory order stay, elements keep their order in memory, and added elements are zero, as in
-    ``numpy.ndarray.resize``. Collective, blocking.
+    Of memory, the bytes up to the smaller size are kept, added bytes are uninitialised, and for 0 bytes the result is
+    ``None``. An array keeps its dtype, its layout and the order of its elements in memory; added elements are zero, as
+    in ``numpy.ndarray.resize``. Collective, blocking.
 
     Args:
         a: A whole allocation, or ``None``, which makes it ``malloc(size)``; it must not be used afterwards.
@@ -424,11 +432,11 @@ def _move(old: Allocation, new: Allocation, clear: bool) -> None:
 
 
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
-    """Return a symmetric array or symmetric memory to the heap; ``None`` is ignored.
+    """Free a symmetric array or symmetric memory; ``None`` is ignored.
 
-    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. With ``ISHMEM_CHECK=1``, all bytes
-    of ``a`` are 0xFF afterwards: NaN, or -1, and the memory is not used again for a while. Host calls refuse ``a``, its
-    slices and its reshaped views, whatever lies in their place later.
+    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. Host calls refuse ``a``, its slices
+    and its reshaped views afterwards, even if another array has their place. With ``ISHMEM_CHECK=1`` the freed bytes
+    are set to 0xFF (NaN, or -1), and the memory is not reused for a while.
 
     Args:
         a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
@@ -461,7 +469,9 @@ def free_all() -> None:
 
 
 def is_symmetric(a: Any) -> bool:
-    """Return whether all elements of ``a`` lie in one live symmetric allocation or static object; not collective.
+    """Return whether all elements of ``a`` lie in one live symmetric allocation or static object.
+
+    Not collective, not blocking.
 
     Args:
         a: Any object.
@@ -479,11 +489,11 @@ def is_symmetric(a: Any) -> bool:
 
 
 def view(a: Any, dtype: Any) -> Any:
-    """Return a symmetric array on the memory of ``a``, with its bytes as elements of another dtype. Not collective.
+    """Return a symmetric array on the memory of ``a``, with its bytes as elements of another dtype.
 
-    It is for messages of several types, such as a header of integers and a payload of floats, that one put sends. The
-    last axis gets longer or shorter as the elements get smaller or larger, as in numpy. In kernels of numba-dpex there
-    is no such view; an array that the host has made is a kernel's argument there.
+    For messages of several types, such as a header of integers and a payload of floats, that one put sends. The last
+    axis gets longer or shorter as the elements get smaller or larger, as in numpy. Not collective, not blocking.
+    Kernels of numba-dpex cannot call it; pass them a view that the host has made.
 
     Args:
         a: A symmetric array in C order, a slice of one that is, symmetric memory, or a static object.
@@ -520,7 +530,7 @@ def view(a: Any, dtype: Any) -> Any:
 
 
 def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
-    """Return the shape of an array whose bytes are elements of another size.
+    """Return the shape of an array whose bytes are viewed as elements of another size.
 
     Raises:
         ValueError: They are not.

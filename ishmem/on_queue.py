@@ -1,16 +1,17 @@
 """The on-queue forms: operations that SYCL queues and events order with kernels.
 
 Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
-on-queue operation before it on the same queue; ``dpex.call_kernel_async`` takes the event in its dependences, and
-its events go into ``depends``. To an in-order queue the operations are commands like all others, so what is submitted
-after a wait comes after it; the other commands of an out-of-order queue are ordered by events only. ``sycl_queue`` is
-of the device and context of the symmetric heap, by default the heap's own queue, which is out-of-order.
+on-queue operation before it on the same queue; ``dpex.call_kernel_async`` takes the event in its dependences, and its
+events go into ``depends``. To an in-order queue the operations are commands like all others, so commands submitted
+after an on-queue wait run after it; the other commands of an out-of-order queue are ordered by events only.
+``sycl_queue`` is of the device and context of the symmetric heap, by default the heap's own queue, which is
+out-of-order.
 
-Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or
-``ValueError`` for an invalid queue or dependences. Arrays must not change until the event has completed; they are
-kept alive until then. The event of a put completes when the data are at the destination. ``quiet`` and ``barrier_all``
-of the host do not wait for on-queue operations; ``finalize`` does. When a PE dies during a wait, the event completes
-nevertheless, so that nothing hangs, and the next on-queue call on the queue raises ``PeerLost``. No form blocks.
+Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or ``ValueError``
+for an invalid queue or dependences. Arrays must not be changed until the event has completed; they are kept alive until
+then. The event of a put completes at remote completion. ``quiet`` and ``barrier_all`` of the host do not wait for
+on-queue operations; ``finalize`` does. When a PE dies during a wait, the event completes nevertheless, so that nothing
+hangs, and the next on-queue call on the queue raises ``PeerLost``. No form blocks.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ Depends = Union[list[dpctl.SyclEvent], None]
 def put_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """``put`` in the order of a queue, by the copy engine.
+    """Submit ``put`` to a queue; the copy engine copies.
+
+    Not collective, not blocking.
 
     Source: ishmemx_put_on_queue.
     """
@@ -70,7 +73,9 @@ def put_on_queue(
 def get_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """``get`` in the order of a queue, by the copy engine.
+    """Submit ``get`` to a queue; the copy engine copies.
+
+    Not collective, not blocking.
 
     Source: ishmemx_get_on_queue.
     """
@@ -81,7 +86,9 @@ def get_on_queue(
 def put_nbi_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """``put_nbi`` in the order of a queue: the same as ``put_on_queue``, which does not block either.
+    """Submit ``put_nbi`` to a queue: the same as ``put_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
 
     Source: ishmemx_put_nbi_on_queue.
     """
@@ -92,7 +99,9 @@ def put_nbi_on_queue(
 def get_nbi_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """``get_nbi`` in the order of a queue: the same as ``get_on_queue``, which does not block either.
+    """Submit ``get_nbi`` to a queue: the same as ``get_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
 
     Source: ishmemx_get_nbi_on_queue.
     """
@@ -104,7 +113,9 @@ def iput_on_queue(
     dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``iput`` in the order of a queue, by a parallel kernel; a static ``dest`` must have no gaps.
+    """Submit ``iput`` to a queue, as a kernel; ``dest`` in static memory must have stride 1.
+
+    Not collective, not blocking.
 
     Source: ishmemx_iput_on_queue.
     """
@@ -118,7 +129,9 @@ def iget_on_queue(
     dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``iget`` in the order of a queue, by a parallel kernel; a ``dest`` in host memory must have no gaps.
+    """Submit ``iget`` to a queue, as a kernel; ``dest`` in host memory must have stride 1.
+
+    Not collective, not blocking.
 
     Source: ishmemx_iget_on_queue.
     """
@@ -132,7 +145,9 @@ def ibput_on_queue(
     dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``ibput`` in the order of a queue, as ``iput_on_queue``.
+    """Submit ``ibput`` to a queue, as a kernel; blocks of a ``dest`` in static memory must have no gaps.
+
+    Not collective, not blocking.
 
     Source: ishmemx_ibput_on_queue.
     """
@@ -146,7 +161,9 @@ def ibget_on_queue(
     dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``ibget`` in the order of a queue, as ``iget_on_queue``.
+    """Submit ``ibget`` to a queue, as a kernel; blocks of a ``dest`` in host memory must have no gaps.
+
+    Not collective, not blocking.
 
     Source: ishmemx_ibget_on_queue.
     """
@@ -160,7 +177,9 @@ def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``put_signal`` in the order of a queue: the copy engine copies, then the host updates the signal.
+    """Submit ``put_signal`` to a queue: the copy engine copies, then the host updates the signal.
+
+    Not collective, not blocking.
 
     Source: ishmemx_put_signal_on_queue.
     """
@@ -178,7 +197,9 @@ def put_signal_nbi_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``put_signal_nbi`` in the order of a queue: the same as ``put_signal_on_queue``, which does not block either.
+    """Submit ``put_signal_nbi`` to a queue: the same as ``put_signal_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
 
     Source: ishmemx_put_signal_nbi_on_queue.
     """
@@ -187,7 +208,9 @@ def put_signal_nbi_on_queue(
 
 @as_on_queue(order.quiet)
 def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """``quiet`` in the order of a queue: completes all operations started before its turn.
+    """Submit ``quiet`` to a queue: it completes all operations that were started before its turn.
+
+    Not collective, not blocking.
 
     Source: ishmemx_quiet_on_queue.
     """
@@ -198,7 +221,9 @@ def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
 def wait_until_on_queue(
     ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """``wait_until`` in the order of a queue; the host waits, not a kernel.
+    """Submit ``wait_until`` to a queue; the host waits, not a kernel.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_on_queue.
     """
@@ -211,7 +236,9 @@ def wait_until_on_queue(
 def wait_until_all_on_queue(
     ivars: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
 ) -> dpctl.SyclEvent:
-    """``wait_until_all`` in the order of a queue.
+    """Submit ``wait_until_all`` to a queue; the host waits, not a kernel.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_all_on_queue.
     """
@@ -223,7 +250,9 @@ def wait_until_any_on_queue(
     ivars: ndarray, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     status: Any = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``wait_until_any`` in the order of a queue; the index goes to ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``wait_until_any`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_any_on_queue.
     """
@@ -235,7 +264,9 @@ def wait_until_some_on_queue(
     ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None,
     depends: Depends = None, status: Any = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``wait_until_some`` in the order of a queue; the count goes to ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``wait_until_some`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_some_on_queue.
     """
@@ -246,7 +277,9 @@ def wait_until_some_on_queue(
 def wait_until_all_vector_on_queue(
     ivars: ndarray, cmp: int, cmp_values: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
 ) -> dpctl.SyclEvent:
-    """``wait_until_all_vector`` in the order of a queue.
+    """Submit ``wait_until_all_vector`` to a queue; the host waits, not a kernel.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_all_vector_on_queue.
     """
@@ -258,7 +291,9 @@ def wait_until_any_vector_on_queue(
     ivars: ndarray, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     status: Any = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``wait_until_any_vector`` in the order of a queue; the index goes to ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``wait_until_any_vector`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_any_vector_on_queue.
     """
@@ -270,7 +305,9 @@ def wait_until_some_vector_on_queue(
     ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None,
     depends: Depends = None, status: Any = None,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``wait_until_some_vector`` in the order of a queue; the count goes to ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``wait_until_some_vector`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
 
     Source: ishmemx_wait_until_some_vector_on_queue.
     """
@@ -282,7 +319,9 @@ def signal_wait_until_on_queue(
     sig_addr: ndarray, cmp: int, cmp_value: int, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """``signal_wait_until`` in the order of a queue; the value goes to ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``signal_wait_until`` to a queue; the value is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
 
     Source: ishmemx_signal_wait_until_on_queue.
     """
@@ -296,9 +335,9 @@ def signal_wait_until_on_queue(
 
 @as_on_queue(collectives.barrier_all)
 def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """``barrier_all`` in the order of a queue, by a kernel of one work-item.
+    """Submit ``barrier_all`` to a queue, as a kernel of one work-item.
 
-    Collective: all PEs call it on-queue, in the same order with other on-queue collectives.
+    Collective, not blocking: all PEs make their on-queue collectives in the same order.
 
     Source: ishmemx_barrier_all_on_queue.
     """
@@ -308,9 +347,9 @@ def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> d
 
 @as_on_queue(collectives.sync_all)
 def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """``sync_all`` in the order of a queue, by a kernel of one work-item.
+    """Submit ``sync_all`` to a queue, as a kernel of one work-item.
 
-    Collective, as ``barrier_all_on_queue``.
+    Collective, not blocking, as ``barrier_all_on_queue``.
 
     Source: ishmemx_sync_all_on_queue.
     """
@@ -319,9 +358,9 @@ def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpct
 
 @as_on_queue(collectives.team_sync)
 def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """``team_sync`` in the order of a queue, by a kernel of one work-item.
+    """Submit ``team_sync`` to a queue, as a kernel of one work-item.
 
-    Collective over the team, as ``barrier_all_on_queue``.
+    Collective over the team, not blocking, as ``barrier_all_on_queue``.
 
     Raises:
         ValueError: This PE is not in the team.

@@ -1,4 +1,4 @@
-"""Queries: this PE and the PEs of the job, what this PE can reach, and the version of the library.
+"""Queries: this PE and the PEs of the job, what this PE can access, and the version of the library.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.query``. None is collective or blocks.
 """
@@ -21,7 +21,7 @@ __all__ = ["addr_accessible", "info_get_name", "info_get_version", "my_pe", "n_p
 
 
 def my_pe() -> int:
-    """Return the number of this PE; a constant inside kernels.
+    """Return the number of this PE, from 0 to ``n_pes() - 1``; a constant inside kernels.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -36,7 +36,7 @@ def my_pe() -> int:
 
 
 def n_pes() -> int:
-    """Return the number of PEs; a constant inside kernels.
+    """Return the number of PEs of the job; a constant inside kernels.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -52,7 +52,7 @@ def n_pes() -> int:
 def pe_accessible(pe: int) -> bool:
     """Return whether ``pe`` is a PE of the job that has neither died nor finalised; not collective.
 
-    In a kernel: whether there is such a PE. Whether loads and stores reach it is told by ``ptr``.
+    In a kernel: whether there is such a PE. ``ptr`` tells whether loads and stores reach it.
 
     Args:
         pe: A number of a PE, or any other integer.
@@ -72,12 +72,12 @@ def pe_accessible(pe: int) -> bool:
 
 
 def addr_accessible(a: Any, pe: int) -> bool:
-    """Return whether this PE can operate on ``a`` on a PE: ``a`` is symmetric and the PE is alive. Not collective.
+    """Return whether operations on ``a`` at a PE are possible: ``a`` is symmetric and the PE is alive. Not collective.
 
     In a kernel: whether ``a`` lies on the symmetric heap, and there is such a PE.
 
     Args:
-        a: An array; one that is not symmetric is allowed.
+        a: Any array, symmetric or private.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
@@ -97,11 +97,11 @@ def addr_accessible(a: Any, pe: int) -> bool:
 def ptr(a: ndarray, pe: int) -> ndarray | None:
     """Return a dpnp array on the memory of ``a`` on a PE, or ``None`` if this PE cannot load and store there.
 
-    The array has the shape, strides and dtype of ``a``, and kernels and dpctl take it like any other. It is valid
-    until ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
+    The array has the shape, strides and dtype of ``a``; kernels and dpctl take it like any other. It is valid until
+    ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
 
-    A kernel has no type for an array or ``None``: there the result has no elements if kernels do not reach the PE, so
-    test ``.size`` and call ``put`` or ``get`` where it is 0.
+    In a kernel, where a result cannot be either an array or ``None``, the array has no elements if kernels cannot
+    access the PE: test ``.size``, and call ``put`` or ``get`` where it is 0.
 
     Args:
         a: A symmetric array of any shape and dtype, a view of one, or a static object.

@@ -55,15 +55,15 @@ T = TypeVar("T")
 
 
 class Membership(NamedTuple):
-    """The job of this process.
+    """What this process knows of its job before it connects to the other PEs.
 
     Attributes:
-        job: Its name; in a job over several nodes, each node has its own.
+        job: Name of the job; of a job over several nodes, the part on this node.
         pe, n_pes: The PE number and the number of PEs.
         node: The PEs of this PE's node.
         network: MPI between the nodes, if there are several.
         mpi: Exit handling in a job of several PEs over MPI.
-        hint: What may be wrong when the PEs do not find each other.
+        hint: Advice for the error message when the PEs cannot connect.
     """
 
     job: str
@@ -76,7 +76,7 @@ class Membership(NamedTuple):
 
 
 class Session:
-    """The context manager that ``init`` returns; it finalises the job on exit."""
+    """The context manager that ``init`` returns; it calls ``finalize`` on exit."""
 
     def __enter__(self) -> Session:
         """Return the running session."""
@@ -105,15 +105,15 @@ def init(
     nranks: int | None = None,
     process_group: Any = None,
 ) -> Session:
-    """Start ishmem on this PE: allocate the symmetric heap and share it with every PE of the job.
+    """Start ishmem on this PE: allocate the symmetric heap and share it with all PEs of the job.
 
-    Collective, blocking. PE number and count come from ``comm``, or from ``process_group``, or from ``uid`` with
-    ``rank`` and ``nranks``, or from ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without any of them
-    the job has one PE. The session that it returns calls ``finalize`` at the end of a with-statement.
+    Collective, blocking. The PE number and the number of PEs come from ``comm``, or from ``process_group``, or from
+    ``uid`` with ``rank`` and ``nranks``, or from ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without
+    any of them the job has one PE. As a context manager, the result calls ``finalize`` on exit.
 
-    It may be called again, without arguments, by a library in a program that has called it: the job ends with as many
-    calls of ``finalize``. After that, ``init`` starts another job; not with numba-dpex, whose kernels keep the
-    addresses of the first one.
+    A library may call it again, without arguments, in a program that has called it: the job ends after as many calls of
+    ``finalize``. After that, ``init`` starts another job; not with numba-dpex, whose kernels keep the addresses of the
+    first one.
 
     Args:
         heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default
@@ -180,10 +180,10 @@ def _refuse_restart() -> None:
 
 
 def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:
-    """Start ishmem like ``init`` and return the level of thread support, which is always ``THREAD_MULTIPLE``.
+    """Start ishmem as ``init`` does, and return the level of thread support, which is always ``THREAD_MULTIPLE``.
 
-    Any number of threads may call ishmem at once. Collective calls on a team come from one thread at a time and in the
-    same order on all PEs; ``finalize`` must not run concurrently with any other call. Collective, blocking.
+    Collective, blocking. Any number of threads may call ishmem concurrently. Collective calls on a team come from one
+    thread at a time and in the same order on all PEs; ``finalize`` must not run concurrently with any other call.
 
     Args:
         requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``.
@@ -207,7 +207,7 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
 
 
 def query_thread() -> constants.Thread:
-    """Return the level of thread support, which is always ``THREAD_MULTIPLE``.
+    """Return the level of thread support, which is always ``THREAD_MULTIPLE``; not collective.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -269,7 +269,7 @@ def _membership(
 
 
 def _check_sizes(comm: Any, by_ishmrun: int | None, name: str = "comm", launcher: str = "mpiexec -n") -> None:
-    """Check that ishmrun, the MPI launcher and ``comm`` do not contradict one another."""
+    """Check that ishmrun, the MPI launcher and ``comm`` agree on the number of PEs."""
     size = comm.Get_size()
     if by_ishmrun not in (None, size):
         raise IshmemError(
@@ -285,7 +285,7 @@ def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
 
 
 def _join_world(settings: Any) -> Membership:
-    """Join the processes of an MPI launcher; end this process if they do not all arrive in time."""
+    """Join the processes of an MPI launcher; end this process if they do not all arrive before the timeout."""
     faulthandler.dump_traceback_later(settings.init_timeout, exit=True)  # MPI_Init knows no time-out
     try:
         return _member_of(network.world(), settings)
@@ -360,7 +360,7 @@ def _observe(this: job.Job, began: int) -> None:
 
 
 def _name_pes(this: job.Job, member: Membership) -> None:
-    """Let the status board, which knows the PEs of the node only, name them by their numbers in the job."""
+    """Let the status board, which counts the PEs of the node only, name them by their numbers in the job."""
     this.board.numbers = member.node.pes
     if member.network:
         this.board.node = f"node {member.node.number} ({socket.gethostname()})"
@@ -489,16 +489,16 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
 def finalize() -> None:
     """Complete all operations of this PE, free the symmetric heap and leave the job.
 
-    Collective, blocking: returns when every PE has called. Where ``init`` was called several times, this is done by the
-    last of as many calls, and those before it are ``barrier_all``. ``ISHMEM_LEAKS`` decides whether arrays that were
-    never freed are ignored, reported with the line that allocated them, or an error. In a job on several nodes,
-    ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
+    Collective, blocking: returns when every PE has called. After several calls of ``init``, the last of as many calls
+    does this, and those before it are ``barrier_all``. ``ISHMEM_LEAKS`` decides whether arrays that were never freed
+    are ignored, reported with the line that allocated them, or an error. In a job on several nodes, ``MPI_Finalize``
+    calls it if the program has not; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        PeerLost: A PE died before it finalised; this PE is finalised nevertheless.
+        PeerLost: A PE died before it finalised; this PE finalises nevertheless.
         LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
-        IndexError, SymmetryError: As for ``quiet``; this PE is finalised nevertheless.
+        IndexError, SymmetryError: As for ``quiet``; this PE finalises nevertheless.
 
     Example:
         >>> session = ishmem.init()  # doctest: +SKIP
@@ -588,7 +588,7 @@ def _release(this: job.Job, state: PeState) -> None:
 
 
 def _leave_mpi(this: job.Job) -> None:
-    """Let this process end without consequences for the other PEs."""
+    """Let this process end without ending the other processes of the MPI job."""
     if this.mpi:
         this.mpi.leave()
     if this.monitoring:
@@ -683,7 +683,7 @@ def _end_process(status: int) -> NoReturn:
 
 
 def is_initialized() -> bool:
-    """Return whether the process is between ``init`` and ``finalize``; callable at any time.
+    """Return whether the process is between ``init`` and ``finalize``; callable at any time. Not collective.
 
     Example:
         >>> ishmem.is_initialized()
@@ -695,7 +695,7 @@ def is_initialized() -> bool:
 
 
 def query_initialized() -> bool:
-    """Return what ``is_initialized`` returns, by the name in OpenSHMEM.
+    """Return whether the process is between ``init`` and ``finalize``: ``is_initialized`` by its OpenSHMEM name.
 
     Example:
         >>> ishmem.query_initialized()
@@ -707,7 +707,7 @@ def query_initialized() -> bool:
 
 
 def get_uniqueid() -> str:
-    """Return a new identifier for ``init(uid=...)``; create it on one process and pass it to all. Not collective.
+    """Return a new identifier for ``init(uid=...)``, which one process creates and passes to all. Not collective.
 
     Example:
         >>> uid = ishmem.get_uniqueid()  # on one process, which sends it to the others

@@ -40,12 +40,12 @@ class _Request:
 
 
 def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
-    """Return the symmetric host object with a name, a numpy array; a new one is filled with zeros.
+    """Return the static object with a name: a symmetric numpy array in host memory, zeros when it is new.
 
     All PEs pass the same shape and dtype; a second call with the same name returns the same object. It is symmetric
-    until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals and waits of the host
-    take it and its contiguous parts like symmetric arrays, and so does ``ptr``. Kernels take no numpy arrays, so they
-    cannot reach it; copy to and from a symmetric array with ``put`` and ``get``. Collective, blocking.
+    until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals, waits and ``ptr`` of the
+    host take it and its contiguous parts. Kernels cannot access it; copy to and from a symmetric array with ``put`` and
+    ``get``. Collective, blocking.
 
     Args:
         name: 1 to 64 bytes of printable text, which identifies the object.
@@ -86,7 +86,7 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
 
 
 def _memory(request: _Request) -> int:
-    """Return the file descriptor of new memory for an object.
+    """Return the file descriptor of new shared memory for an object.
 
     Raises:
         HeapExhausted: There is no such memory.
@@ -150,7 +150,7 @@ class Statics:
     def ptr(self, a: Any, pe: int) -> np.ndarray[Any, Any] | None:
         """Return the array on a PE's memory of a static object or a view of one.
 
-        None when it is neither, and for a PE of another node.
+        ``None`` if it is neither, or the PE is on another node.
         """
         if not isinstance(a, np.ndarray):
             return None

@@ -75,7 +75,7 @@ class Team:
         return current
 
     def my_pe(self) -> int:
-        """Return the number of this PE in the team, or -1; not collective.
+        """Return the number of this PE in the team, or -1 if it is not a member; not collective.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
@@ -85,7 +85,7 @@ class Team:
         return self.shape.index(job.current().pe) if self else INVALID
 
     def n_pes(self) -> int:
-        """Return the number of PEs of the team, or -1 when this PE is not in it; not collective.
+        """Return the number of PEs of the team, or -1 if this PE is not a member; not collective.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
@@ -95,10 +95,9 @@ class Team:
         return self.shape.size if self else INVALID
 
     def translate_pe(self, pe: int, dest_team: Team) -> int:
-        """Return the number in ``dest_team`` of PE ``pe`` of this team.
+        """Return the number in ``dest_team`` of PE ``pe`` of this team, or -1 if it is not a member of ``dest_team``.
 
-        -1 when it is not in ``dest_team``, when there is no such PE, and when either team is TEAM_INVALID. Not
-        collective.
+        Also -1 if there is no such PE, or either team is TEAM_INVALID. Not collective.
 
         Raises:
             StateError: A team was destroyed, or not between ``init`` and ``finalize``.
@@ -112,7 +111,7 @@ class Team:
         return dest.shape.index(self.shape.pe(number))
 
     def world_pe(self, pe: int, name: str = "pe") -> int:
-        """Return the number in the world of PE ``pe`` of this team.
+        """Return the number in TEAM_WORLD of PE ``pe`` of this team.
 
         Raises:
             IndexError: There is no such PE.
@@ -124,7 +123,7 @@ class Team:
         return shape.pe(number)
 
     def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
-        """Return a new team of ``size`` PEs of this one: ``start``, ``start + stride``, ...
+        """Split the team: return the new team of its PEs ``start``, ``start + stride``, ..., ``size`` of them.
 
         Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. Splitting
         TEAM_INVALID gives TEAM_INVALID.
@@ -135,7 +134,7 @@ class Team:
             SymmetryError: The PEs ask for different teams; on every PE of this team.
             IshmemError: Too many teams are alive; on every PE of this team. Destroying some makes room.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
-            PeerLost: A PE died or finalised and will not call.
+            PeerLost: A PE died, or finalised without this call.
 
         Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
         """
@@ -149,10 +148,10 @@ class Team:
         return _split(self, "split_strided", request, layers, num_contexts)[0]
 
     def split_2d(self, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
-        """Lay this team out in rows of ``xrange`` PEs; return the teams of this PE's row (x) and column (y).
+        """Split the team as a 2-D grid with rows of ``xrange`` PEs; return the teams of this PE's row and column.
 
-        Collective over this team, blocking. PE ``n`` is at x = n % xrange, y = n // xrange; the last row may be
-        shorter, and then so are the last columns. An ``xrange`` above the size of the team is that size. Splitting
+        Collective over this team, blocking. PE ``n`` is in column n % xrange and row n // xrange; the last row, and
+        with it the last columns, may be shorter. An ``xrange`` above the size of the team is that size. Splitting
         TEAM_INVALID gives TEAM_INVALID twice. Errors as for ``split_strided``.
 
         Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
@@ -171,14 +170,14 @@ class Team:
         return x_team, y_team
 
     def sync(self) -> None:
-        """Wait until every PE of the team has called, without completing any operation.
+        """Wait until all members have called, without completing any operation.
 
         Collective over the team, blocking.
 
         Raises:
             ValueError: This PE is not in the team.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
-            PeerLost: A PE died or finalised and will not call.
+            PeerLost: A PE died, or finalised without this call.
 
         Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
         """
@@ -188,13 +187,13 @@ class Team:
     def destroy(self) -> None:
         """Destroy the team and the contexts created from it.
 
-        Collective over the team, blocking: returns when every PE of it has called. TEAM_INVALID is ignored.
+        Collective over the team, blocking: returns when all members have called. TEAM_INVALID is ignored.
 
         Raises:
             ValueError: A predefined team.
             StateError: Destroyed before, or not between ``init`` and ``finalize``.
             SymmetryError: The PEs destroy different teams.
-            PeerLost: A PE died or finalised and will not call.
+            PeerLost: A PE died, or finalised without this call.
 
         Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
         """
@@ -230,7 +229,7 @@ class Team:
         return ishmem.ctx_create(self, options)
 
     def twin(self) -> Team:
-        """Return the team of the same PEs that on-queue collectives of this one use.
+        """Return the twin: the team of the same PEs on which on-queue collectives run.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
@@ -281,7 +280,7 @@ TEAM_INVALID = Team(INVALID)
 
 
 def find(team: Team) -> Team:
-    """Return ``team`` if it is a team.
+    """Return ``team``, checked.
 
     Raises:
         TypeError: It is not, for example because other libraries take a size in its place.
@@ -295,7 +294,7 @@ def find(team: Team) -> Team:
 
 
 def _require_alive(team: Team) -> None:
-    """Raise when this PE is not in the team, or it was destroyed."""
+    """Raise if this PE is not in the team, or the team was destroyed."""
     team.shape  # noqa: B018
 
 
@@ -307,7 +306,7 @@ def _at_least_one(value: Any, name: str) -> int:
 
 
 def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
-    """Return the shape in the world of a part of a team.
+    """Return the members of a strided part of a team, by their numbers in TEAM_WORLD.
 
     Raises:
         ValueError: PEs that the team does not have.
@@ -330,8 +329,8 @@ def _split(
 ) -> list[Team]:
     """Create the teams of each layer, of which each PE is in at most one; return this PE's team of each layer.
 
-    Every PE of the parent computes the handles of all new teams from the handles that are free on all of its PEs, or,
-    where these are too few, from the free handles of each PE. So the split fails on every PE or on none.
+    Every PE of the parent computes the handles of all new teams from the handles that are free on all PEs of the
+    parent, or, where these are too few, from the free handles of each PE. So the split fails on every PE or on none.
     """
     this, shape = job.current(), parent.shape
 
@@ -362,7 +361,7 @@ def _assign(wanted: list[list[Shape]], masks: dict[int, int], routine: str) -> l
 
 
 def free_handles() -> int:
-    """Return a bit mask of the handles that this PE has free."""
+    """Return the bit mask of this PE's free handles."""
     this = job.current()
     taken = {*job.PREDEFINED, *this.teams}
     return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in taken)
@@ -374,7 +373,7 @@ def is_alive(team: Team) -> bool:
 
 
 def take(part: Shape, masks: dict[int, int], routine: str) -> int:
-    """Take the first handle that all members have free, from the masks of each.
+    """Take the first handle that is free in the masks of all members.
 
     Raises:
         IshmemError: There is none.
@@ -402,7 +401,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
 
 
 def team_my_pe(team: Team) -> int:
-    """Return the number of this PE in a team, or -1: see ``Team.my_pe``.
+    """Return the number of this PE in a team, or -1 if it is not a member: see ``Team.my_pe``.
 
     Args:
         team: A team.
@@ -417,7 +416,7 @@ def team_my_pe(team: Team) -> int:
 
 
 def team_n_pes(team: Team) -> int:
-    """Return the number of PEs of a team, or -1 when this PE is not in it: see ``Team.n_pes``.
+    """Return the number of PEs of a team, or -1 if this PE is not a member: see ``Team.n_pes``.
 
     Args:
         team: A team.
@@ -464,12 +463,14 @@ def team_get_config(team: Team) -> TeamConfig:
 
 
 def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
-    """Return a new team of every ``stride``-th PE of another; collective over it: see ``Team.split_strided``.
+    """Split a team: return the new team of its PEs ``start``, ``start + stride``, ...: see ``Team.split_strided``.
+
+    Collective over the parent team, blocking.
 
     Args:
         parent_team: The team to split; all its PEs call.
         start: Number in the parent of the first PE of the new team.
-        stride: Distance between PEs of the new team: any integer but 0; may be 0 for one PE.
+        stride: Stride between PEs of the new team, in PEs of the parent; 0 only if ``size`` is 1.
         size: Number of PEs of the new team, at least 1.
         num_contexts: Number of contexts that the program plans to create from the team; a hint.
 
@@ -484,7 +485,9 @@ def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *,
 
 
 def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
-    """Return new teams of this PE's row and column; collective over the parent: see ``Team.split_2d``.
+    """Split a team as a 2-D grid: return the teams of this PE's row and column: see ``Team.split_2d``.
+
+    Collective over the parent team, blocking.
 
     Args:
         parent_team: The team to split; all its PEs call.
@@ -502,7 +505,9 @@ def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> t
 
 
 def team_destroy(team: Team) -> None:
-    """Destroy a team; collective over it, blocking: see ``Team.destroy``.
+    """Destroy a team and the contexts created from it: see ``Team.destroy``.
+
+    Collective over the team, blocking.
 
     Args:
         team: A team.
@@ -517,7 +522,9 @@ def team_destroy(team: Team) -> None:
 
 
 def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
-    """Return ``ptr`` of PE ``pe`` of a team; ``None`` also when this PE is not in the team. Not collective.
+    """Return ``ptr`` of PE ``pe`` of a team; ``None`` also if this PE is not a member.
+
+    Not collective, not blocking.
 
     Args:
         team: A team.

@@ -54,7 +54,7 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     returned = "" if returns == "None" else " and get the same result"
     status = "\n\nReturns:\n    0, or -1 if this PE is not in the team." if "team" in signature.parameters else ""
     text = (
-        f"``{routine.__name__}`` by all work-items of a work-group together; in kernels only.\n\n"
+        f"Run ``{routine.__name__}`` jointly by all work-items of a work-group; in kernels only.\n\n"
         f"All work-items pass the same arguments{returned}; the call begins and ends with a group barrier.{status}\n\n"
     )
     refuse.__name__ = name
