@@ -2,7 +2,7 @@
 
 Import dpnp, the compiler of kernels and their parts from here. This module imports ishmem first, as the stack
 requires, and restores the environment, so that processes started by tests do not inherit variables that the stack has
-set.
+set. Those of the simulator stay, which reads them when it compiles the first kernel.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from ishmem import dpex  # noqa: E402, F401, RUF100
 from ishmem.dpex import kernel_api as kapi  # noqa: E402, F401, RUF100
 from ishmem.environment.arrays import tensor  # noqa: E402, F401, RUF100
 
+_simulator = {name: value for name, value in os.environ.items() if name.startswith("ISHMEM_SIM_")}
 os.environ.clear()
-os.environ.update(_environment)
+os.environ.update(_simulator | _environment)
 
 WIDTH = 64
 """Distance between the starts of two cases, in elements."""

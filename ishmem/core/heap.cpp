@@ -48,6 +48,14 @@ char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
     return number ? static_objects[number - 1]->mapped[static_cast<size_t>(pe)] + offset : nullptr;
 }
 
+char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) const {
+    const auto [number, offset] = static_place(address, bytes);
+    if (!number) return nullptr;
+    const Static &object = *static_objects[number - 1];
+    if (is_far(targets[static_cast<size_t>(pe)])) return far_address(static_cast<int>(pe), STATICS_AT + object.place + offset);
+    return object.mapped[static_cast<size_t>(pe)] + offset;
+}
+
 void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others) {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const Static *last = static_objects.empty() ? nullptr : static_objects.back();
@@ -61,14 +69,14 @@ void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &oth
                                            : far_address(static_cast<int>(pe), STATICS_AT + object.place));
 }
 
-char *Heap::own_static(uint64_t place, size_t bytes) const {
+char *Heap::static_in(int pe, uint64_t place, size_t bytes) const {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const auto after = [](uint64_t at, const Static *object) { return at < object->place; };
     const auto next = std::upper_bound(static_objects.begin(), static_objects.end(), place, after);
     if (next == static_objects.begin()) return nullptr;
     const Static &object = **std::prev(next);
     const uint64_t offset = place - object.place;
-    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(me)] + offset : nullptr;
+    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(pe)] + offset : nullptr;
 }
 
 char *Heap::local(const View &view, size_t bytes) const {
@@ -78,8 +86,8 @@ char *Heap::local(const View &view, size_t bytes) const {
 }
 
 char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
-    if (!view.device) return static_of(view.address, bytes, pe);
     if (pe < 0 || pe >= n_pes) return nullptr;
+    if (!view.device) return static_target(view.address, bytes, pe);
     const ptrdiff_t offset = offset_of(view.address, bytes);
     return offset < 0 || !targets[pe] ? nullptr : targets[pe] + offset;
 }

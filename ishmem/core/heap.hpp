@@ -88,8 +88,11 @@ struct Heap {
     // Translates a range in a static host object of this PE into its address on `pe`; null when it is in none.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
 
-    // Translates an offset from STATICS_AT into an address in this PE's static host objects; null when it is in none.
-    char *own_static(uint64_t place, size_t bytes) const;
+    // The same for calls of the program: far addresses also where late.hpp holds them.
+    char *static_target(const char *address, size_t bytes, Py_ssize_t pe) const;
+
+    // Translates an offset from STATICS_AT into an address in the static host objects of a PE; null when it is in none.
+    char *static_in(int pe, uint64_t place, size_t bytes) const;
 
     // Number of the static host object that contains a range, and the offset in it; number 0 when it is in none.
     std::pair<size_t, size_t> static_place(const char *address, size_t bytes) const;

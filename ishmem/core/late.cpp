@@ -12,12 +12,15 @@ namespace {
 
 constexpr size_t PART = 16;     // a long put may arrive in two parts, divided at a multiple of this
 constexpr size_t NOTES = 16;    // that many are reported
+constexpr size_t MOST = 1024;   // operations that are held: each delivery looks at all of them
 constexpr uint64_t SOON = 300;  // microseconds
 constexpr auto LOOK = std::chrono::microseconds(300);
 constexpr char PATTERN = '\xa5';
 
 // The address at which an operation is done: of the host's mapping, or far on other nodes.
-char *address(int pe, uint64_t place) { return heap().mapped[static_cast<size_t>(pe)] + place; }
+char *address(int pe, uint64_t place) {
+    return place < STATICS_AT ? heap().mapped[static_cast<size_t>(pe)] + place : heap().static_in(pe, place - STATICS_AT, 1);
+}
 
 // Copies `bytes` between a buffer of the host and memory of this PE.
 void copy(Mover mover, char *buffer, char *local, size_t bytes, bool put) {
@@ -77,15 +80,20 @@ Late::Clock::duration Late::delay(bool first, bool nbi) {
 }
 
 void Late::hold(Held held) {
-    const std::lock_guard<std::mutex> lock(queue_);
-    if (stop_) return;
-    held.epoch = epoch_;
-    held.number = number_++;
-    uint64_t &last = last_[static_cast<size_t>(held.pe)];
-    held.due = Clock::now() + delay(last != epoch_ + 1, held.local);
-    last = epoch_ + 1;
-    held_.push_back(std::move(held));
-    changed_queue_.notify_one();
+    bool is_full;
+    {
+        const std::lock_guard<std::mutex> lock(queue_);
+        if (stop_) return;
+        held.epoch = epoch_;
+        held.number = number_++;
+        uint64_t &last = last_[static_cast<size_t>(held.pe)];
+        held.due = Clock::now() + delay(last != epoch_ + 1, held.local);
+        last = epoch_ + 1;
+        held_.push_back(std::move(held));
+        is_full = held_.size() >= MOST;
+        changed_queue_.notify_one();
+    }
+    if (is_full) take_and_deliver(-1, true);
 }
 
 void Late::put(char *far, const char *from, size_t bytes, size_t item, const std::string &where) {
@@ -178,7 +186,7 @@ char *Late::fetch(char *far, int rmw) {
 }
 
 void Late::fence() {
-    if (direct_ || !heap().host_atomics || !heap().statics.empty()) return complete();
+    if (direct_ || !heap().host_atomics) return complete();
     const std::lock_guard<std::mutex> lock(queue_);
     ++epoch_;
 }

@@ -1,7 +1,7 @@
 // Late delivery (ISHMEM_SIM_ORDER=late): holds what OpenSHMEM lets arrive later, and delivers it late and in another
 // order, chosen by a seed. Only fence, quiet, barriers and the order of put_signal are respected. See docs/architecture.md.
 //
-// A held operation is on the heap of another PE. Those of this node have far addresses (far.hpp), too: calls of the host
+// A held operation is on the heap or a static object of another PE. Those of this node have far addresses (far.hpp), too: calls of the host
 // ask where they look for other nodes, and nothing is asked where the setting is off. On PEs of this node it is done on
 // their memory; for others the engine gets it, in whose order it arrives.
 #pragma once
@@ -130,8 +130,8 @@ class Late {
 
 inline Late *late = nullptr;
 
-// Whether operations on an address are held: on the heap of another PE.
-inline bool is_held(const void *address) { return late && is_far(address) && far_place(address) < STATICS_AT; }
+// Whether operations on an address are held: on the heap or a static object of another PE.
+inline bool is_held(const void *address) { return late && is_far(address) && far_place(address) < MIRRORS_AT; }
 
 // Whether the host reaches an address, though operations on it may be held.
 inline bool is_near(const void *address) {

@@ -124,7 +124,7 @@ char *Engine::own(uint64_t place, size_t bytes) const {
     if (place >= LANDINGS_AT) return in(h.landings, h.landing_bytes, place - LANDINGS_AT);
     if (place >= DEPARTURES_AT) return in(h.departures, h.departure_bytes, place - DEPARTURES_AT);
     if (place >= MIRRORS_AT) return in(h.mirrors, h.mirror_bytes, place - MIRRORS_AT);
-    return h.own_static(place - STATICS_AT, bytes);
+    return h.static_in(me_, place - STATICS_AT, bytes);
 }
 
 }  // namespace ishmem

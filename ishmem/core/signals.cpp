@@ -19,7 +19,6 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
         late->signal(at, add ? Add : Swap, value, mark, late->where("put_signal"));
         return true;
     }
-    if (is_held(copy.to)) return false;  // the signal, in a static object, would come before its data
     if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, sizeof value, value);
     run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

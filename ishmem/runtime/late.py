@@ -75,7 +75,8 @@ class Late:
                 first, last = ((place - each.offset + more) // item for more in (0, nbytes - 1))
                 which = f"element {first}" if first == last else f"elements {first} to {last}"
                 return f"{which if dtype else which.replace('element', 'byte')} of the array from {each.where}"
-        return f"{nbytes} bytes at offset {place} of the heap"
+        where = f"at offset {place} of the heap" if place < self._heap.size else "of a static object"
+        return f"{nbytes} bytes {where}"
 
 
 def _place(routine: str) -> str:
