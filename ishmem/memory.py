@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FREED = 0xFF  # each byte of freed memory with ISHMEM_CHECK=1
 
 __all__ = [
     "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
@@ -436,7 +435,8 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
 
     Collective, blocking: returns when every PE has called. ``del a`` frees nothing. Host calls refuse ``a``, its slices
     and its reshaped views afterwards, even if another array has their place. With ``ISHMEM_CHECK=1`` the freed bytes
-    are set to 0xFF (NaN, or -1), and the memory is not reused for a while.
+    are set to 0xFF (NaN, or -1), and the memory is not reused for a while. A write to it is told when it is reused, or
+    by ``finalize``, as a RuntimeWarning.
 
     Args:
         a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
@@ -591,9 +591,8 @@ def _release(find: Callable[[], Allocation | None]) -> None:
 
 def _forget(allocation: Allocation) -> None:
     this = job.current()
-    if this.settings.check and allocation.nbytes:
-        # What still uses the freed memory sees NaN and -1.
-        this.heap.bytes_at(allocation.offset, allocation.nbytes).memset(_FREED)
+    if this.settings.check:
+        this.heap.mark_freed(allocation)
     this.heap.allocator.release(allocation.offset)
     this.heap.freed.free(allocation)
     _core.remove_live(allocation.offset)

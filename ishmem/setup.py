@@ -10,7 +10,6 @@ import secrets
 import socket
 import sys
 import time
-import warnings
 from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
@@ -527,6 +526,7 @@ def _finalize(this: job.Job) -> None:
         this.default_engine.quiet()
         _core.fence()
         this.raise_problems()
+        this.heap.allocator.end_waits()
     except LevelZeroError:
         abandon()  # this PE's operations may never complete
         raise
@@ -540,7 +540,7 @@ def _finalize(this: job.Job) -> None:
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
     if leaks and this.settings.leaks == "warn" and this.pe == 0:  # the allocations are the same on all PEs
-        warnings.warn(leaks, RuntimeWarning, stacklevel=3)
+        callsite.warn(leaks)
 
 
 def _leave(this: job.Job) -> None:

@@ -143,7 +143,10 @@ def check_quarantine() -> list[int]:
     assert not new.asnumpy().any()
     places = [new.get_array()._pointer - job.current().heap.base]
     ishmem.free(new)
-    whole = ishmem.empty(job.current().heap.allocator.free_bytes, dtype="u1")  # needs what waits
+    line = f"test_runtime_checks.py:{check_quarantine.__code__.co_firstlineno + 3}"
+    with pytest.warns(RuntimeWarning, match=f"bytes 0 to 31 were written after it was freed at .*{line}") as caught:
+        whole = ishmem.empty(job.current().heap.allocator.free_bytes, dtype="u1")  # needs what waits
+    assert len(caught) == 1 and f"PE {ishmem.my_pe()}: zeros of 32 bytes" in str(caught[0].message)
     places.append(whole.get_array()._pointer - job.current().heap.base)
     ishmem.free(whole)
     return places

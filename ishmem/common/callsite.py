@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import sysconfig
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -64,9 +65,21 @@ def describe(calls: Iterable[CallSite], details: str = "") -> str:
     return f"{routine or 'no Python code'}{details}"
 
 
-def caller() -> str:
-    """Return file and line of the innermost frame outside ishmem."""
+def _caller() -> FrameType:
+    """Return the innermost frame outside ishmem."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "ishmem":
         frame = frame.f_back
+    return frame
+
+
+def caller() -> str:
+    """Return file and line of the innermost frame outside ishmem."""
+    frame = _caller()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def warn(text: str) -> None:
+    """Give a RuntimeWarning of the innermost line outside ishmem."""
+    frame = _caller()
+    warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from dataclasses import dataclass
+from typing import Callable
 
 ALIGNMENT = 64
 
@@ -38,6 +39,7 @@ class Allocator:
     Attributes:
         quarantine: Bytes of freed ranges that wait before they are used again, the newest ones; fewer if an allocation
             needs them.
+        ended: Called with each freed allocation whose range does not wait any more.
     """
 
     def __init__(self, start: int, end: int) -> None:
@@ -45,12 +47,13 @@ class Allocator:
         self.live: dict[int, Allocation] = {}
         self.quarantine = 0
         self._free = [(start, end)] if end > start else []
-        self._waiting: deque[tuple[int, int]] = deque()
+        self.ended: Callable[[Allocation], None] = lambda allocation: None
+        self._waiting: deque[Allocation] = deque()
 
     @property
     def free_bytes(self) -> int:
         """Free bytes, over all ranges, also those that wait."""
-        return sum(end - start for start, end in (*self._free, *self._waiting))
+        return sum(end - start for start, end in self._free) + sum(each.reserved for each in self._waiting)
 
     @property
     def used_bytes(self) -> int:
@@ -68,7 +71,7 @@ class Allocator:
         reserved = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
         offset = self._take(reserved, alignment)
         while offset is None and self._waiting:
-            self._join(self._waiting.popleft())
+            self._end_wait()
             offset = self._take(reserved, alignment)
         if offset is None:
             return None
@@ -87,9 +90,19 @@ class Allocator:
 
     def release(self, offset: int) -> None:
         """Free the live allocation at ``offset``."""
-        self._waiting.append((offset, offset + self.live.pop(offset).reserved))
-        while sum(end - start for start, end in self._waiting) > self.quarantine:
-            self._join(self._waiting.popleft())
+        self._waiting.append(self.live.pop(offset))
+        while sum(each.reserved for each in self._waiting) > self.quarantine:
+            self._end_wait()
+
+    def end_waits(self) -> None:
+        """Add all ranges that wait to the free ones."""
+        while self._waiting:
+            self._end_wait()
+
+    def _end_wait(self) -> None:
+        allocation = self._waiting.popleft()
+        self.ended(allocation)
+        self._join((allocation.offset, allocation.offset + allocation.reserved))
 
     def _join(self, piece: tuple[int, int]) -> None:
         """Add a range to the free ones."""

@@ -19,7 +19,7 @@ import dpctl.memory
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import algorithms, kernel_wait
+from ishmem.common import algorithms, callsite, kernel_wait
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.layout import LINE, Layout
 from ishmem.common.type_tables import COLLECTIVES
@@ -48,6 +48,9 @@ NEVER = 2**63
 MOST_NEAR = 255
 """PEs of a node in a job on several nodes: kernels find a peer's place in a table of bytes."""
 
+
+FREED = 0xFF
+"""Each byte of freed memory, with ``ISHMEM_CHECK``."""
 
 QUARANTINED = 4
 """With ``ISHMEM_CHECK``, freed memory of up to one in so many bytes of the heap waits before it is used again."""
@@ -115,6 +118,7 @@ class SymmetricHeap:
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.freed = FreedMemory()
+        self._freed_at: dict[int, str] = {}  # with ISHMEM_CHECK: where those that wait were freed, by their offsets
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
@@ -238,7 +242,9 @@ class SymmetricHeap:
         cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
         cutovers = private_cutovers(self.device, settings, measured)
         self.is_card = cutover < NEVER
-        self.allocator.quarantine = self.allocator.size // QUARANTINED if settings.check else 0
+        if settings.check:
+            self.allocator.quarantine = self.allocator.size // QUARANTINED
+            self.allocator.ended = self._warn_if_written
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
@@ -310,6 +316,22 @@ class SymmetricHeap:
             self.raise_lost_device()
             raise
         self.raise_lost_device()
+
+    def mark_freed(self, allocation: Allocation) -> None:
+        """Set the bytes of a freed allocation, so that its use shows: floats are NaN, integers -1."""
+        self._freed_at[allocation.offset] = callsite.caller()
+        if allocation.nbytes:
+            self.bytes_at(allocation.offset, allocation.nbytes).memset(FREED)
+
+    def _warn_if_written(self, allocation: Allocation) -> None:
+        """Warn if a freed allocation has been written since; its range is going to be used again."""
+        where = self._freed_at.pop(allocation.offset)
+        if not allocation.nbytes:
+            return
+        written = np.flatnonzero(self.bytes_at(allocation.offset, allocation.nbytes).copy_to_host() != FREED)
+        if len(written):
+            text = f"{allocation.what}, from {allocation.where}: bytes {written[0]} to {written[-1]}"
+            callsite.warn(f"PE {self.pe}: {text} were written after it was freed at {where}")
 
     def array(self, allocation: Allocation, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
         """Return a new allocation as a dpnp array."""
