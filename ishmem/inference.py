@@ -1,13 +1,13 @@
-"""Collectives for inference: one kernel launch per call, which neither blocks the host nor needs a barrier.
+"""Collectives for inference: one kernel launch per call, without blocking the host and without a barrier.
 
-Engines that split a model over GPUs add small tensors a hundred times per token. A `Communicator` does it with one
-kernel per PE: each word of the data goes to the peers with the number of the call beside it, and the peers poll for it,
-in symmetric memory that the communicator holds. PEs need load and store access to each other, but no atomics, so it
-works over PCIe as over Xe Link.
+Engines that split a model over GPUs reduce small tensors a hundred times per token. A `Communicator` does it with one
+kernel per PE: each word of the data is put to the peers together with the number of the call, and the peers poll for it
+in symmetric memory of the communicator. PEs need load and store access to each other, but no atomics, so it works over
+PCIe as over Xe Link.
 
 Arrays may be private or symmetric: float32, float16, or bfloat16, for which an array of int16 or uint16 is passed with
-``dtype="bfloat16"``. Sums are computed in float32 in the order of the PEs of the team and rounded once: all PEs get the
-same bits, and each run gives the same ones.
+``dtype="bfloat16"``. Sums are computed in float32 in the order of the members and rounded once, so they have the same
+bits on all PEs and in every run.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _DTYPES = ("float32", "float16", "bfloat16")
 
 
 class Communicator(KernelCalls):
-    """Symmetric memory and a call counter for the collectives of a team.
+    """Symmetric memory and a call counter for collectives of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
-    calls in the same order; a call starts when the one before it on this PE has completed.
+    calls in the same order; a call starts when the previous one on this PE has completed.
 
     Attributes:
-        nbytes: Size of the largest message: of the array of ``all_reduce``, and of the larger one of ``all_gather``
-            and ``reduce_scatter``.
-        team: Its PEs.
+        nbytes: Size in bytes of the largest message: of the array of ``all_reduce``, and of the larger one of
+            ``all_gather`` and ``reduce_scatter``.
+        team: The PEs of the communicator.
 
     Example:
         >>> with ishmem.inference.Communicator(1 << 20) as tp:
@@ -61,14 +61,14 @@ class Communicator(KernelCalls):
     def __init__(self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES) -> None:
         """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team up to ``one_shot_nbytes``.
 
-        Collective over all PEs of the job, blocking: teams of equal size may each have one.
+        Collective over all PEs of the job, blocking; teams of equal size may each have a communicator.
 
         Args:
-            nbytes: Size of the largest message.
-            team: Its PEs.
-            one_shot_nbytes: All-reduces of at most so many bytes are one-shot: each PE sends its whole message to all
-                others. Longer ones are two-shot: each adds a part. Messages of less than 1 KiB for each PE are always
-                one-shot.
+            nbytes: Size in bytes of the largest message.
+            team: The PEs of the communicator.
+            one_shot_nbytes: All-reduces of up to this size are one-shot: each PE sends its whole message to all others.
+                Longer ones are two-shot: a reduce-scatter, then an all-gather. Messages of less than 1 KiB for each PE
+                are always one-shot.
 
         Raises:
             ValueError: ``nbytes`` is not positive; a PE of the team is not reachable by load and store; or this PE is
@@ -92,14 +92,14 @@ class Communicator(KernelCalls):
 
     @property
     def workspace(self) -> ndarray:
-        """The array that kernels take for the communicator: see `all_reduce_work_group`."""
+        """The argument ``workspace`` of `all_reduce_work_group`, for kernels."""
         self._check_alive()
         return self._workspace[0]
 
     def all_reduce(
         self, x: ndarray, out: ndarray | None = None, *, dtype: str | None = None, depends: Depends = None
     ) -> dpctl.SyclEvent:
-        """Sum ``x`` over the PEs of the team, in place or into ``out``.
+        """Sum ``x`` elementwise over the PEs of the team, in place or into ``out``.
 
         Collective over the team, not blocking: one kernel on the queue of ``x``.
 
@@ -130,14 +130,14 @@ class Communicator(KernelCalls):
     def all_gather(
         self, x: ndarray, out: ndarray, *, dtype: str | None = None, depends: Depends = None
     ) -> dpctl.SyclEvent:
-        """Concatenate ``x`` of all PEs of the team, in their order, into ``out`` of each.
+        """Concatenate ``x`` of all PEs of the team, in the order of the members, in ``out`` of every PE.
 
         Collective over the team, not blocking: one kernel on the queue of ``x``.
 
         Args:
             x: As for ``all_reduce``.
-            out: Contiguous device array of the dtype of ``x``, with as many elements as all PEs have in ``x``, of at
-                most ``nbytes`` bytes.
+            out: Contiguous device array of the dtype of ``x``, with as many elements as ``x`` of all PEs together, of
+                at most ``nbytes`` bytes.
             dtype: As for ``all_reduce``.
             depends: Events that the kernel starts after.
 
@@ -156,13 +156,13 @@ class Communicator(KernelCalls):
     def reduce_scatter(
         self, x: ndarray, out: ndarray, *, dtype: str | None = None, depends: Depends = None
     ) -> dpctl.SyclEvent:
-        """Sum ``x`` over the PEs of the team, and give each PE its part of the sum in ``out``.
+        """Sum ``x`` elementwise over the PEs of the team, and store block ``i`` of the sum in ``out`` of member ``i``.
 
         Collective over the team, not blocking: one kernel on the queue of ``x``.
 
         Args:
             x: As for ``all_reduce``; its size is a multiple of the number of PEs.
-            out: Contiguous device array of the dtype of ``x`` and the size of a part. It may not overlap ``x``.
+            out: Contiguous device array of the dtype of ``x`` and the size of a block. It may not overlap ``x``.
             dtype: As for ``all_reduce``.
             depends: Events that the kernel starts after.
 
@@ -182,7 +182,7 @@ class Communicator(KernelCalls):
         self, x: ndarray, residual: ndarray, weight: ndarray, eps: float = 1e-6, out: ndarray | None = None, *,
         dtype: str | None = None, depends: Depends = None,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Sum ``x`` over the PEs, add it to ``residual``, and compute its weighted RMS norm, row by row.
+        """Sum ``x`` over the PEs, add it to ``residual``, and compute the weighted RMS norm of each row.
 
         ``residual += sum of x``, then ``out = residual / sqrt(mean(residual ** 2, axis=-1) + eps) * weight``.
         Collective over the team, not blocking: one kernel on the queue of ``x``, always one-shot.
@@ -192,7 +192,7 @@ class Communicator(KernelCalls):
             residual: Contiguous device array of the shape and dtype of ``x``, with the same values on all PEs. It is
                 updated, rounded to its dtype.
             weight: Contiguous device array of the dtype of ``x`` and the length of a row.
-            eps: Is added to the mean square.
+            eps: Added to the mean square.
             out: As ``residual``; by default ``x``.
             dtype: As for ``all_reduce``.
             depends: Events that the kernel starts after.
@@ -260,7 +260,7 @@ class Communicator(KernelCalls):
         self, kernel: Any, chunks: int, most: int, given: tuple[check.View, ...], numbers: tuple[Any, ...],
         depends: Depends,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Submit a kernel of ``chunks`` work-groups, each of which takes at most ``most`` elements."""
+        """Submit a kernel of ``chunks`` work-groups, each of which processes at most ``most`` elements."""
         events = events_of(depends)
         if not chunks:
             return self._last or dpctl.SyclEvent()
@@ -270,17 +270,17 @@ class Communicator(KernelCalls):
 
 
 def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, group: Any) -> None:
-    """Sum ``source`` over the PEs of a communicator, in kernels: all work-groups of the launch call, once each.
+    """Sum ``source`` over the PEs of a communicator, in a kernel all of whose work-groups call once.
 
     Collective over the team of the communicator, whose other PEs launch a kernel with as many work-groups of the same
-    size. The launch counts as a call of the communicator: it starts after the event of the call before it, and its
-    event goes into ``depends`` of the next. A work-group reads and writes elements of all parts of the arrays: what
-    other work-groups have written before the call, or read after it, needs another launch.
+    size. The launch counts as a call of the communicator: it starts after the event of the previous call, and its event
+    goes into ``depends`` of the next. A work-group reads and writes elements of all parts of the arrays: elements that
+    other work-groups write before the call or read after it need another launch.
 
     Args:
         dest: Contiguous array, which may be ``source``, of its size and dtype.
         source: Contiguous array of float32, of float16, or of 16-bit integers that hold the bits of bfloat16.
-        workspace: ``Communicator.workspace``; its communicator takes the bytes of ``source``.
+        workspace: ``Communicator.workspace`` of a communicator whose ``nbytes`` are at least those of ``source``.
         group: The work-group.
 
     Raises:

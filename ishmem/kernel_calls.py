@@ -1,4 +1,4 @@
-"""What objects share that hold symmetric memory and whose calls are kernels, one after the other on each PE."""
+"""The base of `inference.Communicator` and `moe.Buffer`: symmetric memory, and calls that are kernels, run in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound="KernelCalls")
 
 
 class KernelCalls:
-    """Symmetric arrays that kernels get first, and the event of the last kernel.
+    """Symmetric arrays, the first arguments of the kernels, and the event of the last kernel.
 
     As a context manager it is freed on exit, unless an exception ended the block.
     """
@@ -33,7 +33,7 @@ class KernelCalls:
         self._last: dpctl.SyclEvent | None = None
 
     def free(self) -> None:
-        """Wait for this PE's last call, and free the memory.
+        """Wait for this PE's last call to complete, and free the memory.
 
         Collective over all PEs of the job, blocking.
 
@@ -65,9 +65,9 @@ class KernelCalls:
     def _submit(
         self, kernel: Any, groups: int, items: int, arguments: Sequence[Any], events: list[dpctl.SyclEvent]
     ) -> dpctl.SyclEvent:
-        """Submit a kernel of ``groups`` work-groups of ``items`` after the events and the last call.
+        """Submit a kernel of ``groups`` work-groups of ``items`` work-items, after the events and the last call.
 
-        Its arguments are the symmetric arrays, on the queue of the first of the others, and then these.
+        Its arguments are the symmetric arrays, on the queue of the first of ``arguments``, and then ``arguments``.
         """
         from ishmem.kernels.front_end import NdRange, call_kernel_async
 
@@ -84,7 +84,7 @@ class KernelCalls:
 
 
 def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:
-    """Check an array that a kernel gets.
+    """Check an array argument of a kernel.
 
     Raises:
         TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.

@@ -1,9 +1,9 @@
-"""Mixture of experts: tokens go to the PEs of their experts, and the outputs come back, as with DeepEP.
+"""Mixture of experts: dispatch sends tokens to the PEs of their experts, combine returns the outputs, as in DeepEP.
 
 Each PE has an equal part of the experts, in their order. A `Buffer` sends each token to the experts that a router chose
-for it, and adds their outputs with the router's weights. A call is a kernel per PE, which puts rows straight into the
-places where they are awaited and sends a flag after them; it neither blocks the host nor needs a barrier. PEs that
-loads and stores do not reach, such as those of other nodes, are served by the proxy.
+for it, and adds their outputs with the router's weights. A call is one kernel per PE, which puts rows directly to their
+destination and then updates a flag there; it neither blocks the host nor needs a barrier. The proxy serves PEs without
+a direct path, such as those of other nodes.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ Hook = Callable[[], dpctl.SyclEvent]
 
 @dataclass(frozen=True)
 class Handle:
-    """What a dispatch tells its combine.
+    """The part of a dispatch's result that its combine needs.
 
     Attributes:
-        layout: The rows that an expert got from each PE: an array of int32 [local experts, PEs, 2] with the first row
-            and the number of rows.
-        origins: For each row, token and choice on the PE that it came from, as ``token * choices + choice``: an array
-            of int32 [local experts, PEs * max_tokens].
+        layout: The rows that each expert received from each PE: an array of int32 [local experts, PEs, 2] with the
+            first row and the number of rows.
+        origins: For each row, its token and choice on the PE that sent it, as ``token * choices + choice``: an array of
+            int32 [local experts, PEs * max_tokens].
         choices: The experts that the tokens of this PE were sent to: ``topk_idx``; in the normal form their PEs, each
-            once. There the PE counts as one expert in the arrays above, too.
-        rows: Rows of the tokens received, of each expert.
+            once, which count as experts in the arrays above.
+        rows: Rows per expert of the tokens received.
     """
 
     layout: ndarray
@@ -79,16 +79,16 @@ class _Work:
 
 
 class Buffer(KernelCalls):
-    """Symmetric memory and call counters for the experts of a team.
+    """Symmetric memory and call counters for dispatch and combine over a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
-    calls in the same order; a call starts when the one before it on this PE has completed.
+    calls in the same order; a call starts when the previous one on this PE has completed.
 
     Attributes:
-        max_tokens: The most tokens of a PE in a call.
-        hidden: Elements of a token.
-        num_experts: Experts on all PEs; PE ``i`` of the team has those from ``i * num_experts // n_pes`` on.
-        topk: The most choices of a token.
+        max_tokens: Largest number of tokens of a PE in a call.
+        hidden: Number of elements of a token.
+        num_experts: Number of experts on all PEs; those of PE ``i`` of the team begin at ``i * num_experts // n_pes``.
+        topk: Largest number of choices of a token.
         team: The PEs.
 
     Example:
@@ -110,16 +110,16 @@ class Buffer(KernelCalls):
     ) -> None:  # fmt: skip
         """Allocate the memory: ``2 * max_tokens * (num_experts + topk)`` rows.
 
-        Collective over all PEs of the job, blocking: teams of equal size may each have one.
+        Collective over all PEs of the job, blocking; teams of equal size may each have a buffer.
 
         Args:
-            max_tokens: The most tokens of a PE in a call; the same on all PEs, as the next three.
-            hidden: Elements of a token.
-            num_experts: Experts on all PEs; a multiple of the number of PEs.
-            topk: The most choices of a token.
+            max_tokens: Largest number of tokens of a PE in a call; the same on all PEs, as the next three.
+            hidden: Number of elements of a token.
+            num_experts: Number of experts on all PEs, a multiple of the number of PEs.
+            topk: Largest number of choices of a token.
             team: The PEs.
-            dtype: That of tokens and outputs of the most bytes: "bfloat16" halves the memory. A row has also room for
-                tokens of one byte per element with their scales.
+            dtype: The widest dtype of tokens and outputs; "bfloat16" halves the memory. A row has also room for tokens
+                of one byte per element with their scales.
 
         Raises:
             ValueError: A number that is not positive, experts that the PEs cannot share equally, or this PE is not in
@@ -158,7 +158,7 @@ class Buffer(KernelCalls):
     def low_latency_dispatch(
         self, x: Tokens, topk_idx: ndarray, *, return_recv_hook: bool = False, depends: Depends = None
     ) -> tuple[Tokens, ndarray, Handle, dpctl.SyclEvent, Hook]:
-        """Send each token to its experts, and receive the tokens of the experts of this PE.
+        """Send each token to its experts, and receive the tokens of this PE's experts.
 
         Collective over the team, not blocking: one kernel on the queue of ``x``, or two with ``return_recv_hook``.
 
@@ -166,21 +166,21 @@ class Buffer(KernelCalls):
             x: Contiguous device array [tokens, hidden] of any dtype, or a pair of one and its scales [tokens, any
                 number], which move with it: tokens of float8 as uint8, with scales of float32.
             topk_idx: Contiguous device array [tokens, choices] of int32 or int64, the experts of each token, of which
-                each is sent the token once. -1 is no expert; other numbers than those of experts are taken for -1, and
-                with ``ISHMEM_CHECK=1`` refused.
-            return_recv_hook: Only send now, and receive when the hook is called, before the next dispatch.
+                each is sent the token once. -1 is no expert; numbers of no expert count as -1, and are refused with
+                ``ISHMEM_CHECK=1``.
+            return_recv_hook: Send only, and receive when the hook is called, before the next dispatch.
             depends: Events that the kernel starts after.
 
         Returns:
             The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; how many
             each expert got (int32), which are its first rows, those of PE 0 first and in their order there; a handle
             for the combine; the event of the kernel; and the hook, which starts the kernel that receives and returns
-            its event. Without ``return_recv_hook`` that has been done.
+            its event. Without ``return_recv_hook`` the first kernel receives.
 
         Raises:
             TypeError: Not device arrays, or of another dtype.
             ValueError: Arrays that are not contiguous, of other shapes or on different queues, too many tokens or
-                choices, rows that are too long, or with ``ISHMEM_CHECK=1`` experts that there are not.
+                choices, rows that are too long, or with ``ISHMEM_CHECK=1`` experts that do not exist.
             StateError: The hook of the last dispatch was not called, the buffer was freed, or not between ``init`` and
                 ``finalize``.
 
@@ -199,7 +199,7 @@ class Buffer(KernelCalls):
         self, y: ndarray, topk_idx: ndarray, topk_weights: ndarray, handle: Handle, out: ndarray | None = None, *,
         dtype: str | None = None, return_recv_hook: bool = False, depends: Depends = None,
     ) -> tuple[ndarray, dpctl.SyclEvent, Hook]:  # fmt: skip
-        """Send the outputs of the experts of this PE back, and add those of each of its tokens with its weights.
+        """Return the outputs of this PE's experts to the tokens' PEs, and sum those of each own token with its weights.
 
         The sum is computed in float32 in the order of a token's choices and rounded once; it is 0 for a token without
         experts. Collective over the team, not blocking: as for ``low_latency_dispatch``.
@@ -209,10 +209,10 @@ class Buffer(KernelCalls):
                 integers: the output for each of them.
             topk_idx: As passed to the dispatch.
             topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
-            handle: Of the dispatch, which may have several combines.
+            handle: The handle of the dispatch, which may have several combines.
             out: Contiguous device array [tokens, hidden] of the dtype of ``y``; by default a new one.
             dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``y``.
-            return_recv_hook: Only send now, and receive when the hook is called, before the next combine.
+            return_recv_hook: Send only, and receive when the hook is called, before the next combine.
             depends: Events that the kernel starts after.
 
         Returns:
@@ -235,9 +235,9 @@ class Buffer(KernelCalls):
         return out, event, hook
 
     def get_dispatch_layout(self, topk_idx: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-        """Return how many tokens ``dispatch`` would send to each PE, and to each expert, and which to each PE.
+        """Count the tokens that ``dispatch`` would send to each PE and each expert, and mark which go to each PE.
 
-        Not collective: operations of dpnp on the queue of ``topk_idx``.
+        Not collective, not blocking: operations of dpnp on the queue of ``topk_idx``.
 
         Args:
             topk_idx: As for ``low_latency_dispatch``.
@@ -265,15 +265,15 @@ class Buffer(KernelCalls):
     def dispatch(
         self, x: Tokens, topk_idx: ndarray, topk_weights: ndarray, *, depends: Depends = None
     ) -> tuple[Tokens, ndarray, ndarray, list[int], Handle]:
-        """Send each token once to each PE that has experts of it, with its choices and weights, and receive.
+        """Send each token once to each PE that has experts of it, with its choices and weights, and receive tokens.
 
-        Collective over the team, blocking until the tokens of this PE have come.
+        Collective over the team, blocking until the tokens for this PE have arrived.
 
         Args:
             x: As for ``low_latency_dispatch``.
             topk_idx: As for ``low_latency_dispatch``.
             topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
-            depends: Events to wait for first.
+            depends: Events that the kernel starts after.
 
         Returns:
             The tokens received, [tokens received, hidden], or a pair of them and their scales, those of PE 0 first and
@@ -314,7 +314,7 @@ class Buffer(KernelCalls):
         self, x: ndarray, handle: Handle, out: ndarray | None = None, *, dtype: str | None = None,
         depends: Depends = None,
     ) -> tuple[ndarray, dpctl.SyclEvent]:  # fmt: skip
-        """Send a row for each token received back, and add those of each token of this PE.
+        """Return a row for each token received to the token's PE, and sum the rows of each own token.
 
         The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
         token without experts. Collective over the team, not blocking: one kernel on the queue of ``x``.
@@ -322,7 +322,7 @@ class Buffer(KernelCalls):
         Args:
             x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
                 integers: the weighted sum of the outputs of this PE's experts for each token.
-            handle: Of the dispatch.
+            handle: The handle of the dispatch.
             out: As for ``low_latency_combine``.
             dtype: As for ``low_latency_combine``.
             depends: Events that the kernel starts after.
@@ -347,7 +347,7 @@ class Buffer(KernelCalls):
     def _dispatch(
         self, lists: int, tokens: check.View, scales: check.View, indices: check.View
     ) -> tuple[tuple[Any, Any], Any, Handle, _Work]:
-        """Return what a dispatch of ``lists`` lists to each PE returns, and its work."""
+        """Return the result of a dispatch of ``lists`` lists to each PE, and its work."""
         from ishmem.kernels.moe import dispatch_kernel
 
         nbytes, beside = _row_bytes(tokens), _row_bytes(scales)
@@ -383,7 +383,7 @@ class Buffer(KernelCalls):
         return dest.array, _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
-        """Begin a call: start its units that send, and those that receive, now or by the hook that is returned."""
+        """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
         events, both = events_of(depends), work.senders + work.receivers
         self._calls[work.call] += 1
         number = self._calls[work.call]
@@ -414,7 +414,7 @@ class Buffer(KernelCalls):
             raise StateError(f"the hook of the last {call} was not called; call it before the next {call}")
 
     def _tokens(self, x: Any) -> tuple[check.View, check.View]:
-        """Check tokens; return them and their scales, which have no columns where there are none."""
+        """Check tokens; return them and their scales, which have no columns if there are none."""
         given, scales = x if isinstance(x, tuple) else (x, None)
         tokens = _device_array(given, "x")
         if len(tokens.shape) != 2 or tokens.shape[1] != self.hidden or tokens.shape[0] > self.max_tokens:
@@ -427,7 +427,7 @@ class Buffer(KernelCalls):
         return tokens, factors
 
     def _pes_of(self, indices: check.View) -> check.View:
-        """Return the PE of each choice, or -1 for that of an earlier choice of the token."""
+        """Return the PE of each choice, or -1 if an earlier choice of the token has the same PE."""
         import dpnp
 
         chosen = dpnp.asarray(indices.array)
@@ -499,7 +499,7 @@ def _bits(array: Any) -> Any:
 
 
 def _joined(rows: list[Any]) -> Any:
-    """Return the bytes of arrays of two dimensions, row by row, in one array."""
+    """Return the bytes of 2-D arrays, row by row, in one array."""
     import dpnp
 
     shapes = [(each.shape[0], each.shape[1] * each.dtype.itemsize) for each in rows]
@@ -507,7 +507,7 @@ def _joined(rows: list[Any]) -> Any:
 
 
 def _parted(joined: Any, like: list[Any]) -> list[Any]:
-    """Return the arrays whose rows `_joined` has joined, of the dtypes and columns of ``like``."""
+    """Return the arrays that `_joined` has joined, with the dtypes and columns of ``like``."""
     import dpnp
 
     parts, first = [], 0

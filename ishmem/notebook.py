@@ -30,7 +30,7 @@ def load(shell: Any) -> None:
 
 
 def run_cell(line: str, cell: str) -> None:
-    """Run a cell under ``ishmem run`` with the options in ``line``; show the output and the figures of PE 0.
+    """Run a cell by ``ishmem run`` with the options in ``line``; show the output and the figures of PE 0.
 
     Raises:
         UsageError: The exit status of the job is not 0.

@@ -1,10 +1,10 @@
-"""The device side: what the names of ``ishmem`` mean inside kernels.
+"""The device side: the device forms of the routines of ``ishmem``, which kernels call by the same names.
 
 Importing this package registers an overload of each host function for the device target, so the same name in a kernel
 compiles to the device form. Kernels need no handle or context: arrays and PE numbers are the only arguments.
 
-On today's stack it is imported when the first kernel is compiled: ``ishmem.runtime.kernel_extension`` does what kernels
-in the cache need.
+On today's stack it is imported when the first kernel is compiled: kernels in the cache need only
+``ishmem.runtime.kernel_extension``.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, ind
 
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
-    """Register a routine that returns the old value."""
+    """Register a fetching atomic."""
     run, this, rmw = INSTRUCTIONS[routine.rmw], number(routine.name), int(routine.rmw)
 
     def fetch(source, pe, index=0):
@@ -119,7 +119,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
 
 def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compare-and-swap that does not cut its condition to the dtype: one that no element has only fetches."""
+    """Return a compare-and-swap that fetches only if its condition does not fit the dtype."""
     swap = device_func(compare_swap)
 
     def impl(dest, cond, value, pe, index=0):
@@ -131,7 +131,7 @@ def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _make_update(routine: Atomic) -> Any:
-    """Make the form without a result for jobs in which the proxy holds such operations."""
+    """Make the non-fetching form for jobs in which the proxy holds such operations."""
     this = number(routine.name)
 
     @device_function
@@ -153,7 +153,7 @@ def _make_update(routine: Atomic) -> Any:
 
 
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register a routine that returns nothing: it calls the fetching form and discards the value."""
+    """Register a non-fetching atomic: it calls the fetching form and discards the value."""
     this = number(routine.name)
 
     update = _make_update(routine)
@@ -184,7 +184,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
 
 def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register the non-blocking form, which writes the old value to the first element of ``fetch``."""
+    """Register the nonblocking form, which stores the old value in the first element of ``fetch``."""
 
     def check(fetch: Any, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
         _check(routine, target, operands, pe, index)

@@ -19,7 +19,7 @@ all_seen = memory_fence(FLAG_SEEN)
 
 @compiled
 def next_number(team):
-    """Increment and return the sequence number of a team, for the rendezvous or barrier that this PE begins."""
+    """Increment and return the sequence number of a team, for a rendezvous or barrier of this PE."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
     store_word(counter, number)
@@ -58,7 +58,7 @@ def flat_barrier(team, members):
 
 @compiled
 def await_line(line, number, pe):
-    """Wait until a line of a barrier, which PE ``pe`` writes, holds ``number`` or a later one."""
+    """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
     spins = 0
     while atomic_load_word(line) < number:
         spins += 1
@@ -71,7 +71,7 @@ def await_line(line, number, pe):
 
 @compiled
 def barrier_of_nodes(team):
-    """Wait for all members of a team that spans nodes: within each node, then between the nodes' leaders."""
+    """Wait for all members of a team that spans nodes: on each node, then between the leaders."""
     nodes, number, lines = nodes_of(team), next_number(team), release_line(team)
     disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number)
     if nodes.index == 0:
@@ -81,7 +81,7 @@ def barrier_of_nodes(team):
 
 @compiled
 def disseminate(pes, size, me, line, number):
-    """Run a dissemination barrier of the listed PEs, of which this is number ``me``."""
+    """Run a dissemination barrier of the listed PEs, of which this PE has index ``me``."""
     distance = 1
     while distance < size:
         store_flag(pe_in(pes, after(me, distance, size)), line, number)
@@ -98,7 +98,7 @@ def release_line(team):
 
 @compiled
 def release(team, nodes, number):
-    """Release the other members on this node as its leader, or wait for that."""
+    """As the leader of this node, release the other members on it; as another member, wait for the release."""
     line = release_line(team)
     if nodes.index:
         await_line(line, number, pe_in(nodes.near, 0))

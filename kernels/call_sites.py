@@ -1,9 +1,9 @@
-"""Where a call of ishmem in a kernel stands, for reports.
+"""Call sites of ishmem in kernels, for error reports.
 
 With ``ISHMEM_CHECK``, each call is followed by a note of its line: the work-item that has recorded a violation writes
 kernel, file and line into the record. Before a call of a group, all its work-items note the call, which the error of a
-lost device names. Calls that wait get the same as an argument more, ``site``. What waits inside
-functions that calls share, which take no such argument, is told by the call that this PE's kernels have begun last.
+lost device names. Calls that wait get the same as another argument, ``site``. Waits inside functions that calls share,
+which take no such argument, are reported as the call that this PE's kernels have begun last.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ def note_call(_context, word0, word1, word2, word3, word4, word5):
 
 
 class CallRewrite(Rewrite):  # type: ignore[misc]
-    """Replaces calls of ishmem in the program's device code, each once; a subclass says which and by what."""
+    """Replaces calls of ishmem in the program's device code, each once; a subclass says which, and by what."""
 
     def __init__(self, state: Any) -> None:
         super().__init__(state)
         self._done: set[Any] = set()
 
     def applies(self, func_ir: Any) -> bool:
-        """Return whether to look at a function."""
+        """Return whether the calls of a function are rewritten."""
         return is_users(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
-        """Return whether to replace the statement that calls a function."""
+        """Return whether a call of a function is replaced."""
         raise NotImplementedError
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return the statements in place of a call."""
+        """Return the statements that replace a call."""
         raise NotImplementedError
 
     def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
@@ -89,12 +89,12 @@ class CallSites(CallRewrite):
     """Inserts notes at calls of ishmem in the program's device code: `note_call`, for groups also `note_group_call`."""
 
     def applies(self, func_ir: Any) -> bool:
-        """Return whether to look at a function: in a job with ``ISHMEM_CHECK``."""
+        """Return whether the calls of a function are rewritten: in a job with ``ISHMEM_CHECK``."""
         bound = binding.bound()
         return bound is not None and bound[0].check and super().applies(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
-        """Return whether to replace the statement that calls a function: always."""
+        """Return True: each call gets a note."""
         return True
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
@@ -108,10 +108,10 @@ class CallSites(CallRewrite):
 
 @register_rewrite("before-inference")
 class WaitSites(CallRewrite):
-    """Gives calls that wait in the program's device code their place."""
+    """Passes their call sites to calls that wait in the program's device code."""
 
     def applies(self, func_ir: Any) -> bool:
-        """Return whether to look at a function: in a job."""
+        """Return whether the calls of a function are rewritten: in a job."""
         return binding.bound() is not None and super().applies(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
@@ -119,7 +119,7 @@ class WaitSites(CallRewrite):
         return _takes(called, "site") or _meets(called)
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return what makes the words of a call's place, and the call that takes them."""
+        """Return the statements that make the words of a call site, and the call with these as ``site``."""
         call, loc = statement.value, statement.loc
         has_site = _takes(called, "site")
         maker = site_of if has_site else note_call_begun
@@ -132,7 +132,7 @@ class WaitSites(CallRewrite):
 
 
 def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
-    """Return the words of a call's text."""
+    """Return the words of the text of a call site."""
     name, place = func_ir.func_id.func_name, _place(statement.loc)
     text = kernel_wait.site_text(name, place, called.__name__, _first_argument(func_ir, statement.value))
     return text_words.pack(text, kernel_wait.WORDS)
@@ -167,12 +167,12 @@ def called_in(func_ir: Any, value: Any) -> Any:
 
 @functools.cache
 def _takes(called: Any, argument: str) -> bool:
-    """Return whether the device form of a function takes an argument: its group, or the place of its call, ``site``."""
+    """Return whether the device form of a function has an argument: ``group``, or the call site, ``site``."""
     return argument in inspect.signature(registered[called]).parameters
 
 
 def _meets(called: Any) -> bool:
-    """Return whether a function waits, and its device form does not take the place of its call."""
+    """Return whether a function waits, but its device form does not take the call site."""
     return binding.options().proxied or called.__module__.rpartition(".")[2] in _COLLECTIVES
 
 
@@ -180,7 +180,7 @@ _COLLECTIVES = ("collectives", "reductions", "vcollectives")
 
 
 def _first_argument(func_ir: Any, call: Any) -> str:
-    """Return the name of the variable that is a call's first argument; empty if it is none."""
+    """Return the name of the variable that is a call's first argument; empty if it is no variable."""
     variable = next(iter(call.args), None)
     while isinstance(variable, ir.Var):
         if not variable.name.startswith("$"):
@@ -190,5 +190,5 @@ def _first_argument(func_ir: Any, call: Any) -> str:
 
 
 def is_users(func_ir: Any) -> bool:
-    """Return whether a function is the program's."""
+    """Return whether a function is part of the program."""
     return CallSite(func_ir.func_id.filename, 0, "").is_users

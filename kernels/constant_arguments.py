@@ -1,7 +1,7 @@
-"""Checks of constant arguments of ishmem's calls in kernels, when the kernel compiles.
+"""Checks of constant arguments of ishmem's calls, when the kernel is compiled.
 
-numba chooses a device function by the types of the arguments, without the values of constants. So the calls are looked
-at before the types are known; what depends on the dtype of an array is checked by a function that emits no code.
+numba chooses a device function by the types of the arguments, without the values of constants. So the calls are checked
+before type inference; what depends on the dtype of an array is checked by a function that emits no code.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ARRAYS = {
 
 @register_rewrite("before-inference")
 class ConstantArguments(CallRewrite):
-    """Raises what is wrong with constants, and inserts checks of those that depend on a dtype before their calls."""
+    """Raises the error of wrong constants; inserts checks of those that depend on a dtype before their calls."""
 
     def __init__(self, state: Any) -> None:
         super().__init__(state)

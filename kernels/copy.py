@@ -30,7 +30,7 @@ def _make_plain_copier(unit: int) -> Any:
 
 
 def _make_end_copier(unit: int) -> Any:
-    """Make a copier of less than a wide unit, which is not worth a division into shares."""
+    """Make a copier of less than one wide unit, which is too short to be divided among work-items."""
 
     @compiled
     def copy_end(to, origin, nbytes, rank, size):
@@ -119,9 +119,9 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
 
 @device_function
 def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are given as on this PE.
+    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are those on this PE.
 
-    What goes through the proxy is complete after the next `complete_before_flag`.
+    Transfers through the proxy are complete after the next `complete_before_flag`.
     """
 
     def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):

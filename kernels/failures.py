@@ -1,6 +1,6 @@
 """Errors in kernels outside ishmem's routines, with ``ISHMEM_CHECK``: indices out of bounds, and exceptions.
 
-They are recorded as wrong calls are (`kernels.runtime_checks`). Only `ishmem.dpex` tells of them.
+They are recorded as wrong calls are (`kernels.runtime_checks`). Only `ishmem.dpex` reports them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def words_of(function: str, file: str, line: int) -> tuple[int, ...]:
 
 
 def _call(place: Place) -> dict[str, Any]:
-    """Return the words of a line of the program; for one of a library, its callers note theirs."""
+    """Return the words of a line of the program; lines of a library are noted by their callers."""
     if not CallSite(place.file, place.line, place.function).is_users:
         return {}
     return {f"call{number}": I64(word) for number, word in enumerate(words_of(*place))}

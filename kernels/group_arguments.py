@@ -1,4 +1,4 @@
-"""With ``ISHMEM_CHECK``: whether the work-items of a group call a routine with the same arguments."""
+"""Checks, with ``ISHMEM_CHECK``, that the work-items of a group call a routine with the same arguments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _bits(_context, value):
 
 
 def _word_of(kind: Any) -> Any:
-    """Return the function that gives an argument as an int64 to compare, or ``None`` if it is not compared."""
+    """Return the function that converts an argument to an int64 for comparison, or ``None`` if it is not compared."""
     if isinstance(kind, ArrayType) and kind.addrspace == GLOBAL:
         return _address
     if isinstance(kind, types.Float):
@@ -59,7 +59,7 @@ def _word_of(kind: Any) -> Any:
 
 @device_function
 def compare(routine, argument, value, group):
-    """Report if work-items pass another value than the first one of their group."""
+    """Report a violation if a work-item passes another value than the first one of its group."""
     if isinstance(value, types.BaseTuple):
         return _each(value)
     word = _word_of(value)

@@ -1,4 +1,4 @@
-"""Refuses calls of host functions in kernels, where numba would only say that it does not know them."""
+"""Refuses calls of host functions in kernels, with a better message than numba's: that it does not know them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADVICE = {
 
 
 def register() -> None:
-    """Register the refusal of all public functions that have no device form."""
+    """Register the refusal of all public functions without a device form."""
     for name in vars(ishmem)["__all__"]:
         function = getattr(ishmem, name)
         if callable(function) and not isinstance(function, type) and function not in registered:

@@ -1,11 +1,11 @@
 """The kernels of ``ishmem.inference``: collectives whose words carry the number of their call.
 
 A word of 4 bytes of a message and the low half of the number of the call make a slot of 8 bytes, which one plain store
-writes and a link does not tear. The receiver polls the slot until the number is right, and then has the data: there is
-no fence, no barrier and no atomic between PEs, which a PCIe link may lack.
+writes and a link does not tear. The receiver polls the slot until the number is right, and then has the data: no fence,
+no barrier and no atomic between PEs is needed, which a PCIe link may lack.
 
-Calls use two halves of the workspace in turn. A PE that begins call ``k + 2`` has received words of call ``k + 1`` from
-every member, each of which had completed call ``k`` before, so the slots of call ``k`` are free.
+Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received words of call
+``k + 1`` from every member, each of which had completed call ``k`` before, so the slots of call ``k`` are free.
 
 Model: tests/models/inference.pml.
 """
@@ -57,7 +57,7 @@ class Call(NamedTuple):
 
 @compiled
 def begin(workspace, words):
-    """Return the `Call` that this PE begins in a workspace of ``words`` words."""
+    """Begin a call: return the `Call` of this PE in a workspace of ``words`` words."""
     number = load_word(workspace + CALL)
     half = (words * 8 - SLOTS) // 2
     return Call(number << 32, workspace + SLOTS + (number & 1) * half)
@@ -75,7 +75,7 @@ def groups_of(group):
 
 @device_function
 def end(workspace, group):
-    """Let the last of this PE's work-groups that calls prepare the next call."""
+    """Let the last work-group of this PE that finishes the call prepare the next one."""
 
     def impl(workspace, group):
         groups = groups_of(group)
@@ -105,7 +105,7 @@ def send_to_others(call, slot, word, members):
 
 @compiled
 def receive(call, slot, members, member):
-    """Return the word that a member writes to a slot of this PE in this call."""
+    """Wait for the word that a member sends to a slot of this PE in this call; return it."""
     spins, at = 0, call.slots + slot * 8
     seen = atomic_load_word(at)
     while (seen ^ call.number) >> 32 != 0:
@@ -132,7 +132,7 @@ def words_in(nelems, lanes):
 
 @device_function
 def share_of(low, high, group):
-    """Return the words of a chunk that this work-item takes: the first, an end and the step."""
+    """Return the words of a chunk that this work-item processes, as start, stop and step."""
 
     def impl(low, high, group):
         first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
@@ -145,8 +145,8 @@ def share_of(low, high, group):
 def kernel_of(name: str, dtype: str) -> Any:
     """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
 
-    It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``, of a part of it for
-    ``reduce_scatter``.
+    It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``; for ``reduce_scatter`` of a
+    block.
     """
     work = _WORKS[name](Forms.of(dtype))
 
@@ -164,7 +164,7 @@ def kernel_of(name: str, dtype: str) -> Any:
 def all_reduce(dtype: str) -> Any:
     """Return the device function of an all-reduce by all work-groups of a launch; each takes every ``groups``-th chunk.
 
-    The chunks of the work-groups that have begun are the same ones on each PE: see `kernels.tickets`.
+    The work-groups that have begun process the same chunks on each PE: see `kernels.tickets`.
     """
     forms = Forms.of(dtype)
     lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
@@ -231,7 +231,7 @@ class Forms(NamedTuple):
 
 
 def _one_shot(forms: Forms) -> Any:
-    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and adds what it receives."""
+    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums what it receives."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @device_function
@@ -250,7 +250,7 @@ def _one_shot(forms: Forms) -> Any:
 
 
 def _two_shot(forms: Forms) -> Any:
-    """Make the all-reduce of long messages: each PE adds a piece of each chunk, and sends the sums to all PEs.
+    """Make the all-reduce of long messages: each PE sums one piece of each chunk, and sends the sums to all PEs.
 
     The slots of a member's pieces come first, then those of the sums, one for each word of the message.
     """
@@ -311,7 +311,7 @@ def _all_gather(forms: Forms) -> Any:
 
 
 def _reduce_scatter(forms: Forms) -> Any:
-    """Make the reduce-scatter: each PE sends to each member the part of its message that this one adds."""
+    """Make the reduce-scatter: each PE sends to each member the block of its message that this member sums."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
     part_bytes = WORD // lanes
 
@@ -351,8 +351,8 @@ def chunks_in(words, size):
 def add_rms_norm_kernel(dtype: str) -> Any:
     """Return the kernel of the all-reduce with residual and RMS norm of a dtype; a chunk is a row of the message.
 
-    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is
-    the inverse of the length of a row.
+    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is the
+    inverse of the length of a row.
     """
     forms = Forms.of(dtype)
     lanes, numbers, rounded = forms.words.lanes, forms.words.numbers, forms.words.word

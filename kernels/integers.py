@@ -29,7 +29,7 @@ def _is_signed(kind: Any) -> bool:
 
 @device_function
 def fits_dtype(array, value):
-    """Return whether the dtype of an array has the value of a number; all but integers are converted."""
+    """Return whether a number is a value of the dtype of an array; numbers that are not integers are converted."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda array, value: True
@@ -38,7 +38,7 @@ def fits_dtype(array, value):
 
 @device_function
 def wanted_of(array, value):
-    """Return what elements of an array are compared with: a value in their dtype, or as it is if that may not fit."""
+    """Return the value to compare elements of an array with: in their dtype, or unchanged if it may not fit."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda array, value: dtype(value)

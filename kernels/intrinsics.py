@@ -61,7 +61,7 @@ _numbers: Iterator[int] | None = itertools.count()  # modules are imported in th
 
 
 def end_registration() -> None:
-    """Record no origins of device functions that are made from now on: the order may differ between processes."""
+    """Stop recording the origins of device functions: from now on their order may differ between processes."""
     global _numbers
     _numbers = None
 
@@ -188,7 +188,7 @@ def nothing_of(_context, array):
 
 @device_intrinsic
 def at_address(_context: Any, array: Any, address: Any) -> Any:
-    """Return a view with the shape and dtype of ``array`` and its first element at ``address``."""
+    """Return a view with the shape and dtype of ``array`` whose first element is at ``address``."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         make = context.make_array(signature.args[0])
@@ -202,7 +202,7 @@ def at_address(_context: Any, array: Any, address: Any) -> Any:
 
 @device_intrinsic
 def without_elements(_context: Any, array: Any) -> Any:
-    """Return an array of the type of ``array`` that has no elements and no memory."""
+    """Return an array of the type of ``array`` without elements and memory."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         make = context.make_array(signature.args[0])
@@ -293,7 +293,7 @@ def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def load_word(_context: Any, address: Any) -> Any:
-    """Return the int64 at an address by a plain load, ordered only by earlier fences and atomics."""
+    """Load the int64 at an address by a plain load, ordered only by earlier fences and atomics."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.load(builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
@@ -454,9 +454,10 @@ def _chosen(builder: Any, comparison: str, old: Any, value: Any) -> Any:
 
 
 def _atomic_float(mask: int, combine: Combine) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that combines a float with a value and returns the old one.
+    """Make an intrinsic ``(address, like, value)`` that combines a float with a value and returns the old value.
 
-    SPIR-V's own instructions are extensions that not every device has, so this compares and swaps the bits.
+    SPIR-V's own instructions are extensions that not every device has, so this is a loop of compare-and-swap on the
+    bits.
     """
 
     def typing(_context: Any, address: Any, like: Any, value: Any) -> Any:

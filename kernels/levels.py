@@ -1,11 +1,10 @@
 """Collectives with large blocks in two levels, for teams that span nodes: data cross the network once per node.
 
-Of a block that all members need from another node, each member on a node fetches one part and copies it to the others
-there.
+Of a block that all members on a node need from another node, each of them fetches one part and copies it to the others.
 
 In a reduction, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
-results of all nodes and puts it to all leaders. At last the members on a node copy it from their leader to all. All get
-the same bits: elements are combined in the order of the members on each node, then of the nodes.
+results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
+same bits: elements are combined in the order of the members on each node, then of the nodes.
 
 ``ishmem/core/levels.cpp`` and ``ishmem/core/spanning.cpp`` do the same for the host.
 """
@@ -36,7 +35,7 @@ AT_ONCE = 15
 
 @compiled
 def own_share(nodes, nbytes, turn):
-    """Return where the part of block number ``turn`` that this PE fetches for its node begins and ends."""
+    """Return the range of bytes of block ``turn`` that this PE fetches for its node."""
     if nbytes > PIECE:
         return part_of(nbytes, nodes.n_near, nodes.index)
     return 0, nbytes if turn % nodes.n_near == nodes.index else 0
@@ -184,7 +183,7 @@ def make_reduction(combine: Any) -> Any:
 
 @compiled
 def get_tiles(nodes, first, last, at, tile, size, nbytes, rank, width):
-    """Get the tiles of nodes ``first`` to ``last`` from their leaders; each work-item takes other nodes.
+    """Get the tiles of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
 
     Returns:
         The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.

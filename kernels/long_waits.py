@@ -1,4 +1,4 @@
-"""What a work-item does that has waited for long: it writes a `KernelWait` into its PE's heap, which reports show."""
+"""Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 @device_intrinsic
 def site_of(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
-    """Return the words of a call's text as a tuple."""
+    """Return the words of the text of a call site as a tuple."""
     result, kinds = types.UniTuple(types.int64, WORDS), (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -43,7 +43,7 @@ def site_of(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
 
 @device_intrinsic
 def words_of(_context, site):
-    """Return the words of a site, zeros for a call whose site is not known."""
+    """Return the words of a call site; zeros if it is unknown."""
     result = types.UniTuple(types.int64, WORDS)
     if type_checks.absent(site):
         return result(site), lambda context, builder, _signature, _arguments: context.make_tuple(
@@ -53,7 +53,7 @@ def words_of(_context, site):
 
 
 def _noting(offset: int) -> Any:
-    """Make an intrinsic that stores the words of a call's text at an offset in the record."""
+    """Make an intrinsic that stores the words of a call site at an offset in the record."""
 
     def note(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
         kinds = (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
@@ -76,7 +76,7 @@ note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
 
 @compiled
 def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Write what this work-item waits for, unless another one has done so and still waits."""
+    """Record the wait of this work-item, unless another one has recorded a wait that goes on."""
     record, me = wait_record(), work_item() + 1
     owner = load_volatile(record)
     if owner != 0 and owner != me:
@@ -94,14 +94,14 @@ def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
 
 @compiled
 def forget():
-    """Remove what this work-item has written: its wait is over."""
+    """Clear the record of this work-item: its wait is over."""
     if load_volatile(wait_record()) == work_item() + 1:
         store_volatile(wait_record(), 0)
 
 
 @device_function
 def tell_variable(ivar, element, seen, cmp, wanted, site):
-    """Tell that a variable is not as wanted."""
+    """Record a wait for a variable."""
     unsigned = int(not ivar.dtype.signed)
 
     def impl(ivar, element, seen, cmp, wanted, site):
@@ -115,23 +115,23 @@ def tell_variable(ivar, element, seen, cmp, wanted, site):
 
 @device_function
 def tell_none_of(size, site):
-    """Tell that none of ``size`` variables is as wanted."""
+    """Record a wait for any of ``size`` variables."""
     return lambda size, site: tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
 
 
 @device_function
 def tell_lock(holder, index, site):
-    """Tell that PE ``holder`` has a lock; -1: none has it at the moment."""
+    """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
     return lambda holder, index, site: tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
 
 
 @device_function
 def tell_member(pe, number):
-    """Tell that a PE has not begun a numbered call of a team."""
+    """Record a wait for a PE that has not begun a numbered call of a team."""
     return lambda pe, number: tell(MEMBER, pe, 0, 0, 0, number, 0, words_of(None))
 
 
 @device_function
 def tell_proxy(served, ticket):
-    """Tell that the proxy has not served the request with this ticket."""
+    """Record a wait for the proxy to serve the request with this ticket."""
     return lambda served, ticket: tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

@@ -1,4 +1,4 @@
-"""Memory in kernels: the device forms of what ``ishmem.memory`` does with arrays that exist."""
+"""Memory in kernels: the device forms of the routines of ``ishmem.memory`` that take existing arrays."""
 
 from __future__ import annotations
 

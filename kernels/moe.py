@@ -1,12 +1,12 @@
-"""The kernels of ``ishmem.moe``: each PE sends lists of tokens, and gets the outputs back.
+"""The kernels of ``ishmem.moe``: each PE sends lists of tokens, and receives the outputs for its own tokens.
 
 A call is a launch whose work-groups take *units* of work in ascending order (`kernels.tickets`): first those that send,
 which wait for nobody, then those that receive. The flag of a list carries the number of the call and the length of the
 list, and each PE sends a flag for each list, also for an empty one.
 
-Calls use two halves of the workspace in turn. A PE that begins call ``k + 2`` has received the flags of call ``k + 1``
-from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free. Dispatches and
-combines count separately, with rows of their own.
+Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call
+``k + 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free.
+Dispatches and combines count separately, with rows of their own.
 
 Model: tests/models/inference.pml, with a list for a slot.
 """
@@ -148,7 +148,7 @@ def pe_of(members, member):
 
 @device_function
 def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
-    """Send the tokens of a list, then their choices of it with the flag."""
+    """Send the tokens of a list, then their choices together with the flag."""
 
     def impl(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
         mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
@@ -168,7 +168,7 @@ def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, siz
 
 @device_function
 def await_list(flags, here, member, layout, counts, call, members, group):
-    """Wait for a list of a member and for those of the members before it; return its first row and its length."""
+    """Wait for the lists of a member and of the members before it; return this list's first row and length."""
 
     def impl(flags, here, member, layout, counts, call, members, group):
         start, length, first = 0, 0, here * members.size
@@ -190,7 +190,7 @@ def await_list(flags, here, member, layout, counts, call, members, group):
 def receive_list(
     unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group
 ):  # fmt: skip
-    """Copy the rows of a list after those of the members before."""
+    """Copy the rows of a list behind those of the previous members."""
 
     def impl(unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group):
         here, member, first = unit // members.size, unit % members.size, unit * call.max_tokens
@@ -209,8 +209,8 @@ def receive_list(
 def dispatch_kernel() -> Any:
     """Return the kernel that sends and receives tokens.
 
-    Its units are a list to send each, then a list to receive each. ``first`` is the first unit of the launch, ``taken``
-    the units of the launches before; the numbers after ``tokens`` are those of `Sizes`.
+    Its units are one for each list to send, then one for each list to receive. ``first`` is the first unit of the
+    launch, ``taken`` the number of units of the launches before; the numbers after ``tokens`` are those of `Sizes`.
     """
 
     def dispatch(
@@ -233,7 +233,7 @@ def dispatch_kernel() -> Any:
 
 @device_function
 def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group):
-    """Send the outputs for the tokens of a list back, each to the place of its choice, then the flag."""
+    """Return the outputs for the tokens of a list, each to the place of its choice, then send the flag."""
 
     def impl(unit, rows, flags, y, layout, origins, call, sizes, members, group):
         here, member = unit // members.size, unit % members.size
@@ -250,7 +250,7 @@ def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group
 
 @device_function
 def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
-    """Wait for the outputs of a token, and write where those of its choices are, -1 for none.
+    """Wait for the outputs of a token, and write the places of those of its choices, -1 for none.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """
@@ -268,10 +268,10 @@ def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
 
 @functools.cache
 def combine_kernel(dtype: str) -> Any:
-    """Return the kernel that sends outputs back and adds those of each token, for a dtype of `float_words.DTYPES`.
+    """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
 
-    Its units are a list to send back each, then a token to add each, then one that waits for all lists. ``first`` and
-    ``taken`` are those of `dispatch_kernel`.
+    Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
+    ``first`` and ``taken`` are those of `dispatch_kernel`.
     """
     lanes, load, store, numbers, rounded = float_words(dtype)
 

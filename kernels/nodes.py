@@ -59,5 +59,5 @@ def pe_in(pes, place):
 
 @compiled
 def after(place, step, size):
-    """Return the place ``step`` after another one, cyclically; ``step`` is at most ``size``."""
+    """Return the place ``step`` behind another one, cyclically; ``step`` is at most ``size``."""
     return place + step if place + step < size else place + step - size

@@ -2,7 +2,7 @@
 
 A kernel's stores and atomics go directly to the memory of reachable peers, so a memory fence of cross-device scope
 orders and completes them. If the job uses the proxy, ``fence`` and ``quiet`` also wait for all requests to it. In a job
-on several nodes ``quiet`` also completes the puts of this PE's host to other nodes.
+on several nodes ``quiet`` also waits for remote completion of the puts of this PE's host to other nodes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a peer is: its place among the PEs of this node, and the distance to its heap.
+"""The address of a peer's heap: the peer's index on this node, and the distance to its heap.
 
-A job on one node needs no places: they are the PE numbers. In a job on several nodes the PEs of a node usually have
+In a job on one node the indices are the PE numbers. In a job on several nodes the PEs of a node usually have
 consecutive numbers, so two constants tell whether a PE is among them, without a load. Where the launcher has given a
-node other numbers, a table with a byte per PE tells the places of the rest.
+node other numbers, a table with a byte per PE has the indices of the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _unchanging(builder: Any, address: Any, kind: Any) -> Any:
 
 
 def _place(builder: Any, pe: Any) -> Any:
-    """Emit the place of a PE on this node, counted from 0, or -1 for a PE of another node."""
+    """Emit the index of a PE on this node, or -1 for a PE of another node."""
     if not binding.options().spans:
         return pe
     guess = builder.sub(pe, spec_constants.emit(builder, "first_near"))

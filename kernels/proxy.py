@@ -73,7 +73,7 @@ def _has_route(pe: Any, worst: Route) -> Any:
 
 @compiled
 def route_at(place):
-    """Return the `Route` to the PE at a place of this node."""
+    """Return the `Route` to the PE with this index on this node."""
     return load_volatile(route_table() + 8 * place)
 
 
@@ -85,7 +85,7 @@ def reachable(pe):
 
 @device_function
 def is_mapped(pe):
-    """Return whether kernels of this PE can load from and store to the memory of a PE, though puts may be held."""
+    """Return whether kernels of this PE can access the memory of a PE, even if the proxy holds their puts."""
     if not binding.options().late:
         return lambda pe: reachable(pe)
 
@@ -108,8 +108,7 @@ def has_atomics(pe):
 def copy_by_proxy(kind, pe, remote, local, nbytes):
     """Let the proxy put (``PUT``) or get (``GET``) contiguous memory; return a ticket for `await_ticket`. Nonblocking.
 
-    ``remote`` is an address in this PE's symmetric heap and selects the same offset on PE ``pe``; ``local`` is any
-    device address.
+    ``remote`` is a symmetric address, given as that in this PE's heap; ``local`` is any device address.
     """
     if not binding.options().proxied:
         return lambda kind, pe, remote, local, nbytes: 0
@@ -122,10 +121,10 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 
 @device_function
 def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Steps are in bytes. Nonblocking.
+    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Strides are in bytes. Nonblocking.
 
-    ``put`` is 1 or 0, with `HELD` for a program's own operation. The blocks are divided among ``size`` work-items; this
-    is work-item ``rank``.
+    ``put`` is 1 or 0, with `HELD` for an operation of the program itself. The blocks are divided among ``size``
+    work-items; this is work-item ``rank``.
 
     Returns:
         The ticket of its last block, or -1 if it has none.
@@ -185,7 +184,7 @@ def load_by_proxy(source, pe, remote):
 
 @device_function
 def update_by_proxy(rmw, dest, pe, remote, value):
-    """Let the proxy do an atomic operation without a result on an element of the dtype of ``dest``; nonblocking."""
+    """Let the proxy do a non-fetching atomic on an element of the dtype of ``dest``; nonblocking."""
     what = UPDATE | HELD | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value):
@@ -196,7 +195,7 @@ def update_by_proxy(rmw, dest, pe, remote, value):
 
 @device_function
 def mark_held():
-    """Return a number that tells `signal_by_proxy` where the data of a signal begin; 0 where nothing is held."""
+    """Return a mark for `signal_by_proxy`: where the data of the signal begin; 0 if nothing is held."""
     if not binding.options().late:
         return lambda: 0
     zero = types.int64(0)
@@ -205,7 +204,7 @@ def mark_held():
 
 @device_function
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
-    """Let the proxy update a signal after what this PE has put there since a `mark_held`; nonblocking."""
+    """Let the proxy update a signal after this PE's puts to the same PE since a `mark_held`; nonblocking."""
     what = SIGNAL | HELD | itemsize(sig_addr) << 16
 
     def impl(rmw, sig_addr, pe, remote, value, since):
@@ -216,7 +215,7 @@ def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
 
 @device_function
 def load_at(pe, address, like):
-    """Return an element on PE ``pe``, of the dtype of ``like``; ``address`` is in this PE's own symmetric heap."""
+    """Load an element on PE ``pe``, of the dtype of ``like``; ``address`` is the symmetric address on this PE."""
     if not binding.options().proxied:
         return lambda pe, address, like: load(address + peer_delta(pe), like)
     return lambda pe, address, like: (
@@ -226,7 +225,7 @@ def load_at(pe, address, like):
 
 @device_function
 def store_at(pe, address, like, value):
-    """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` is as in `load_at`."""
+    """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
     if not binding.options().proxied:
         return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
     what = STORE | itemsize(like) << 16
@@ -242,7 +241,7 @@ def store_at(pe, address, like, value):
 
 @device_function
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
-    """Let the proxy do an atomic operation on an element of the dtype of ``dest``; return the old value. Blocking."""
+    """Let the proxy do a fetching atomic on an element of the dtype of ``dest``; return the old value. Blocking."""
     what = ATOMIC | HELD | itemsize(dest) << 16
 
     def impl(rmw, dest, pe, remote, value, cond):
@@ -288,7 +287,7 @@ def request_and_wait(what, like, pe, remote, value, cond):
 
 @compiled
 def flush(distance):
-    """Wait until this PE's stores to a reachable PE have arrived: a load from that PE cannot overtake them."""
+    """Wait for remote completion of this PE's stores to a reachable PE: a load from that PE cannot overtake them."""
     before_flush()
     load_volatile(heap_base() + distance)
     before_flush()  # the load completes before later operations
@@ -296,7 +295,7 @@ def flush(distance):
 
 @device_function
 def flush_all():
-    """Flush the stores to the PEs of this node on whose memory the proxy does the atomics."""
+    """Wait for remote completion of the stores to the PEs of this node on whose memory the proxy does the atomics."""
     if not binding.options().routed:
         return lambda: None
 
@@ -325,7 +324,7 @@ def order_stores():
 
 @device_function
 def complete():
-    """Complete all operations of this PE's kernels, and the puts of its host to other nodes.
+    """Wait for remote completion of all operations of this PE's kernels, and of the puts of its host to other nodes.
 
     On one node the stores of a put by the host are complete when it returns.
     """
@@ -340,7 +339,7 @@ def complete():
 
 @device_function
 def complete_held():
-    """Let the proxy complete what it holds; nonblocking: `await_requests` waits."""
+    """Let the proxy complete the operations that it holds; nonblocking: `await_requests` waits."""
     if not binding.options().late:
         return lambda: None
 
@@ -352,7 +351,7 @@ def complete_held():
 
 @device_function
 def complete_locally():
-    """Let the proxy end the access of what it holds to memory of this PE; no other operation has such access."""
+    """Let the proxy complete the operations that it holds locally; all others are locally complete."""
     if not binding.options().late:
         return lambda: None
     return lambda: await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
@@ -376,7 +375,7 @@ def complete_host_puts():
 
 @device_function
 def await_requests():
-    """Complete all operations of this PE's kernels, those posted to the proxy included.
+    """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -395,7 +394,7 @@ def await_requests():
 
 @device_function
 def complete_before_flag():
-    """Complete stores of kernels before the next `store_flag`; a no-op in a job without proxies."""
+    """Complete stores of kernels remotely before the next `store_flag`; a no-op in a job without proxies."""
     if not binding.options().proxied:
         return lambda: None
     return lambda: await_requests()

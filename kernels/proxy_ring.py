@@ -46,7 +46,7 @@ def completed(ring):
 
 @device_func
 def host_has_put(ring):
-    """Return whether the host has put to other nodes since the proxy was last asked to complete its puts.
+    """Return whether the host has put to other nodes since it was last asked to complete its puts.
 
     Model: tests/models/host_puts.pml.
     """
@@ -179,7 +179,7 @@ def has_begun(ring, ticket):
 
 @device_function
 def await_put(ticket, nbytes):
-    """Wait until the memory that the put with this ticket reads may change. A short put may not have arrived then."""
+    """Wait until the source buffer of the put with this ticket may be reused (local completion)."""
     if not binding.options().proxied:
         return lambda ticket, nbytes: None
 

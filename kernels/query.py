@@ -1,6 +1,6 @@
 """Queries inside kernels: the device forms of ``ishmem.query``.
 
-``my_pe`` and ``n_pes`` are constants in the loaded kernel.
+``my_pe`` and ``n_pes`` are constants of the loaded kernel.
 """
 
 from __future__ import annotations

@@ -43,18 +43,18 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _make_large(work: Any, by_nodes: Any) -> Any:
-    """Make what combines this PE's part of large arrays, and gives the results to all members; see `_make`."""
+    """Make the reduction of this PE's part of large arrays, with its results for all members; see `_make`."""
 
     @compiled
     def in_reach(sample, call, nbytes, members, group):
-        """Combine this PE's part of large arrays by direct loads and stores."""
+        """Reduce this PE's part of large arrays by direct loads and stores."""
         first, end = part_of(nbytes, members.size, members.me)
         rank, width = rank_in(group), size_of(group)
         work(sample, 0, 0, 1, call.dest + first, call.source + first, end - first, rank, width, members)
 
     @compiled
     def by_tiles(sample, call, nbytes, members, group):
-        """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
+        """Reduce this PE's part of large arrays in tiles, which the proxy moves where needed."""
         first, end = part_of(nbytes, members.size, members.me)
         tile, apart, room = tiles_of(call.team, members.size)
         rank, width = rank_in(group), size_of(group)
@@ -68,7 +68,7 @@ def _make_large(work: Any, by_nodes: Any) -> Any:
 
     @device_function
     def large(sample, call, nbytes, members, group):
-        """Combine this PE's part of large arrays, and give the results to all members."""
+        """Reduce this PE's part of large arrays, and put the results to all members."""
         between_nodes = by_nodes or by_tiles
 
         def either(sample, call, nbytes, members, group):
@@ -120,10 +120,10 @@ def _make(work: Any, by_nodes: Any = None) -> Any:
 
 @compiled
 def tiles_of(team, size):
-    """Return the address of the first of ``size`` tiles of a team, the bytes from one to the next, and their room.
+    """Return the address of the first of ``size`` tiles of a team, the bytes between their starts, and their capacity.
 
-    They are those of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if these have
-    more room.
+    They are those of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if these are
+    larger.
     """
     apart = tile_bytes() // size // ALIGN * ALIGN
     if apart > max_payload():
@@ -135,7 +135,7 @@ def tiles_of(team, size):
 def move_tiles(kind, members, tile, apart, address, nbytes, rank, width):
     """Get (``GET``) a tile of each member's array, or put (``PUT``) the tiles to the members.
 
-    Each of ``width`` work-items takes another member, and returns when its tiles have arrived or may be overwritten.
+    The members are divided among ``width`` work-items; each returns when its tiles have arrived or may be overwritten.
     """
     start, stride, size, _me = members
     ticket = -1

@@ -265,7 +265,7 @@ def arguments_allowed(call, count, flow, size):
 
 @device_function
 def sends_by_leader(team, flow):
-    """Return whether the leaders of the nodes send the data in the slots: all members get the same data."""
+    """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
     if not binding.options().levels:
         return lambda team, flow: False
     return lambda team, flow: spans_nodes(team) and not flow.source_blocks and not flow.to_root
@@ -325,7 +325,7 @@ def enter(call, flow, group):
 
 @device_function
 def await_transfers(group):
-    """Wait until what the work-items of this PE have transferred by `transfer_steps` has arrived."""
+    """Wait for the transfers that the work-items of this PE have started by `transfer_steps`."""
     if not binding.options().proxied:
         return lambda group: group_sync(group)
 
@@ -353,6 +353,6 @@ def end_phase(group, team):
 
 @compiled
 def part_of(nbytes, size, me):
-    """Return the half-open range of bytes, out of ``nbytes``, that number ``me`` of ``size`` PEs works on."""
+    """Return the half-open range of bytes, out of ``nbytes``, that PE number ``me`` of ``size`` processes."""
     part = turns_of((nbytes + ALIGN - 1) >> ALIGN_DIGITS, size) << ALIGN_DIGITS
     return min(me * part, nbytes), min((me + 1) * part, nbytes)

@@ -1,7 +1,7 @@
 """Remote memory access inside kernels: the device forms of ``ishmem.rma``.
 
-On a directly reachable peer, an operation loads the peer's address offset from a table, adds it, and loads and stores
-the data. On other PEs it sends a request to the proxy: see ``ishmem.kernels.proxy``.
+On a reachable peer, an operation loads the distance to the peer's heap from a table, adds it to the address, and loads
+and stores the data. On other PEs it sends a request to the proxy: see ``ishmem.kernels.proxy``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SCALARS = (types.Number, types.Boolean)
 
 
 def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
-    """Check the argument types; return whether the elements lie differently in the two arrays."""
+    """Check the argument types; return whether one array is C-contiguous and the other is not."""
     is_view = views.are_views(dest, source)
     if is_view:
         views.check(routine, nelems, dest=dest, source=source)
@@ -60,9 +60,9 @@ def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
 
 @device_function
 def _is_one_element(count):
-    """Return whether to move one element without a look at the size of the other array.
+    """Return whether to move one element without checking the size of the other array.
 
-    Only an empty one is too small for it. In the simulator, a check made a loop of such puts 16 to 60 % slower.
+    Only an empty array is too small for it. In the simulator, a check made a loop of such puts 16 to 60 % slower.
     """
     if binding.options().check:
         return lambda count: False
@@ -154,10 +154,10 @@ def _put_scalar(dest, value, pe, nelems, group):
 
 
 def _register(name: str, put: int) -> None:
-    """Register a routine, its work-group form and the non-blocking forms.
+    """Register a routine, its work-group form and the nonblocking forms.
 
-    Kernels never defer loads and stores, so blocking and non-blocking forms are the same code. Only where the proxy
-    holds operations, it has to know the non-blocking ones.
+    Kernels never defer loads and stores, so blocking and nonblocking forms are the same code. Only if the proxy holds
+    operations, it must know the nonblocking ones.
     """
     contiguous, deferred = _make_transfer(put, HELD), _make_transfer(put, HELD | NBI)
     for form, late in ((name, contiguous), (f"{name}_nbi", deferred)):

@@ -1,8 +1,8 @@
-"""Checks inside kernels.
+"""Argument checks inside kernels.
 
-Whether the arrays of puts and gets are long enough is always checked; the other checks are compiled in when
-``ISHMEM_CHECK`` is set, and are no code otherwise. An operation that fails its check is skipped. The first failure is
-recorded in this PE's heap, where the host finds it: see ``ishmem.common.violations``.
+The sizes of the arrays of puts and gets are always checked; the other checks are compiled in only if ``ISHMEM_CHECK``
+is set. An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host
+finds it: see ``ishmem.common.violations``.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def allowed(routine, array, pe, first, count):
 
 @device_function
 def are_pes(routine, pes):
-    """Return whether a number, or all numbers of a tuple or an array, are those of PEs."""
+    """Return whether a number, or all numbers of a tuple or an array, are PE numbers."""
     if not binding.options().check:
         return lambda routine, pes: True
     if isinstance(pes, types.Integer):
@@ -119,7 +119,7 @@ def have_room(routine, dest, source, pe, count, problem):
 
 @device_function
 def value_fits(routine, array, value):
-    """Return whether an array's dtype has a value that is to be stored."""
+    """Return whether a number to be stored is a value of an array's dtype."""
     if not binding.options().check or type_checks.holds(array.dtype, value):
         return lambda routine, array, value: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)

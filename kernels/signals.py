@@ -56,7 +56,7 @@ def _check_put(routine: str, sig_addr: Any, signal: Any, sig_op: Any, index: Any
 
 @compiled
 def is_update(sig_addr, signal, sig_op):
-    """Return whether the arguments of an update of a signal are allowed."""
+    """Return whether the arguments of a signal update are allowed."""
     return is_sig_op(PUT_SIGNAL, sig_op) and value_fits(PUT_SIGNAL, sig_addr, signal)
 
 

@@ -1,7 +1,7 @@
 """Constants that differ between processes, as functions in kernels that the device compiler sees as constants.
 
-Each is an ``OpSpecConstant`` of the SPIR-V. Its default is set when a kernel has been compiled or loaded, so cached
-code serves every PE and any number of PEs.
+Each is an ``OpSpecConstant`` of the SPIR-V. Its value is set when a kernel has been compiled or loaded, so cached code
+serves every PE and any number of PEs.
 """
 
 from __future__ import annotations

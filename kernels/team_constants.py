@@ -1,4 +1,4 @@
-"""Teams in kernels: a team that a kernel names, or is given as an argument, is its handle."""
+"""Teams in kernels: a team that a kernel names, or receives as an argument, is its handle."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .intrinsics import atomic_add_word, device_function, group_sum, rank_in
 
 @device_function
 def next_ticket(counter, group):
-    """Return the next number of the counter at an address, the same one to all work-items of a work-group."""
+    """Take the next number of the counter at an address; all work-items of a work-group get the same."""
 
     def impl(counter, group):
         return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)

@@ -44,7 +44,7 @@ def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYP
 
 
 def orders_differ(*arguments: Any) -> bool:
-    """Return whether one array is in C order and another in Fortran order; one dimension has no order."""
+    """Return whether one array is in C order and another in Fortran order; 1-D arrays are in both."""
     return {kind.layout for kind in arguments if isinstance(kind, types.Array) and kind.ndim > 1} == {"C", "F"}
 
 
@@ -86,7 +86,7 @@ _WIDTH = {types.Boolean: 0, types.Integer: 1, types.Float: 2, types.Complex: 3}
 
 
 def holds(dtype: Any, kind: Any) -> bool:
-    """Return whether a dtype has all values of an integer type; numbers of other kinds are converted."""
+    """Return whether all values of an integer type are values of a dtype; numbers of other kinds are converted."""
     if not isinstance(dtype, types.Integer) or not isinstance(kind, types.Integer):
         return True
     return bool(dtype.minval <= kind.minval and kind.maxval <= dtype.maxval)

@@ -1,6 +1,6 @@
 """Elements that a work-item combines at once: a block of units of 16 bytes, one unit, or one element.
 
-They are values of a kernel, tuples of elements. Complex numbers are units of their own.
+In a kernel they are tuples of elements. A complex number is a unit.
 """
 
 from __future__ import annotations

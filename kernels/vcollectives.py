@@ -2,7 +2,7 @@
 
 After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. In ``gatherv``
 and ``scatterv`` every PE has the counts and displacements of all blocks. In ``alltoallv`` each member publishes to each
-other member the offset for its block, and the numbers of elements that it expects from it and sends to it.
+other member the offset for its block, and the numbers of elements that it receives from it and sends to it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def find(blocks, member):
 
 @compiled
 def hash_of(blocks, size):
-    """Return a hash of counts and displacements, by which members detect different lists."""
+    """Return a hash of counts and displacements, by which members detect that their lists differ."""
     mixed, offset = 0, 0
     for member in range(size):
         offset = offset_of(blocks, member, offset)
@@ -275,7 +275,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
 @compiled
 def publish_blocks(members, slots, to_blocks, from_blocks):
-    """Publish to each member the offset for its block and the counts that this PE expects from it and sends to it."""
+    """Publish to each member the offset for its block, and the counts that this PE receives from it and sends to it."""
     start, stride, size, me = members
     slot, offset = slot_at(slots, me), 0
     for member in range(size):

@@ -1,7 +1,7 @@
 """``put`` and ``get`` of views that are not contiguous: 1-D slices with a step, 2-D tiles, and transposed arrays.
 
-An array is described as rows: element ``i`` in C order is ``i // columns`` rows and ``i % columns`` columns away from
-the first one. A contiguous array and a 1-D slice are one row, which divides into rows of any length.
+An array is described as rows: element ``i`` in C order lies ``i // columns`` rows and ``i % columns`` columns from the
+first one. A contiguous array and a 1-D slice are one row, which divides into rows of any length.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _is_row(array: Any) -> bool:
 
 @device_function
 def steps_of(array):
-    """Return the columns of an array, and the distances between its rows and between its columns, in elements."""
+    """Return the number of columns of an array, and the strides of its rows and of its columns in elements."""
     if array.layout == "C":
         return lambda array: (array.size, 0, 1)
     if array.ndim == 1:

@@ -108,7 +108,7 @@ def test_all(ivars, indices, cmp, wanted, status, site):
 
 @device_function
 def test_any(ivars, indices, cmp, wanted, status, site):
-    """Return the index of a variable that satisfies the comparison, or -1.
+    """Return the index of any variable that satisfies the comparison, or -1.
 
     Model: tests/models/signal.pml.
     """
@@ -129,7 +129,7 @@ def test_any(ivars, indices, cmp, wanted, status, site):
 
 @device_function
 def test_some(ivars, indices, cmp, wanted, status, site):
-    """Write the indices of all variables that satisfy the comparison to ``indices``; return their number.
+    """Store the indices of all variables that satisfy the comparison in ``indices``; return their number.
 
     Model: tests/models/signal.pml.
     """
@@ -151,7 +151,7 @@ def test_some(ivars, indices, cmp, wanted, status, site):
 
 @device_function
 def tell_element(ivars, i, cmp, wanted, site):
-    """Tell that variable ``i`` does not satisfy the comparison with ``wanted``, one value or an array of values."""
+    """Record a wait for variable ``i``, which does not satisfy the comparison with ``wanted``, a value or an array."""
     if isinstance(wanted, types.Array):
         return lambda ivars, i, cmp, wanted, site: tell_variable(
             ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i], site
@@ -214,7 +214,7 @@ def wait_until_any(ivars, indices, cmp, wanted, status, site):
 
 @device_function
 def wait_until_some(ivars, indices, cmp, wanted, status, site):
-    """Wait until variables of a set satisfy the comparison; write their indices and return their number."""
+    """Wait until variables of a set satisfy the comparison; store their indices and return their number."""
     return _until(test_some, 0)
 
 

@@ -18,7 +18,7 @@ _REFUSAL = 7
 
 
 class Members(Protocol):
-    """What a collective needs of the team that calls it: see ``ishmem.Team``."""
+    """What a collective needs to know of its team: see ``ishmem.Team``."""
 
     handle: int
 
@@ -35,7 +35,7 @@ class Members(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A call whose arguments this PE has checked.
+    """A call with checked arguments.
 
     Attributes:
         count: Elements of a block.
@@ -53,7 +53,7 @@ class Call:
 
 
 class Asked(NamedTuple):
-    """The arguments of a member in the team's last call."""
+    """The arguments that a member published in the team's last call."""
 
     routine: str
     dtype: str
@@ -67,7 +67,7 @@ class Asked(NamedTuple):
     numbers: bytes
 
     def __str__(self) -> str:
-        """Describe the arguments that must be the same on all PEs, or the refusal."""
+        """Describe the arguments that must be equal on all PEs, or why the member refused its arguments."""
         if self.algorithm == _REFUSAL:
             return f"{self.routine} {self.refusal}"
         sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
@@ -78,7 +78,7 @@ class Asked(NamedTuple):
 
 
 def asked(team: int) -> list[Asked]:
-    """Return the arguments of each member in the team's last call."""
+    """Return the arguments that each member published in the team's last call."""
     routines, result = list(COLLECTIVES), []
     for fields in _core.asked_collective(team):
         fields["routine"] = routines[fields["routine"]]

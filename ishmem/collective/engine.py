@@ -40,7 +40,7 @@ class Pull(NamedTuple):
 
 
 def move(call: Call, requests: list[Asked]) -> None:
-    """Move or reduce the data of a call that every member has entered; return when this PE's share is complete."""
+    """Move or reduce the data of a call that all members have entered, until this PE's share is complete."""
     this = job.current()
     engine = this.engine
     try:
@@ -166,7 +166,7 @@ def _fetch(sources: list[int], count: int, dtype: str, engine: CopyEngine) -> An
 
 
 def _scan(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
-    """Compute this PE's share of every member's prefix sums and copy it to that member."""
+    """Compute this PE's share of the prefix sums of all members and copy it to them."""
     first, last = _share(call)
     if first == last:
         return

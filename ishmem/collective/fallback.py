@@ -61,7 +61,7 @@ def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
 
 
 def refuse(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> NoReturn:
-    """Raise the error of this PE's arguments, after making the other PEs raise."""
+    """Raise the error of this PE's arguments, and make the other PEs raise."""
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
         checked(routine, team, dest, source, **arguments)
@@ -146,7 +146,7 @@ def checked(
 
 
 def _in_place(routine: str, own: int) -> int | None:
-    """Return the offset in bytes at which ``source`` may lie in ``dest``, ``None`` where it may not overlap."""
+    """Return the offset in bytes of ``source`` in ``dest`` when in place; ``None`` if they must not overlap."""
     if routine in ("fcollect", "gather", "scatter"):
         return -own if routine == "scatter" else own
     return 0 if routine == "broadcast" or routine in REDUCTIONS else None

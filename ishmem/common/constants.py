@@ -22,7 +22,7 @@ SYMBOLS = {Cmp.EQ: "==", Cmp.NE: "!=", Cmp.GT: ">", Cmp.GE: ">=", Cmp.LT: "<", C
 
 
 class SignalOp(IntEnum):
-    """What ``put_signal`` does to the signal (OpenSHMEM 1.5, 9.8.2)."""
+    """How ``put_signal`` updates the signal (OpenSHMEM 1.5, 9.8.2)."""
 
     SET = 0
     ADD = 1
@@ -41,7 +41,7 @@ def no_member(name: str, constants: type[IntEnum], value: object) -> str:
 
 
 class Thread(IntEnum):
-    """How many threads of a PE call ishmem (OpenSHMEM 1.5, 9.2; the values of Intel SHMEM)."""
+    """Levels of thread support: which threads may call ishmem (OpenSHMEM 1.5, 9.2; the values of Intel SHMEM)."""
 
     SINGLE = 0
     FUNNELED = 1
@@ -53,7 +53,7 @@ THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = Thread
 
 
 class Hint(IntFlag):
-    """What ``malloc_with_hints`` is told of the use of the memory (OpenSHMEM 1.5, 9.3.2)."""
+    """The hints of ``malloc_with_hints`` on the use of the memory (OpenSHMEM 1.5, 9.3.2)."""
 
     ATOMICS_REMOTE = 1
     SIGNAL_REMOTE = 2
@@ -74,7 +74,7 @@ CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE = CtxOption
 
 
 class SessionOption(IntFlag):
-    """What the operations of a session are like (OpenSHMEM 1.6, 9.9.2)."""
+    """Hints on the operations of a session of a context (OpenSHMEM 1.6, 9.9.2)."""
 
     BATCH = 1
 

@@ -11,7 +11,7 @@ class IshmemError(RuntimeError):
 
 
 class StateError(IshmemError):
-    """A call before ``init``, after ``finalize``, or a second call of either."""
+    """A call before ``init``, after ``finalize``, or on an object that was destroyed."""
 
 
 class SymmetryError(IshmemError):
@@ -23,7 +23,7 @@ class HeapExhausted(IshmemError, MemoryError):
 
 
 class PeerLost(IshmemError):
-    """A PE that this call needs has died or has left the job.
+    """A PE that a call needs has died or left the job.
 
     Attributes:
         pe: Number of the lost PE.
@@ -35,7 +35,7 @@ class PeerLost(IshmemError):
 
 
 class WaitTimeout(IshmemError, TimeoutError):
-    """A host wait that reached its ``timeout``; the message gives PE, element, value seen and value wanted."""
+    """A host wait has reached its ``timeout``; the message names PE, element, its value and the comparison."""
 
 
 _LOST = 0x70000001

@@ -1,4 +1,4 @@
-"""The record in a PE's heap in which a work-item that has waited for long says what it waits for.
+"""The record in a PE's heap in which a work-item that has waited long describes its wait.
 
 It needs only the standard library: ishmrun reads the record, too.
 """
@@ -68,7 +68,7 @@ def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
 
 
 def describe(data: bytes) -> str:
-    """Return what the record says; empty when no work-item has waited for long."""
+    """Describe the wait in the record; empty if no work-item has waited long."""
     numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
     wait = KernelWait(*numbers[: SITE // 8])
     if not wait.item:

@@ -144,7 +144,7 @@ class NodeList(NamedTuple):
 
 
 class RendezvousSlot(NamedTuple):
-    """What a member of a team writes to another when it enters a collective call in a kernel, one int64 each.
+    """What a member of a team writes to each other member on entry to a collective call in a kernel, one int64 each.
 
     Attributes:
         number: Number of the rendezvous; written last.

@@ -1,4 +1,4 @@
-"""Which PEs are in a team: every ``stride``-th one from ``start`` on."""
+"""The members of a team: the PEs ``start``, ``start + stride``, ..."""
 
 from __future__ import annotations
 

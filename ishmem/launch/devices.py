@@ -1,4 +1,4 @@
-"""The environment of a PE: the SYCL stack, and which devices there are."""
+"""The environment of a PE: the SYCL stack, and the devices of the node."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _words(slots: dict[str, int | None]) -> str:
 
 
 def parse_hosts(text: str) -> list[tuple[str, int | None]]:
-    """Read ``a,b`` or ``a:4,b:8``.
+    """Parse a list of hosts, ``a,b`` or ``a:4,b:8``, with the slots of each.
 
     Raises:
         UsageError: A word is neither.

@@ -1,4 +1,4 @@
-"""What the guards of the PEs write through mpiexec for ishmrun: lines with the PE's number, and how the PE ended."""
+"""The protocol of guards and ishmrun through mpiexec: lines marked with the PE's number, and how the PE ended."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def end_mark(end: Ended) -> bytes:
 
 
 def parse(line: bytes) -> Line | Ended | None:
-    """Return what a line says; None when it is mpiexec's own."""
+    """Parse a line; return None if it is mpiexec's own."""
     if match := _LINE.fullmatch(line):
         return Line(int(match[1]), match[2])
     if match := _ENDED.fullmatch(line.rstrip(b"\r\n")):

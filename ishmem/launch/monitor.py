@@ -43,7 +43,7 @@ _CREDENTIALS = struct.Struct("iII")
 
 @dataclass(frozen=True)
 class Config:
-    """What the first PE of the node writes to the monitor's standard input.
+    """The configuration that the first PE of the node writes to the monitor's standard input.
 
     Attributes:
         node: Number of the node.
@@ -167,7 +167,7 @@ class Monitor:
         channel.close()
 
     def _hello(self, channel: Channel, key: str) -> tuple[Message, list[Message]] | None:
-        """Return the first message of a connection and those behind it; drop one that is not of this job."""
+        """Read the first message of a connection and those behind it; drop a connection that is not of this job."""
         messages = _receive(channel)
         if messages == [] or channel not in self._strangers:
             return None
@@ -281,7 +281,7 @@ class Monitor:
             channel.send(**loss)
 
     def _look(self) -> None:
-        """Send signs of life, look for nodes without any, and end PEs that do not end by themselves."""
+        """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
         now = time.monotonic()
         late, self._looked = now - self._looked > 4 * BEAT, now
         # A message of another node wakes this one, so an answer to each would keep both busy.

@@ -74,21 +74,21 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def count(text: str) -> int:
-    """Read a whole number, at least 1."""
+    """Parse an integer of at least 1."""
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
     return int(text)
 
 
 def number(text: str) -> int:
-    """Read a whole number, at least 0."""
+    """Parse an integer of at least 0."""
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 0")
     return int(text[:9])
 
 
 def seconds(text: str) -> float:
-    """Read a number of seconds, more than 0."""
+    """Parse a number of seconds above 0."""
     try:
         value = float(text)
     except ValueError:

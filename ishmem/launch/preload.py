@@ -1,8 +1,7 @@
 """PEs as forks of a process that has imported the SYCL stack: ``ishmrun --preload``.
 
 A new interpreter takes most of a second of processor time to import dpctl, dpnp and numba, and each PE is one. Here the
-supervisor imports what it can (`load`), before any device is initialised, and its children run the program (`run`) in
-place of new interpreters.
+supervisor imports what needs no device (`load`), and its children run the program (`run`) in place of new interpreters.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def load() -> None:
 
 
 def _replace_placeholder() -> None:
-    """Load the module of `_LAPACK`, and replace what stands for it in modules of dpnp."""
+    """Load the module of `_LAPACK`, and put it in place of its placeholder in modules of dpnp."""
     placeholder = sys.modules.pop(_LAPACK)
     loaded = importlib.import_module(_LAPACK)
     loaded.LinAlgError.__module__ = placeholder.LinAlgError.__module__  # as dpnp has set it

@@ -252,7 +252,7 @@ class _Supervisor:
             self._look_for_kernels(now)
 
     def _look_for_kernels(self, now: float) -> None:
-        """Tell of a PE that is in a kernel for long, and end the job when it is too long; the PE itself cannot."""
+        """Report a PE that has run a kernel for long, and end the job after the limit; the PE itself cannot."""
         limit, notice, board = self._job.hang_timeout or 0.0, self._job.notice, self._job.board
         self._look_at = now + min(*(each / 4 for each in (limit, notice) if each), 0.5)
         beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
@@ -321,7 +321,7 @@ class _Supervisor:
             self._status = status
 
     def _find_cause(self, failed: int) -> int | None:
-        """Return a PE whose program ended before another PE failed: it may be the cause, as its status will show."""
+        """Return a PE whose program ended before another PE failed: its status will show whether it is the cause."""
         board = self._job.board
         ended = [(board[pe].exiting, pe) for pe, _ in self._running.values() if board[pe].exiting]
         first, pe = min(ended, default=(0.0, None))
@@ -375,7 +375,7 @@ class _Supervisor:
 
 
 def hint(error: OSError) -> str:
-    """Return advice for an error, or an empty string."""
+    """Return advice for an error message, or an empty string."""
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return ""
     return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"

@@ -1,4 +1,4 @@
-"""Strided operations as plans, and views that are not contiguous split into contiguous blocks at a regular stride."""
+"""Plans of strided operations; views that are not contiguous are split into contiguous blocks at a regular stride."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _merged(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[tuple[int,
 
 
 def _common(put: _Blocks, take: _Blocks) -> int:
-    """Return the block size that suits both sides; size 0 stands for a contiguous array, which takes any."""
+    """Return the block size that both sides allow; size 0 stands for a contiguous array, which allows any."""
     if put.size and take.size and put.size != take.size:
         raise ValueError(
             f"dest has contiguous blocks of {put.size} elements and source of {take.size}; "

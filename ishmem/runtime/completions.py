@@ -1,7 +1,7 @@
-"""Notes when work on queues completes, while a job is traced.
+"""Records when submitted work completes, while a job is traced.
 
-A thread polls the events of what has been submitted; without such work it sleeps. While a kernel holds the
-interpreter's lock the thread cannot run, and completions are noted after it.
+A thread polls the events of the work; without work it sleeps. While a kernel holds the interpreter's lock the thread
+cannot run, and completions are noted afterwards.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Completions:
         self._thread: threading.Thread | None = None
 
     def submitted(self, result: Any, call: int, queue: Any) -> None:
-        """Take what a call has returned: an event, or the host's and the kernel's event of a launch."""
+        """Record the result of a call: an event, or the host's and the kernel's event of a launch."""
         event, number = (result[1], KERNELS) if isinstance(result, tuple) else (result, self._number(queue))
         with self._lock:
             self._open.setdefault(number, deque()).append((call, time.monotonic_ns(), event))
@@ -55,7 +55,7 @@ class Completions:
             time.sleep(POLL)
 
     def look(self) -> bool:
-        """Note what has completed; return whether anything has not."""
+        """Note what has completed; return whether anything is incomplete."""
         with self._lock:
             for number, waiting in self._open.items():
                 for item in list(waiting):
@@ -72,7 +72,7 @@ class Completions:
         self.done.append(Execution(call, queue, begin, end))
 
     def close(self) -> None:
-        """Stop; what has not completed has no end."""
+        """Stop; incomplete work gets no end."""
         self._closed = True
         self._more.set()
         if self._thread is not None:

@@ -1,4 +1,4 @@
-"""Docstrings of derived forms: arguments come from the routine that a form is derived from, examples from its name."""
+"""Docstrings of derived forms: the arguments are those of the base routine, examples follow from the name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of freed allocations, which the address alone does not tell once another allocation lies there.
+"""Arrays of freed allocations, which the address alone does not reveal once another allocation is there.
 
 dpctl keeps the object that an array's memory was made from; slices, reshaped views and memory that is made from this
 memory keep it too. As long as the program keeps such memory of a freed allocation, the core refuses it.
@@ -30,7 +30,7 @@ class Freed:
 
 
 class FreedMemory:
-    """The origins of the memory of this PE's allocations, and of freed ones that the program still uses."""
+    """The owners of the memory of this PE's allocations, and of freed ones that the program still references."""
 
     def __init__(self) -> None:
         self._live: dict[int, Any] = {}
@@ -77,7 +77,7 @@ class FreedMemory:
         self._tell()
 
     def _tell(self) -> None:
-        """Tell the core of the freed allocations that the program still uses; drop the others."""
+        """Tell the core the freed allocations that the program still references; drop the others."""
         self._freed = [each for each in self._freed if sys.getrefcount(each.origin) > _UNUSED]
         places = [each.allocation for each in self._freed]
         ends = [place.offset + place.reserved for place in places]

@@ -17,7 +17,7 @@ from ishmem.runtime import job
 
 @functools.cache
 def _kernel(routine: Callable[..., Any], n_operands: int) -> Any:
-    """Return the kernel ``(target, operands, pe, index, old)`` of a routine that returns the old value."""
+    """Return the kernel ``(target, operands, pe, index, old)`` of a fetching atomic."""
 
     def run_0(item: kapi.Item, target, operands, pe, index, old):  # type: ignore[no-untyped-def]
         old[0] = routine(target, pe, index)
@@ -32,7 +32,7 @@ def _kernel(routine: Callable[..., Any], n_operands: int) -> Any:
 
 
 def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: int, operands: list[Any]) -> Any:
-    """Run an atomic routine that returns the old value in a kernel and return that value; blocking.
+    """Run a fetching atomic in a kernel and return the old value; blocking.
 
     The kernel has a queue of its own: on a queue of the program it could wait behind a kernel that waits for this very
     operation.

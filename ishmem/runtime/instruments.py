@@ -1,4 +1,4 @@
-"""Puts objects of the core in the place of the public routines, so that their calls are observed.
+"""Replaces the public routines by objects of the core that observe their calls.
 
 Without observation nothing is replaced. The routines are those of ``ishmem.__all__``, with the methods of the classes
 there, and the functions of ``ishmem.dpex`` that launch kernels. They are also replaced in the modules of the program,

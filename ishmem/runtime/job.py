@@ -1,4 +1,4 @@
-"""The state of this process as a PE: its number, heap, links and teams, and how PEs compare collective requests."""
+"""This process as a PE: its number, heap, links and teams, and how PEs compare collective requests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def barrier_kind(routine: str) -> int:
 
 
 class Agreed(NamedTuple):
-    """What `Job.agree` has combined.
+    """The result of `Job.agree`.
 
     Attributes:
         free: The bits that all PEs have set.
@@ -59,7 +59,7 @@ class Agreed(NamedTuple):
 
 
 class Waits(Protocol):
-    """What a job needs of ``ishmem.runtime.long_waits``, which is built on this module."""
+    """The part of ``ishmem.runtime.long_waits`` that a job uses; that module imports this one."""
 
     def hang(self) -> WaitTimeout | None:
         """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed."""
@@ -155,7 +155,7 @@ class Job:
         _core.set_left(pe)
 
     def note_far(self) -> None:
-        """Learn from the engine which PEs of other nodes have left or are lost."""
+        """Note which PEs of other nodes have left or are lost, as the engine reports."""
         if self.network is None:
             return
         for pe in _core.left_pes():
@@ -210,7 +210,7 @@ class Job:
         return None
 
     def why_no_team(self, handle: int) -> str:
-        """Return why a predefined team does not exist."""
+        """Return why a predefined team does not exist on this PE."""
         return (
             f"the PEs of this node, {', '.join(map(str, self.node.pes))}, have no common stride, so that they form no "
             "team; let the launcher place PEs in blocks, or on the nodes in turn"

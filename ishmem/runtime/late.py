@@ -1,6 +1,6 @@
-"""Late delivery: ``ISHMEM_SIM_ORDER=late:SEED`` shows programs that lack a fence, a quiet, a wait or a barrier.
+"""Late delivery: ``ISHMEM_SIM_ORDER=late:SEED`` reveals programs that lack a fence, a quiet, a wait or a barrier.
 
-The core (``ishmem/core/late.hpp``) holds what OpenSHMEM lets arrive later. This module starts it and puts into words
+The core (``ishmem/core/late.hpp``) delays what OpenSHMEM allows to arrive later. This module starts it and describes
 what it has seen.
 """
 
@@ -23,7 +23,7 @@ ADVICE = "operations came late or in another order (ISHMEM_SIM_ORDER); a fence, 
 
 
 def seed_of(setting: str | None) -> int | None:
-    """Return the seed of ``late`` or ``late:SEED``; None where nothing is held."""
+    """Return the seed of ``late`` or ``late:SEED``; None if nothing is held."""
     return None if setting is None else int(setting.partition(":")[2] or 0)
 
 
@@ -33,7 +33,7 @@ def reseed(seed: int) -> None:
 
 
 class Late:
-    """The operations of this PE that are held."""
+    """The held operations of this PE."""
 
     def __init__(self, heap: SymmetricHeap, seed: int) -> None:
         """Hold operations from now on."""
@@ -41,7 +41,7 @@ class Late:
         _core.start_late(seed, _place)
 
     def raise_changed(self) -> None:
-        """Raise when the source of a non-blocking put has changed before it was complete.
+        """Raise if the source buffer of a nonblocking put was changed before local completion.
 
         Raises:
             IshmemError: Names the puts.
@@ -51,7 +51,7 @@ class Late:
             raise IshmemError(f"{puts}: its source has changed before the next quiet or flush, which end a put_nbi")
 
     def close(self, failed: bool) -> None:
-        """Hold nothing more; where the job has failed, print what overtook what."""
+        """Stop holding operations; if the job has failed, print which operations overtook others."""
         notes = _core.late_notes() if failed else []
         _core.stop_late()
         if notes:
@@ -59,7 +59,7 @@ class Late:
             print("\n".join(lines), file=sys.stderr, flush=True)
 
     def _words(self, line: str) -> str:
-        """Put a line of the core into words: call, PE, offset and bytes, each followed by a tab, and other text."""
+        """Describe a line of the core: call, PE, offset and bytes, each followed by a tab, and other text."""
         parts, text = line.split("\t"), ""
         while len(parts) > 4:
             before, pe, place, nbytes, *parts = parts

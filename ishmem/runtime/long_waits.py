@@ -1,4 +1,4 @@
-"""Long waits of this PE: records them on the status board, tells of them, and ends those that cannot end by themselves.
+"""Long waits of this PE: records them on the status board, reports them, and ends those that cannot end by themselves.
 
 A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_TIMEOUT``. Once it has lasted for
 ``ISHMEM_WAIT_NOTICE``, a PE of the node prints where all of them are.
@@ -172,7 +172,7 @@ class LongWaits:
         self._show()
 
     def _tell(self, goes_on: bool) -> None:
-        """Take the core's report of a wait that continues or has ended; the core has no Python frame."""
+        """Record the core's report of a wait that continues or has ended; the core has no Python frame."""
         if goes_on:
             self.look()
         else:
@@ -218,7 +218,7 @@ class LongWaits:
             self._tell_alive()
 
     def _look_at_kernels(self) -> None:
-        """Tell of a kernel that has waited for long."""
+        """Report a kernel that has waited long."""
         now, wait = time.monotonic(), self._kernel_wait
         text = kernel_wait.describe(_core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES))
         if text != wait.text:

@@ -58,7 +58,7 @@ class MixedCalls:
         return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
 
     def _late(self, handle: int) -> list[int]:
-        """Return the members known not to have entered the call that this PE's host is in."""
+        """Return the members that have certainly not entered the collective call of this PE's host."""
         this, late = self._this, []
         mine, barrier, first = self._entered(this.pe, handle), _core.team_sequence(handle), this.first_sequences[handle]
         if mine > first:
@@ -68,11 +68,11 @@ class MixedCalls:
         return late
 
     def _barrier_told(self, handle: int) -> int:
-        """Return the number of the last barrier that the member before this PE has told it to be in."""
+        """Return the number of the last barrier that the previous member has announced to this PE."""
         return self._read(self._this.pe, self._this.heap.layout.host_sync(handle)) >> _core.KINDS_BITS
 
     def _before(self, handle: int) -> int:
-        """Return the member whose flag this PE awaits first in a barrier."""
+        """Return the member whose flag this PE waits for first in a barrier."""
         shape = self._this.teams[handle]
         return shape.pe((shape.index(self._this.pe) - 1) % shape.size)
 

@@ -103,7 +103,7 @@ class Monitoring:
         return self._failure
 
     def raised(self) -> None:
-        """Say that this PE has raised `PeerLost`, so that it has time to end by itself."""
+        """Report that this PE has raised `PeerLost`, so that it gets time to end by itself."""
         self._raised = True
         self._send(kind="raised")
 

@@ -65,14 +65,14 @@ class PrivateMemory:
             return self._map(base, size, number)
 
     def _due(self, number: int, size: int) -> bool:
-        """Return whether to map an allocation at this use of it."""
+        """Return whether to map an allocation now, at this use of it."""
         if size <= AT_ONCE or number in self._used_once:
             return size <= self._most_bytes
         _note(self._used_once, number)
         return False
 
     def _map(self, base: int, size: int, number: int) -> bool:
-        """Map a device allocation; return False, which leaves it to the copy engine, if the driver cannot export it."""
+        """Map a device allocation; return False if the driver cannot export it: then the copy engine copies."""
         if not self._make_room(size):
             return False
         try:

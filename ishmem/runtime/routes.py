@@ -69,7 +69,7 @@ def between(device: int, peer: int | None) -> Route:
 
 
 def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]:
-    """Return for each PE whether the hosts do all atomics on its memory, under a lock.
+    """Return for each PE whether hosts do all atomics on its memory, under a lock.
 
     Args:
         routes: The routes of each PE to all PEs.

@@ -1,7 +1,7 @@
-"""Host memory in which the copy engine puts what MPI sends from a card's heap.
+"""Staging buffers: host memory through which MPI sends from the heap of a discrete GPU.
 
-The engine (``ishmem/core/staging.hpp``) uses it for payloads from the size on from which the copy engine copies for the
-host, unless MPI handles Level Zero memory itself.
+The copy engine fills them. The engine of the network (``ishmem/core/staging.hpp``) uses them for payloads from the size
+on from which the copy engine copies for the host, unless MPI handles Level Zero memory itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ishmem.ipc import pyze
 
 
 class Staging:
-    """The buffers, a command list and an event for each buffer.
+    """The buffers, with a command list and an event for each.
 
     Attributes:
         words: What the core needs: the addresses of Level Zero functions, and the handles.

@@ -1,4 +1,4 @@
-"""Routines made from other functions: those with a fast path in the core, and those with more parameters.
+"""Routines derived from other functions: those with a fast path in the core, and work-group forms.
 
 ``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m ishmem.cli.signatures``
 writes that part of it.
@@ -19,7 +19,7 @@ _IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None"
 
 
 def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]:
-    """Return a decorator for a routine whose plain case is a function of the core.
+    """Return a decorator for a routine with a fast path in the core.
 
     A call tries ``core_function`` first; the decorated function handles the arguments for which that returns
     ``NotImplemented``. Both have the same parameters.
@@ -34,8 +34,8 @@ def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]
 def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[..., R]:
     """Return ``<routine>_work_group``, which kernels call; on the host it raises ``TypeError``.
 
-    ``source`` names where the routine comes from, by default the Intel SHMEM routine of that name. ``group`` stands
-    after the arguments that have no default.
+    ``source`` names the origin of the routine, by default the Intel SHMEM routine of that name. ``group`` follows the
+    arguments without defaults.
     """
     name = f"{routine.__name__}_work_group"
 
@@ -63,7 +63,7 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
 
 
 def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Return a parameter as kernels are given it: teams are handles, data and lists are arrays."""
+    """Return a parameter as kernels pass it: teams are handles, data and lists are arrays."""
     annotation = _IN_KERNELS.get(parameter.annotation, parameter.annotation)
     if parameter.name in ("dest", "source"):
         annotation = "ndarray"

@@ -1,7 +1,7 @@
-"""Work of dpnp that has been submitted and may not have ended: host calls of ishmem wait for it.
+"""Work of dpnp that has been submitted and may be incomplete: host calls of ishmem wait for it.
 
 Since 0.17, dpnp returns before its kernels have run, and orders its operations by the order manager of dpctl. A host
-call of ishmem reads and writes the memory of arrays itself, so it must come after what the program has done to them.
+call of ishmem accesses the memory of arrays directly, so it must wait for the program's earlier operations on them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prints an exception that the program does not catch: once for each job and node, and without the frames of ishmem.
 
-A failure of one PE soon fails the others. The PE that caused it prints its traceback; one that fails in the same way,
-or because a PE is gone, prints one line. ``ISHMEM_DEBUG`` shows all tracebacks in full.
+A failure of one PE soon makes the others fail. The PE that caused it prints its traceback; one that fails in the same
+way, or because a PE is lost, prints one line. ``ISHMEM_DEBUG`` shows all tracebacks in full.
 """
 
 from __future__ import annotations

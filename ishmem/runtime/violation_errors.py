@@ -1,4 +1,4 @@
-"""Raises what kernels found wrong: reads the record of ``ishmem.common.violations``."""
+"""Raises the first error of this PE's kernels: reads the record of ``ishmem.common.violations``."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _failure(found: Violation) -> str:
 
 
 def no_lock(index: Index, word: int, n_pes: int) -> str:
-    """Return why an element is no lock of a job."""
+    """Return why an element is not a lock."""
     return (
         f"element {index} is {word}, which is no lock of {n_pes} PEs: its holder is no PE, or has not asked for it; "
         "a lock starts as 0, and only set_lock, test_lock and clear_lock change it"
