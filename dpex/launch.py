@@ -177,12 +177,12 @@ def _submit(
 
 
 def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
-    """Return the events of what dpnp has submitted to a queue: its operations return before their kernels have run."""
+    """Return the events of dpnp's earlier operations on a queue, which return before their kernels have run."""
     return list(SequentialOrderManager[queue].submitted_events)
 
 
 def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any) -> None:
-    """Run a kernel on the queue of its array arguments, and wait until it has ended.
+    """Run a kernel on the queue of its array arguments, and wait until it has completed.
 
     Args:
         kernel_fn: The kernel.
@@ -206,15 +206,15 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
 def call_kernel_async(
     kernel_fn: Kernel, index_space: Range | NdRange, dependent_events: Sequence[dpctl.SyclEvent], *kernel_args: Any
 ) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
-    """Submit a kernel to the queue of its array arguments, to run after the events; the arguments stay alive for it.
+    """Submit a kernel to the queue of its array arguments, to run after ``dependent_events``.
 
-    The kernel begins when the operations of dpnp that the program has begun before have ended, too. Operations that it
-    begins later do not wait for the kernel: wait for its event.
+    The arguments are kept alive until it has completed. It also starts after the operations of dpnp that the program
+    has submitted before; those that it submits later do not wait for the kernel: wait for its event.
 
     Args:
         kernel_fn: The kernel.
         index_space: As for `call_kernel`.
-        dependent_events: The kernel begins when these have happened.
+        dependent_events: Events that the kernel starts after.
         *kernel_args: As for `call_kernel`.
 
     Returns:

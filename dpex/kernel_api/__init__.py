@@ -1,4 +1,4 @@
-"""What kernels are written with: index spaces, atomics, barriers, local and private memory.
+"""The kernel API: index spaces, atomics, barriers, local and private memory.
 
 The names are those of SYCL, as in numba-dpex, whose module takes the place of this one where it is installed. The
 classes also run in plain Python: `call_kernel` of this module runs a kernel work-item by work-item, to try an algorithm

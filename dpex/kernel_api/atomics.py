@@ -17,7 +17,7 @@ def atomic_fence(memory_order: int, memory_scope: int) -> None:
 
 
 class AtomicRef:
-    """An element of an array, for atomic operations. Each fetching method returns the old value."""
+    """A reference to an element of an array, for atomic operations."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AtomicRef:
 
     @property
     def ref(self) -> Any:
-        """The element's value."""
+        """The value of the element."""
         return self._ref[self._index]
 
     def _update(self, value: Any) -> Any:
@@ -56,47 +56,47 @@ class AtomicRef:
         return old
 
     def fetch_add(self, val: Any) -> Any:
-        """Add."""
+        """Add ``val`` to the element; return the old value."""
         return self._update(self.ref + val)
 
     def fetch_sub(self, val: Any) -> Any:
-        """Subtract."""
+        """Subtract ``val`` from the element; return the old value."""
         return self._update(self.ref - val)
 
     def fetch_min(self, val: Any) -> Any:
-        """Store the minimum."""
+        """Set the element to the minimum of it and ``val``; return the old value."""
         return self._update(min(self.ref, val))
 
     def fetch_max(self, val: Any) -> Any:
-        """Store the maximum."""
+        """Set the element to the maximum of it and ``val``; return the old value."""
         return self._update(max(self.ref, val))
 
     def fetch_and(self, val: Any) -> Any:
-        """Combine the bits by and."""
+        """Set the element to its bitwise AND with ``val``; return the old value."""
         return self._update(self.ref & val)
 
     def fetch_or(self, val: Any) -> Any:
-        """Combine the bits by or."""
+        """Set the element to its bitwise OR with ``val``; return the old value."""
         return self._update(self.ref | val)
 
     def fetch_xor(self, val: Any) -> Any:
-        """Combine the bits by exclusive or."""
+        """Set the element to its bitwise XOR with ``val``; return the old value."""
         return self._update(self.ref ^ val)
 
     def load(self) -> Any:
-        """Return the value."""
+        """Return the value of the element."""
         return self.ref
 
     def store(self, val: Any) -> None:
-        """Store a value."""
+        """Set the element to ``val``."""
         self._ref[self._index] = val
 
     def exchange(self, val: Any) -> Any:
-        """Store a value."""
+        """Set the element to ``val``; return the old value."""
         return self._update(val)
 
     def compare_exchange(self, expected_ref: Any, desired: Any, expected_idx: int = 0) -> bool:
-        """Store ``desired`` if the value is ``expected_ref[expected_idx]``; else store the value there.
+        """Set the element to ``desired`` if it equals ``expected_ref[expected_idx]``; else store its value there.
 
         Returns:
             Whether the value was the expected one.

@@ -7,7 +7,7 @@ from .index_spaces import Group, SubGroup
 
 
 def group_barrier(group: Group | SubGroup, fence_scope: int = MemoryScope.WORK_GROUP) -> None:
-    """Wait until all work-items of the group call; what they stored before is visible to them afterwards.
+    """Wait until all work-items of the group have called; their earlier stores are visible to the group afterwards.
 
     Args:
         group: The work-group or sub-group.

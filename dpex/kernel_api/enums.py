@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class MemoryOrder(IntEnum):
-    """What an atomic operation or a fence orders."""
+    """Memory orders of atomic operations and fences."""
 
     RELAXED = 0
     ACQUIRE = 1
@@ -15,7 +15,7 @@ class MemoryOrder(IntEnum):
 
 
 class MemoryScope(IntEnum):
-    """The work-items among which an order holds."""
+    """Memory scopes: the work-items among which a memory order holds."""
 
     WORK_ITEM = 0
     SUB_GROUP = 1
@@ -25,7 +25,7 @@ class MemoryScope(IntEnum):
 
 
 class AddressSpace(IntEnum):
-    """Where memory is."""
+    """Address spaces of SYCL."""
 
     PRIVATE = 0
     GLOBAL = 1

@@ -1,4 +1,4 @@
-"""Where a work-item is, in plain Python; kernels have the same methods (``dpex.index_spaces``)."""
+"""Items and groups of an index space, in plain Python; kernels have the same methods (``dpex.index_spaces``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Group:
         return self._index[dim]
 
     def get_group_linear_id(self) -> int:
-        """Return the number of the group among all, the last dimension the fastest."""
+        """Return the linear id of the group; the last dimension varies fastest."""
         return _linear(self._index, self._group_range)
 
     def get_group_range(self, dim: int) -> int:
@@ -54,13 +54,13 @@ class Group:
 
 
 class SubGroup:
-    """The work-items of a group that the device executes together; kernels only."""
+    """A sub-group: the work-items of a work-group that run in lockstep; kernels only."""
 
     def _of_device(self) -> Any:
         raise NotImplementedError("sub-groups exist in kernels on a device only, not in plain Python")
 
     def get_local_id(self) -> int:
-        """Return the number of the work-item in its sub-group."""
+        """Return the index of the work-item in its sub-group."""
         return int(self._of_device())
 
     def get_local_range(self) -> int:
@@ -68,53 +68,53 @@ class SubGroup:
         return int(self._of_device())
 
     def get_group_id(self) -> int:
-        """Return the number of the sub-group in its group."""
+        """Return the index of the sub-group in its work-group."""
         return int(self._of_device())
 
     def get_group_range(self) -> int:
-        """Return the number of sub-groups in the group."""
+        """Return the number of sub-groups in the work-group."""
         return int(self._of_device())
 
     def broadcast(self, value: Any, local_id: int) -> Any:
-        """Return the value of one work-item, the same for all.
+        """Return ``value`` of the work-item ``local_id``, which is the same on all work-items.
 
         Args:
             value: A number of 32 or 64 bits.
-            local_id: The number of the work-item that gives its value, the same in all.
+            local_id: Index of the work-item in its sub-group; the same on all work-items.
         """
         return self._of_device()
 
     def shuffle(self, value: Any, local_id: int) -> Any:
-        """Return the value of a work-item, which each work-item chooses."""
+        """Return ``value`` of the work-item ``local_id``, which may differ between the work-items."""
         return self._of_device()
 
     def shuffle_up(self, value: Any, delta: int) -> Any:
-        """Return the value of the work-item whose number is smaller by ``delta``."""
+        """Return ``value`` of the work-item whose index is smaller by ``delta``."""
         return self._of_device()
 
     def shuffle_down(self, value: Any, delta: int) -> Any:
-        """Return the value of the work-item whose number is larger by ``delta``."""
+        """Return ``value`` of the work-item whose index is larger by ``delta``."""
         return self._of_device()
 
     def shuffle_xor(self, value: Any, mask: int) -> Any:
-        """Return the value of the work-item whose number differs in the bits of ``mask``."""
+        """Return ``value`` of the work-item whose index is this one's XOR ``mask``."""
         return self._of_device()
 
     def reduce_add(self, value: Any) -> Any:
-        """Return the sum of the values of all work-items."""
+        """Return the sum of ``value`` over the sub-group."""
         return self._of_device()
 
     def reduce_min(self, value: Any) -> Any:
-        """Return the smallest of the values."""
+        """Return the minimum of ``value`` over the sub-group."""
         return self._of_device()
 
     def reduce_max(self, value: Any) -> Any:
-        """Return the largest of the values."""
+        """Return the maximum of ``value`` over the sub-group."""
         return self._of_device()
 
 
 class Item:
-    """A work-item of a `Range`."""
+    """A work-item of a launch over a `Range`."""
 
     def __init__(self, extent: Range, index: Sequence[int]):
         self._extent, self._index = extent, index
@@ -124,7 +124,7 @@ class Item:
         return self._index[dim]
 
     def get_linear_id(self) -> int:
-        """Return the number of the work-item among all, the last dimension the fastest."""
+        """Return the linear id of the work-item; the last dimension varies fastest."""
         return _linear(self._index, self._extent)
 
     def get_range(self, dim: int) -> int:
@@ -142,26 +142,26 @@ class Item:
 
 
 class NdItem:
-    """A work-item of an `NdRange`."""
+    """A work-item of a launch over an `NdRange`."""
 
     def __init__(self, global_item: Item, local_item: Item, group: Group):
         self._global, self._local, self._group = global_item, local_item, group
         group.leader = local_item.get_linear_id() == 0
 
     def get_global_id(self, dim: int) -> int:
-        """Return the index in the launch."""
+        """Return the index of the work-item in the launch, in a dimension."""
         return self._global.get_id(dim)
 
     def get_global_linear_id(self) -> int:
-        """Return the number of the work-item in the launch."""
+        """Return the linear id of the work-item in the launch."""
         return self._global.get_linear_id()
 
     def get_local_id(self, dim: int) -> int:
-        """Return the index in the work-group."""
+        """Return the index of the work-item in its work-group, in a dimension."""
         return self._local.get_id(dim)
 
     def get_local_linear_id(self) -> int:
-        """Return the number of the work-item in its work-group."""
+        """Return the linear id of the work-item in its work-group."""
         return self._local.get_linear_id()
 
     def get_global_range(self, dim: int) -> int:

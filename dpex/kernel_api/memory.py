@@ -1,4 +1,4 @@
-"""Memory of a work-group and of a work-item."""
+"""Local memory of a work-group and private memory of a work-item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KINDS = "iufb"
 
 
 class LocalAccessor:
-    """An array in local memory, one for each work-group; a kernel argument of launches with an `NdRange`."""
+    """An array in local memory, one for each work-group; a kernel argument of launches over an `NdRange`."""
 
     def __init__(self, shape: Any, dtype: Any):
         """Describe the array.
@@ -47,7 +47,7 @@ def _are_positive(extents: tuple[Any, ...]) -> bool:
 
 
 class PrivateArray:
-    """An array of one work-item; its shape and dtype are literals in kernels."""
+    """An array in private memory of a work-item; its shape and dtype are literals in kernels."""
 
     def __init__(self, shape: Any, dtype: Any, fill_zeros: bool = False):
         self._data = np.zeros(shape, dtype) if fill_zeros else np.empty(shape, dtype)
@@ -60,9 +60,9 @@ class PrivateArray:
 
 
 class bfloat16:  # named as numpy's and ml_dtypes' scalar types are
-    """The type of bfloat16 in kernels: ``a.view(bfloat16)`` of an array of 16-bit integers, and ``bfloat16(x)`` rounds.
+    """The scalar type bfloat16 in kernels: ``a.view(bfloat16)`` of an array of 16-bit integers; ``bfloat16(x)`` rounds.
 
-    Arithmetic is that of float32; a store rounds.
+    Arithmetic is in float32; a store rounds.
     """
 
     def __init__(self, _value: Any):

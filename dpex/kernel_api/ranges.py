@@ -1,4 +1,4 @@
-"""The extents of a launch."""
+"""The index spaces of launches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import UnmatchedNumberOfRangeDimsError, UnsupportedGroupWorkItemSi
 
 
 class Range(tuple):  # type: ignore[type-arg]
-    """The number of work-items in each of one to three dimensions; the last dimension is the fastest."""
+    """The number of work-items in each of one to three dimensions; the last dimension varies fastest."""
 
     def __new__(cls, dim0: int, dim1: int | None = None, dim2: int | None = None) -> Range:
         """Make a range.
@@ -56,7 +56,7 @@ class Range(tuple):  # type: ignore[type-arg]
 
 
 class NdRange:
-    """The work-items of a launch and of each work-group."""
+    """The numbers of work-items of a launch and of each work-group."""
 
     def __init__(self, global_size: Iterable[int], local_size: Iterable[int]):
         """Make a range of work-groups.
@@ -79,20 +79,20 @@ class NdRange:
 
     @property
     def global_range(self) -> Range:
-        """The work-items of the launch."""
+        """The number of work-items of the launch in each dimension."""
         return self._global_range
 
     @property
     def local_range(self) -> Range:
-        """The work-items of a work-group."""
+        """The number of work-items of a work-group in each dimension."""
         return self._local_range
 
     def get_global_range(self) -> Range:
-        """Return the work-items of the launch."""
+        """Return the number of work-items of the launch in each dimension."""
         return self._global_range
 
     def get_local_range(self) -> Range:
-        """Return the work-items of a work-group."""
+        """Return the number of work-items of a work-group in each dimension."""
         return self._local_range
 
     def __str__(self) -> str:
