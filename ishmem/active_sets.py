@@ -166,8 +166,8 @@ def _read(pe: int, number: int) -> _Line | None:
 def active_set(start: int, stride: int, size: int) -> Team:
     """Return the active set ``start``, ``start + stride``, ... of ``size`` PEs of TEAM_WORLD as a team.
 
-    Only its members call; all collectives take it as ``team=``. The first call of a set creates the team, collective
-    over the set and blocking; later calls return the same team at once. The team lives until ``finalize``, or until all
+    Collective over the set and blocking in the first call, which creates the team; later calls return the same team at
+    once. Only its members call; all collectives take it as ``team=``. The team lives until ``finalize``, or until all
     members ``destroy`` it, after which the next call creates it anew. Members make their calls for sets and their
     splits of teams in the same order. ``stride`` may be negative, and 0 when ``size`` is 1.
     ``shmem_barrier(start, log, size)`` is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.

@@ -7,7 +7,9 @@ import inspect
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import doc_programs
 import pytest
@@ -16,6 +18,7 @@ from pes import Pool, run_command, run_program
 import ishmem
 from ishmem.cli import c_map, conformance, python_map
 from ishmem.cli.c_signatures import ARGUMENTS
+from ishmem.common import call_kinds
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
 from ishmem.runtime import docstrings
@@ -139,6 +142,34 @@ def test_every_routine_of_the_map_has_tests(chapter: str) -> None:
     names = [row.python for row in c_map.rows(chapter) if row.python]
     untested = [name for name in names if not re.search(rf"\b{name}\b", TESTS)]
     assert not untested
+
+
+def host_routines() -> Iterator[tuple[str, Any]]:
+    """Yield the routines that the host calls, by name, and the methods of the public classes."""
+    for name in ishmem.__all__:
+        value = getattr(ishmem, name)
+        if inspect.isclass(value) and value.__module__.startswith("ishmem."):
+            methods = [(each, method) for each, method in vars(value).items() if not each.startswith("_")]
+            yield from ((f"{name}.{each}", method) for each, method in methods if inspect.isfunction(method))
+        elif name in ROUTINES and not inspect.isclass(value) and not hasattr(value, "kernel_only"):
+            yield name, value
+
+
+def says_collective(routine: Any) -> bool:
+    """Return whether a sentence of a docstring begins with the word."""
+    return bool(re.search(r"(^|[.:] )Collective\b", " ".join((inspect.getdoc(routine) or "").split())))
+
+
+def test_docstrings_say_which_routines_are_collective() -> None:
+    """On-queue forms may be collective too, but do not wait."""
+    said = {name for name, routine in host_routines() if says_collective(routine) and not name.endswith("_on_queue")}
+    assert said == {name for names in call_kinds.COLLECTIVE.values() for name in names}
+
+
+def test_the_table_lists_the_routines_that_wait_for_a_variable() -> None:
+    """All but a lock take a timeout."""
+    limited = {name for name, routine in host_routines() if "timeout" in inspect.signature(routine).parameters}
+    assert {*limited, "set_lock"} == {name for names in call_kinds.VARIABLE.values() for name in names}
 
 
 def test_every_public_function_has_a_docstring_with_its_source() -> None:

@@ -9,13 +9,13 @@ observed.
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
 import ishmem
 from ishmem import _core, dpex
+from ishmem.common import call_kinds
 from ishmem.runtime import kernel_loading
 
 Routine = Callable[..., Any]
@@ -23,7 +23,6 @@ Routine = Callable[..., Any]
 _LAUNCHES = ("call_kernel", "call_kernel_async")
 _NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
 _LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
-_COLLECTIVE = re.compile(r"(?<!not )\bcollective\b", re.IGNORECASE)
 
 
 class Instrument(NamedTuple):
@@ -46,7 +45,7 @@ class Instrument(NamedTuple):
     @property
     def shown(self) -> str:
         """The name as a program writes it."""
-        return f"{self.owner.__name__}.{self.name}" if inspect.isclass(self.owner) else self.name
+        return _shown(self.owner, self.name)
 
     @property
     def categories(self) -> str:
@@ -91,7 +90,7 @@ class Instruments:
         if inspect.isclass(owner) and parameters[:1] != ("self",):  # a method made of a routine
             parameters = ("self", *parameters)
         submits = "SyclEvent" in str(signature.return_annotation)
-        waits = "" if submits else _waits(routine, parameters)
+        waits = call_kinds.kind_of(_shown(owner, name))
         called = self._mark(routine) if self._mark else routine
         after = self._submitted if submits else None
         traced = _core.Traced(routine, called, len(self.all), parameters, waits == "collective", after)
@@ -132,6 +131,10 @@ def _is_routine(value: Any) -> bool:
     return (inspect.isfunction(value) or isinstance(value, _core.Routine)) and not hasattr(value, "kernel_only")
 
 
+def _shown(owner: Any, name: str) -> str:
+    return f"{owner.__name__}.{name}" if inspect.isclass(owner) else name
+
+
 def _direction(routine: Routine) -> str:
     """Return ``get`` if the data come from the peer, ``put`` if they go there, and nothing if there is no peer."""
     parameters = inspect.signature(routine).parameters
@@ -143,10 +146,3 @@ def _direction(routine: Routine) -> str:
 
 def _is_array(parameter: inspect.Parameter | None) -> bool:
     return parameter is not None and str(parameter.annotation) == "ndarray"
-
-
-def _waits(routine: Routine, parameters: tuple[str, ...]) -> str:
-    text = inspect.getdoc(routine) or ""
-    if {"source", "team"} <= set(parameters) or _COLLECTIVE.search(text):
-        return "collective"
-    return "wait" if "timeout" in parameters or "failed poll" in text else ""
