@@ -23,7 +23,7 @@ from .intrinsics import (
     item_bytes,
     store,
 )
-from .orders import AMO
+from .memory_orders import AMO
 from .peers import peer_delta
 from .proxy import atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
 from .runtime_checks import allowed, value_fits

@@ -7,8 +7,8 @@ from ishmem.runtime import binding
 
 from .intrinsics import atomic_load_word, compiled, device_function, load_word, memory_fence, store_word
 from .long_waits import SPINS, forget, tell_member
+from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
-from .orders import FLAG_SEEN
 from .proxy import store_flag
 from .spec_constants import sync_bytes, sync_lines, team_records
 

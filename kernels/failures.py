@@ -15,7 +15,7 @@ from ishmem.common.callsite import CallSite
 from ishmem.common.violations import DETAIL_WORDS, INDEX, RAISED, Violation
 from ishmem.dpex.extension import Failure, Place
 
-from . import orders, spec_constants
+from . import memory_orders, spec_constants
 from .intrinsics import GLOBAL, I64, spirv_atomic, work_item_number
 
 
@@ -24,14 +24,15 @@ def emit_record(context: Any, builder: Any, failure: Failure) -> None:
     address = spec_constants.emit(builder, "violation")
     with builder.if_then(builder.icmp_unsigned("!=", address, I64(0)), likely=False):
         pointer = builder.inttoptr(address, I64.as_pointer(GLOBAL))
-        claimed = spirv_atomic(context, builder, "AtomicExchange", types.int64, [orders.RECORD], [pointer, I64(1)])
+        order = [memory_orders.RECORD]
+        claimed = spirv_atomic(context, builder, "AtomicExchange", types.int64, order, [pointer, I64(1)])
         with builder.if_then(builder.icmp_unsigned("==", claimed, I64(0))):
             values = {**_call(failure.place), **_fields(failure)}
             values["item"] = builder.add(work_item_number(builder), I64(1))
             for field, value in values.items():
                 builder.store(value, _at(builder, pointer, field))
             done = [_at(builder, pointer, "complete"), I64(1)]
-            spirv_atomic(context, builder, "AtomicStore", types.int64, [orders.FLAG], done)
+            spirv_atomic(context, builder, "AtomicStore", types.int64, [memory_orders.FLAG], done)
 
 
 def emit_note_of(builder: Any, place: Place) -> None:

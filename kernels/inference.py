@@ -37,7 +37,7 @@ from .intrinsics import (
     store_volatile,
 )
 from .long_waits import SPINS, forget, tell_member
-from .orders import FLAG, FLAG_SEEN
+from .memory_orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
 from .shares import work_item_share
 from .teams import members_of

@@ -21,7 +21,7 @@ from numba.extending import intrinsic, overload
 from ishmem.common import violations
 from ishmem.dpex.extension import Origin
 
-from . import orders
+from . import memory_orders
 from .front_end import SPIR_FUNC, TARGET, GroupType, SubGroupType, built_in, mangle, sub_group_place
 
 GLOBAL = 1  # the address space of device memory
@@ -517,15 +517,15 @@ def _word(name: str, mask: int) -> Any:
     return device_intrinsic(lambda context, address: (types.int64(types.int64), code))
 
 
-atomic_load_word = _word("AtomicLoad", orders.RECORD)
-atomic_store_word = _word("AtomicStore", orders.RECORD)
-atomic_store_flag = _word("AtomicStore", orders.FLAG)
-atomic_exchange_word = _word("AtomicExchange", orders.RECORD)
-atomic_add_word = _word("AtomicIAdd", orders.RECORD)
-atomic_load = atomic("AtomicLoad", orders.AMO, operands=0)
+atomic_load_word = _word("AtomicLoad", memory_orders.RECORD)
+atomic_store_word = _word("AtomicStore", memory_orders.RECORD)
+atomic_store_flag = _word("AtomicStore", memory_orders.FLAG)
+atomic_exchange_word = _word("AtomicExchange", memory_orders.RECORD)
+atomic_add_word = _word("AtomicIAdd", memory_orders.RECORD)
+atomic_load = atomic("AtomicLoad", memory_orders.AMO, operands=0)
 
 
-def memory_fence(order: orders.Order) -> Any:
+def memory_fence(order: memory_orders.Order) -> Any:
     """Make an intrinsic that is a memory fence with cross-device scope, which includes the host."""
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:

@@ -15,7 +15,7 @@ from ishmem.runtime import binding
 from . import type_checks
 from .intrinsics import address_of, compiled, device, device_function, memory_fence
 from .long_waits import SPINS, forget, tell_lock
-from .orders import LOCKED
+from .memory_orders import LOCKED
 from .proxy import complete
 from .runtime_checks import report
 from .spec_constants import heap_base, pe_count, this_pe

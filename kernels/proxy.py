@@ -24,7 +24,7 @@ from .intrinsics import (
     opaque,
     store,
 )
-from .orders import ARRIVED, FENCE, QUIET
+from .memory_orders import ARRIVED, FENCE, QUIET
 from .peers import distance_at, peer_delta, place_of
 from .proxy_ring import (
     OPERAND,

@@ -22,7 +22,7 @@ from .intrinsics import (
     store_volatile,
 )
 from .long_waits import SPINS, forget, tell_proxy
-from .orders import POST, RING_SEEN
+from .memory_orders import POST, RING_SEEN
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, RING_SLOTS

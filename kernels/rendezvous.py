@@ -35,8 +35,8 @@ from .intrinsics import (
     memory_fence,
     rank_in,
 )
+from .memory_orders import GROUP
 from .nodes import after, spans_nodes
-from .orders import GROUP
 from .proxy import complete_before_flag, reachable, store_at, store_flag
 from .rendezvous_of_nodes import meet_by_nodes
 from .runtime_checks import own_array_fits, report

@@ -27,7 +27,7 @@ from .intrinsics import (
     rank_in,
 )
 from .long_waits import SPINS, forget, tell_variable
-from .orders import SIGNAL
+from .memory_orders import SIGNAL
 from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_cmp, is_sig_op, value_fits
 from .wait import compare, seen_in_order

@@ -17,7 +17,7 @@ from .front_end import kernel_api as kapi
 from .integers import is_less, wanted_of
 from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
 from .long_waits import SPINS, forget, tell_variable
-from .orders import WAIT
+from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))

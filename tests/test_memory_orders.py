@@ -1,4 +1,4 @@
-"""The memory orders that operations in kernels are compiled to: those of ``ishmem.kernels.orders``, and of the docs."""
+"""The memory orders of operations in kernels: those compiled, of ``ishmem.kernels.memory_orders``, and of the docs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from numba import typeof, types
 from pes import Pool
 
 import ishmem
-from ishmem.kernels import front_end, orders
-from ishmem.kernels.orders import EMITTED, Order
+from ishmem.kernels import front_end, memory_orders
+from ishmem.kernels.memory_orders import EMITTED, Order
 
 CONSTANT, NULL = 43, 46
 # Of each instruction its name, and where among its operands the scope is, and the orders.
@@ -118,4 +118,4 @@ def test_emitted_orders(pes: Pool) -> None:
 def test_the_documented_orders() -> None:
     text = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \| (\w+) \|", text, re.MULTILINE)
-    assert dict(rows) == {name: value.name for name, value in vars(orders).items() if isinstance(value, Order)}
+    assert dict(rows) == {name: value.name for name, value in vars(memory_orders).items() if isinstance(value, Order)}
