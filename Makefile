@@ -74,8 +74,8 @@ test-clients: $(VENV)/.installed
 SEEDS := 50
 order: $(VENV)/.installed
 	@export PYTHONPATH=$(CURDIR)/tests ISHMEM_SIM_ORDER=late
-	$(VENV)/bin/ishmem run -n 2 --sim 2 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
-	$(VENV)/bin/python tests/nodes.py 1+1 $(VENV)/bin/python -m order_programs.job $(SEEDS) $(ARGS)
+	$(VENV)/bin/ishmem run -n 2 --sim 2 $(VENV)/bin/python -m order_programs.runner $(SEEDS) $(ARGS)
+	$(VENV)/bin/python tests/nodes.py 1+1 $(VENV)/bin/python -m order_programs.runner $(SEEDS) $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2

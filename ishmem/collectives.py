@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ishmem import _core
-from ishmem.collective import calls, fallback
+from ishmem.host_collectives import calls, fallback
 from ishmem.runtime import job
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find

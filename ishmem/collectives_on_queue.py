@@ -18,7 +18,7 @@ from typing import Any, Callable
 import dpctl
 
 from ishmem import collectives, reductions, vcollectives
-from ishmem.collective import fallback
+from ishmem.host_collectives import fallback
 from ishmem.on_queue import Depends, Queue
 from ishmem.runtime import docstrings, job
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of

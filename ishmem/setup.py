@@ -39,7 +39,7 @@ from ishmem.runtime.status_board import PeState, StatusBoard
 if TYPE_CHECKING:
     import dpctl
 
-    from ishmem.runtime import monitoring
+    from ishmem.runtime import monitor_client
 
 __all__ = [
     "finalize", "get_uniqueid", "global_exit", "init", "init_thread", "is_initialized", "query_initialized",
@@ -310,9 +310,9 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     try:
         monitor = None
         if member.mpi:
-            from ishmem.runtime import monitoring  # jobs without MPI need no subprocess and no JSON
+            from ishmem.runtime import monitor_client  # jobs without MPI need no subprocess and no JSON
 
-            monitor = monitoring.start(member.job, member.node, member.network, settings.node_timeout)
+            monitor = monitor_client.start(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         from ishmem.runtime.heap import SymmetricHeap
 
@@ -336,7 +336,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        for opened in (getattr(this, name, None) for name in ("waits", "links", "monitoring")):
+        for opened in (getattr(this, name, None) for name in ("waits", "links", "monitor")):
             if opened:
                 opened.close()
         _core.set_lost(-1)  # PEs that this failed init has marked as lost must not count in the next one
@@ -381,10 +381,10 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
 
 
 def _watch(
-    this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: monitoring.MonitorProcess | None
+    this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: monitor_client.MonitorProcess | None
 ) -> None:
     """Connect to the monitor of the node, and the monitors of the nodes to each other; collective."""
-    from ishmem.runtime import monitoring
+    from ishmem.runtime import monitor_client
 
     listening = _together(this, lambda: monitor.addresses() if monitor else [])
     hub = member.network.broadcast(listening) if member.network else []
@@ -395,10 +395,10 @@ def _watch(
         this.links.lost.setdefault(pe, how)
         this.on_lost(pe, how)
 
-    this.monitoring = _together(
-        this, lambda: monitoring.Monitoring(member.job, member.node, this.pe, monitor, lose, _end_process)
+    this.monitor = _together(
+        this, lambda: monitor_client.MonitorClient(member.job, member.node, this.pe, monitor, lose, _end_process)
     )
-    mpi.failure = this.monitoring.failure
+    mpi.failure = this.monitor.failure
     if member.network:
         mpi.before_finalize(_finalize_before_mpi)
 
@@ -591,8 +591,8 @@ def _leave_mpi(this: job.Job) -> None:
     """Let this process end without ending the other processes of the MPI job."""
     if this.mpi:
         this.mpi.leave()
-    if this.monitoring:
-        this.monitoring.close()
+    if this.monitor:
+        this.monitor.close()
 
 
 def _leaks(this: job.Job) -> str:
@@ -616,7 +616,7 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
     if job.running():
         this = job.current()
         this.board[this.node.place].exiting = time.monotonic()  # before the other PEs learn of it, and fail
-        if watched := this.monitoring:
+        if watched := this.monitor:
             watched.fail(how, status)
         if observer := this.observer:
             observer.how = how
@@ -664,8 +664,8 @@ def global_exit(status: int) -> NoReturn:
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
     _stop_observing()
-    if this.mpi and this.monitoring:
-        this.monitoring.fail("global_exit", number, exits=True)
+    if this.mpi and this.monitor:
+        this.monitor.fail("global_exit", number, exits=True)
         this.mpi.abort(number)
     end_job(this.board, this.links, this.processes, number)
 

@@ -6,7 +6,7 @@ where a device may lack atomics, so kernels access it by plain volatile loads an
 
 from __future__ import annotations
 
-from ishmem.common.layout import EAGER, LINE, RING_SLOTS
+from ishmem.common.layout import EAGER, LINE, PROXY_RING_SLOTS
 from ishmem.runtime import binding
 
 from . import type_checks
@@ -25,7 +25,7 @@ from .long_waits import SPINS, forget, tell_proxy
 from .memory_orders import POST, RING_SEEN
 from .spec_constants import proxy_address, ticket_counter
 
-SLOT, SLOTS = LINE, RING_SLOTS
+SLOT, SLOTS = LINE, PROXY_RING_SLOTS
 HOST_PUTS = 8  # of the `Header` in ishmem/core/proxy.cpp
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER = range(0, SLOT - 8, 8)  # of a `Request` in ishmem/core/proxy.cpp
 

@@ -10,9 +10,9 @@ import pes
 from common import pattern
 
 import ishmem
-from ishmem.collective.fallback import blocks
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.host_collectives.fallback import blocks
 from ishmem.runtime import job
 
 ROOTED = ("broadcast", "gather", "scatter", "gatherv", "scatterv")

@@ -12,7 +12,7 @@ import nodes
 import numpy as np
 import pytest
 import test_order_programs as on_one_node
-from order_programs import job
+from order_programs import runner
 from order_programs.arrays import programs
 from pes import Pool, run_command
 
@@ -46,7 +46,7 @@ def spread() -> Iterator[Pool]:
 
 def check_program(pes: Pool, name: str) -> None:
     """It passes with all seeds, and without its call one of the first ten seeds shows that."""
-    for wrong, caught in pes.run(job.seeds_that_fail, name, SEEDS, 1):
+    for wrong, caught in pes.run(runner.seeds_that_fail, name, SEEDS, 1):
         assert not wrong and caught
 
 

@@ -16,7 +16,7 @@ import test_signals
 import test_strided
 import test_wait
 from common import SAMPLE, dpex, kapi, same, symmetric
-from order_programs import job
+from order_programs import runner
 from order_programs.arrays import programs
 from pes import Pool, run_program
 
@@ -140,7 +140,7 @@ def late_pes() -> Iterator[Pool]:
 @pytest.mark.parametrize("name", programs)
 def test_program(late_pes: Pool, name: str) -> None:
     """It passes with all seeds, and without its call one of the first ten seeds shows that."""
-    for wrong, caught in late_pes.run(job.seeds_that_fail, name, SEEDS, 1):
+    for wrong, caught in late_pes.run(runner.seeds_that_fail, name, SEEDS, 1):
         assert not wrong and caught
 
 

@@ -25,8 +25,8 @@ FOLDERS = {
 """The folders of the checkout, and the packages that they are installed as."""
 
 SUB_PACKAGES = (
-    "common", "dpex", "ipc", "environment", "runtime", "collective", "kernels", "launch", "cli", "examples", "testing",
-    "benchmarks",
+    "common", "dpex", "ipc", "environment", "runtime", "host_collectives", "kernels", "launch", "cli", "examples",
+    "testing", "benchmarks",
 )  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
@@ -36,8 +36,8 @@ MAY_IMPORT = {
     "ipc": {"common"},
     "environment": {"common"},
     "runtime": {"common", "dpex", "ipc", "environment"},
-    "collective": {"common", "ipc", "environment", "runtime"},
-    CHAPTERS: {"common", "ipc", "environment", "runtime", "collective", "kernels"},
+    "host_collectives": {"common", "ipc", "environment", "runtime"},
+    CHAPTERS: {"common", "ipc", "environment", "runtime", "host_collectives", "kernels"},
     "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "dpex", "environment"},
     "examples": {"dpex", CHAPTERS},
@@ -48,7 +48,7 @@ MAY_IMPORT = {
 ALSO_ALLOWED = {
     ("ishmem.launch.hosts", "ishmem.runtime.status_board"),
     ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
-    ("ishmem.launch.places", "ishmem.runtime.status_board"),
+    ("ishmem.launch.status_report", "ishmem.runtime.status_board"),
     ("ishmem.launch.run", "ishmem.runtime.status_board"),
     ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
 }

@@ -6,7 +6,7 @@ A `Table` maps each routine to algorithms and the sizes from which they apply. A
 receives from one PE, in bytes.
 
 ==========  =============================================================================================
-slot        the data travel with the call in each PE's ring; small messages only
+slot        the data travel with the call in each PE's host ring; small messages only
 mapped      all PEs share the copies between mapped arrays, or the elements to reduce
 levels      as mapped, within each node and then between the nodes: data cross the network once per node
 tree        a binomial tree of the PEs

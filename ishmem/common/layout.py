@@ -10,13 +10,13 @@ device_sync     a line per team and barrier round                   written by p
 rendezvous      two `RendezvousSlot` of each member per team        written by peers' kernels
 barriers_begun  int64 per team: barriers this host has begun        read by peers after this PE has left
 agree           two records per team                                read by peers' hosts
-ring            a line and two slots per team                       written by this host, read by peers' hosts
+host_ring       a line and two slots per team                       written by this host, read by peers' hosts
 turn            int64: counter of ``any`` waits                     used by this PE's kernels
 violation       a `Violation`: the first wrong argument             written by this PE's kernels
 active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
 begun           a `Begun`: in which calls this host is              read by peers that wait for long
 kernel_wait     a `KernelWait`: what a work-item waits for          written by this PE's kernels, read by hosts
-proxy           int64: address of the ring of requests              read by this PE's kernels
+proxy           int64: address of the proxy's ring of requests      read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
@@ -36,7 +36,7 @@ LINE = 64
 RECORD = 256
 RENDEZVOUS_SLOT = 1024
 PAGE = 4096
-RING_SLOTS = 256  # of the proxy's ring: requests of kernels in flight
+PROXY_RING_SLOTS = 256  # requests of kernels in flight
 EAGER = 8 << 10  # bytes of the largest put whose data the proxy copies when it begins; as in ishmem/core/packets.hpp
 FULL_SLOTS = 64
 """PEs of the largest job on several nodes whose rendezvous slots have room for data."""
@@ -245,23 +245,23 @@ class Layout:
 
     @property
     def slot_bytes(self) -> int:
-        """Size of a slot of a ring; its data hold three numbers for each member of a team, of `FEW_MEMBERS` at most."""
+        """Size of a slot of a host ring; its data are three numbers for each member, at most `FEW_MEMBERS`."""
         members = min(self.n_pes, FEW_MEMBERS) if self.is_large else self.n_pes
         return max(SLOT, LINE + _round_up(24 * members, LINE))
 
     @property
     def ring_bytes(self) -> int:
-        """Size of a team's ring for the collectives of the host."""
+        """Size of a team's host ring."""
         return LINE + 2 * self.slot_bytes
 
-    def ring(self, handle: int) -> int:
-        """Ring of a team for the collectives of the host."""
+    def host_ring(self, handle: int) -> int:
+        """Host ring of a team: the slots by which hosts enter a collective."""
         return self.agree(MAX_TEAMS, 0) + self.ring_bytes * handle
 
     @property
     def turn(self) -> int:
         """Counter of ``any`` calls of this PE's kernels; it rotates the element at which they begin."""
-        return self.ring(MAX_TEAMS)
+        return self.host_ring(MAX_TEAMS)
 
     @property
     def violation(self) -> int:

@@ -1,6 +1,6 @@
 // Ends a process whose interpreter does not answer, because a kernel or other compiled code holds it: after SIGINT, and
-// after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.launch.places, a process of its own,
-// prints where the PEs are. Under ishmrun the supervisor does both.
+// after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.launch.status_report, a process of its
+// own, prints where the PEs are. Under ishmrun the supervisor does both.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -111,7 +111,7 @@ def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]
     return list(slots.items())
 
 
-class Job:
+class MpiexecJob:
     """A job on several nodes, while mpiexec runs it."""
 
     def __init__(self, launcher: Mpiexec, places: Sequence[Place], prefix: bool) -> None:

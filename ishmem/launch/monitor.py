@@ -1,8 +1,8 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
-The first PE of each node starts one (``ishmem.runtime.monitoring``). It needs neither MPI nor a PE's interpreter lock,
-so it notices every end: of a PE by its process, of a node by its silence. The monitors of the other nodes connect to
-that of node 0 by TCP, so the number of connections grows linearly; it forwards what one of them reports.
+The first PE of each node starts one (``ishmem.runtime.monitor_client``). It needs neither MPI nor a PE's interpreter
+lock, so it notices every end: of a PE by its process, of a node by its silence. The monitors of the other nodes connect
+to that of node 0 by TCP, so the number of connections grows linearly; it forwards what one of them reports.
 
 The first loss ends the job. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not react:
 a PE in a kernel holds its interpreter's lock.

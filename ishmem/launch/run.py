@@ -81,7 +81,7 @@ def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
     listed = hosts.parse_hosts(options.hosts) if options.hosts else hosts.read_hosts(options.hostfile)
     places = hosts.places(options.n, options.ppn, listed)
     mpiexec.require_mpi4py()
-    job = hosts.Job(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, not options.no_prefix)
+    job = hosts.MpiexecJob(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, not options.no_prefix)
     return job.run(program, options.sim, options.timeout)
 
 

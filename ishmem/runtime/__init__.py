@@ -1,5 +1,5 @@
 """The running job of this process: its heap, copies, threads, waits, and what happens when a PE ends.
 
-The users' chapters and ``ishmem.collective`` import it; it imports ``ishmem.common``, ``ishmem.environment`` and
+The users' chapters and ``ishmem.host_collectives`` import it; it imports ``ishmem.common``, ``ishmem.environment`` and
 ``ishmem.ipc``.
 """

@@ -400,7 +400,7 @@ def configure_layout(layout: Layout) -> None:
     """Tell the host core where the internal parts of a heap are."""
     _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun, layout.begun)
     masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
-    _core.configure_collectives(layout.ring(0), layout.ring_bytes, layout.slot_bytes, masks)
+    _core.configure_collectives(layout.host_ring(0), layout.ring_bytes, layout.slot_bytes, masks)
 
 
 def distances(base: int, bases: Sequence[int]) -> bytes:

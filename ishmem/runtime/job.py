@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.late import Late
-    from ishmem.runtime.monitoring import Monitoring
+    from ishmem.runtime.monitor_client import MonitorClient
     from ishmem.runtime.mpi_job import MpiJob
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
@@ -89,7 +89,7 @@ class Job:
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
         observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
         late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
-        mpi, monitoring: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
+        mpi, monitor: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
     """
 
     links: Links
@@ -112,7 +112,7 @@ class Job:
         self.node = node or Node(tuple(range(n_pes)), pe)
         self.network = network
         self.mpi: MpiJob | None = None
-        self.monitoring: Monitoring | None = None
+        self.monitor: MonitorClient | None = None
         self.observer: Any = None
         self.late: Late | None = None
         self.gone: dict[int, str] = {}
@@ -176,8 +176,8 @@ class Job:
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
         """Return the error that a PE is gone; the monitor then leaves this PE time to end by itself."""
-        if self.monitoring:
-            self.monitoring.raised()
+        if self.monitor:
+            self.monitor.raised()
         return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 
     def raise_problems(self) -> None:

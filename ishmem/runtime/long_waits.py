@@ -91,7 +91,7 @@ class LongWaits:
     def _watch(self) -> None:
         """Let the core end this process when Python does not run any more, as ishmrun does."""
         numbers = ",".join(map(str, self._this.node.pes))
-        command = [sys.executable, "-m", "ishmem.launch.places", self._board.path, numbers]
+        command = [sys.executable, "-m", "ishmem.launch.status_report", self._board.path, numbers]
         _core.watch(command, self._timeout or 0.0)
 
     def hang(self) -> WaitTimeout | None:

@@ -237,7 +237,7 @@ class Network:
         return self.nodes[pe] != self._node.number
 
     def share_mirrors(self, layout: Layout, links: Any) -> None:
-        """Create the mirrors of the rings of other nodes' PEs, which the PEs of this node share; collective.
+        """Create the mirrors of the host rings of other nodes' PEs, which the PEs of this node share; collective.
 
         The first PE of the node creates the memory; pages that are not written take none.
         """

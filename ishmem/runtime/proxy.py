@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ishmem import _core
 from ishmem.common.errors import IshmemError, LevelZeroError
-from ishmem.common.layout import LINE, RING_SLOTS
+from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.ipc import handles, pyze
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Proxy:
 
     def __init__(self, heap: SymmetricHeap) -> None:
         """Start the thread; ``heap`` is attached."""
-        size = LINE * (RING_SLOTS + 1)
+        size = LINE * (PROXY_RING_SLOTS + 1)
         self._context = heap.context
         self._memory = [pyze.alloc_host(heap.context, nbytes, 4096) for nbytes in (size, STAGING)]
         self._list = pyze.create_immediate(heap.context, heap.device, pyze.copy_group(heap.device) or 0)
@@ -43,7 +43,7 @@ class Proxy:
         _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.near)}q", *heap.kernel_routes()))
         copy = pyze.address_of("zeCommandListAppendMemoryCopy")
         locks = [lock.address if lock and by_host else 0 for lock, by_host in zip(heap.locks, heap.atomics_by_host)]
-        _core.start_proxy(ring, RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)
+        _core.start_proxy(ring, PROXY_RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)
 
     def close(self) -> None:
         """End the thread; requests that were not served are dropped."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ishmem.testing import options, reports
-from ishmem.testing.job import Job, JobSpec
+from ishmem.testing.pe_processes import JobSpec, PeProcesses
 
 
 class Controller:
@@ -17,7 +17,7 @@ class Controller:
     def __init__(self, session: pytest.Session) -> None:
         """Find the marked tests; no PE starts before the first of them runs."""
         self._config = session.config
-        self._jobs: dict[int, Job] = {}
+        self._jobs: dict[int, PeProcesses] = {}
         self._made = 0
         self._shared: dict[int, list[pytest.Item]] = {}
         for item in session.items:
@@ -71,7 +71,7 @@ class Controller:
         if mark and (job := self._jobs.pop(_npes(item, mark), None)):
             job.kill()
 
-    def _start(self, n: int, items: list[pytest.Item], init: bool) -> Job:
+    def _start(self, n: int, items: list[pytest.Item], init: bool) -> PeProcesses:
         self._made += 1
         factory: Any = getattr(self._config, "_tmp_path_factory", None)
         spec = JobSpec(
@@ -84,7 +84,7 @@ class Controller:
             basetemp=str(Path(factory.getbasetemp(), f"ishmem-{self._made}")) if factory else None,
             through=self._config.getoption("capture") == "no",
         )
-        return Job(spec)
+        return PeProcesses(spec)
 
     def _after(self, item: pytest.Item, nextitem: pytest.Item | None, n: int) -> str | None:
         """Return the test that these PEs will probably run next: fixtures that it shares stay set up."""

@@ -14,8 +14,8 @@ import pytest
 
 import ishmem
 from ishmem.runtime import job
-from ishmem.testing.job import ADDRESS, TELL, JobSpec
 from ishmem.testing.options import ON_PE
+from ishmem.testing.pe_processes import ADDRESS, TELL, JobSpec
 
 _OFF = {
     "dist": "no", "numprocesses": None, "maxprocesses": None, "looponfail": False, "usepdb": False, "trace": False,

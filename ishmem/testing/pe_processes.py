@@ -75,7 +75,7 @@ def is_bad(report: dict[str, Any]) -> bool:
     return report["outcome"] == "failed" or (report["outcome"] == "skipped" and "wasxfail" in report)
 
 
-class Job:
+class PeProcesses:
     """N PEs, each with a session of pytest that runs the tests named to it."""
 
     def __init__(self, spec: JobSpec) -> None:

@@ -1,4 +1,4 @@
-"""The job that runs the programs: ``python -m order_programs.job SEEDS [NAME ...]``, started by ishmrun."""
+"""Runs the programs on the PEs of a job: ``python -m order_programs.runner SEEDS [NAME ...]``, started by ishmrun."""
 
 from __future__ import annotations
 

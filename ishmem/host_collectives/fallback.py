@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ishmem import _core
-from ishmem.collective.calls import ROUTINES, Asked, Call, Members, asked
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
+from ishmem.host_collectives.calls import ROUTINES, Asked, Call, Members, asked
 from ishmem.runtime import check, job
 
 
@@ -33,7 +33,7 @@ def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Members, **a
     if verdict == _core.TOO_SHORT:
         total = sum(request.extra for request in requests)
         raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
-    from ishmem.collective import engine
+    from ishmem.host_collectives import engine
 
     engine.move(checked(routine, team, dest, source, **arguments), requests)
     if _core.leave_collective(team.handle) == _core.PEER_GONE:

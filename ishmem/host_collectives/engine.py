@@ -14,10 +14,10 @@ import dpnp
 import numpy as np
 
 from ishmem import _core
-from ishmem.collective.calls import Asked, Call
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 from ishmem.environment import arrays
+from ishmem.host_collectives.calls import Asked, Call
 from ishmem.runtime import job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.heap import UsmRange

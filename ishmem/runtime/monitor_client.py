@@ -70,7 +70,7 @@ class MonitorProcess:
         self._process.stdin.flush()
 
 
-class Monitoring:
+class MonitorClient:
     """The connection of a PE to the monitor of its node."""
 
     def __init__(
