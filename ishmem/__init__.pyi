@@ -508,8 +508,8 @@ def put_signal_nbi_work_group(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
@@ -535,8 +535,8 @@ def put_signal_work_group(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: Array of the dtype of ``dest``.
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
@@ -559,7 +559,7 @@ def signal_wait_until_work_group(
     All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
 
     Args:
-        sig_addr: Symmetric array of uint64; each element is a signal.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: Value to compare with.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.

@@ -1,9 +1,9 @@
 """Signals: a put that updates a flag at its destination after its data, and operations on such flags.
 
 Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of a
-symmetric uint64 array; ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in kernels. A PE
-that sees the new value of a signal also sees the data of its put, and all puts of the origin PE that a fence ordered
-before it.
+symmetric array of int32, int64, uint32 or uint64 (OpenSHMEM has uint64 only); ``SIGNAL_SET`` and ``SIGNAL_ADD`` are
+atomic to each other, on the host and in kernels. A PE that sees the new value of a signal also sees the data of its
+put, and all puts of the origin PE that a fence ordered before it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def put_signal(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
@@ -61,8 +61,8 @@ def put_signal(
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` or ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
-        TypeError: As for ``put``, or ``sig_addr`` is not of dtype uint64.
-        ValueError: Sizes that do not match, ``sig_op`` is neither operation, or ``signal`` does not fit uint64.
+        TypeError: As for ``put``, or ``sig_addr`` is of no dtype of signals.
+        ValueError: Sizes that do not match, ``sig_op`` is neither operation, or ``signal`` does not fit the dtype.
 
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
@@ -96,8 +96,8 @@ def put_signal_nbi(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
@@ -123,7 +123,7 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     ``signal_set``.
 
     Args:
-        sig_addr: Symmetric array of uint64; each element is a signal.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
         index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
@@ -140,13 +140,13 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
 
 
 def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
-    """Add ``signal`` to a signal on a PE, atomically and modulo 2**64.
+    """Add ``signal`` to a signal on a PE, atomically; it wraps around at the ends of the dtype.
 
     Not collective; ``quiet`` waits for remote completion. Errors as for ``signal_set``.
 
     Args:
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The signal: the number of its element in C order, or a tuple of indices.
 
@@ -167,8 +167,8 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
     Not collective; ``quiet`` waits for remote completion.
 
     Args:
-        sig_addr: Symmetric array of uint64; each element is a signal.
-        signal: Value to set or add, from 0 to ``2**64 - 1``.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The signal: the number of its element in C order, or a tuple of indices.
 
@@ -176,8 +176,8 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
-        TypeError: ``sig_addr`` is not of dtype uint64, or ``signal`` is not an integer.
-        ValueError: ``signal`` does not fit uint64.
+        TypeError: ``sig_addr`` is of no dtype of signals, or ``signal`` is not an integer.
+        ValueError: ``signal`` does not fit the dtype.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -195,10 +195,10 @@ def signal_wait_until(
 ) -> int:
     """Wait until this PE's signal satisfies the comparison with ``cmp_value``; return its value.
 
-    Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for a signal that is not of dtype uint64.
+    Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for an array of no dtype of signals.
 
     Args:
-        sig_addr: Symmetric array of uint64; each element is a signal.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: Value to compare with.
         index: The signal: the number of its element in C order, or a tuple of indices.

@@ -132,13 +132,14 @@ device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
 @device(signals.signal_fetch)
 def _signal_fetch(sig_addr, index=0):
     _check("signal_fetch", sig_addr, None, index)
+    zero = sig_addr.dtype(0)
 
     def impl(sig_addr, index=0):
         if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
             seen = atomic_load(address_of(sig_addr) + index * item_bytes(sig_addr), sig_addr)
             seen_in_order()
             return seen
-        return types.uint64(0)
+        return zero
 
     return impl
 
@@ -162,11 +163,12 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
     type_checks.site("signal_wait_until", site)
     type_checks.member("signal_wait_until", "cmp", cmp)
     _check("signal_wait_until", sig_addr, cmp_value, index)
+    zero = sig_addr.dtype(0)
 
     def impl(sig_addr, cmp, cmp_value, index=0, site=None):
         wanted, spins = wanted_of(sig_addr, cmp_value), 0
         if not (allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1) and is_cmp(SIGNAL_WAIT_UNTIL, cmp)):
-            return types.uint64(0)
+            return zero
         address = address_of(sig_addr) + index * sig_addr.itemsize
         seen = atomic_load(address, sig_addr)
         while not compare(seen, cmp, wanted):
@@ -188,13 +190,14 @@ def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0, site
     type_checks.site("signal_wait_until_work_group", site)
     type_checks.member("signal_wait_until_work_group", "cmp", cmp)
     _check("signal_wait_until_work_group", sig_addr, cmp_value, index)
+    kind, zero = sig_addr.dtype, sig_addr.dtype(0)
 
     def impl(sig_addr, cmp, cmp_value, group, index=0, site=None):
         kapi.group_barrier(group)
-        seen = types.uint64(0)
+        seen = zero
         if rank_in(group) == 0:
             seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index, site)
-        all_see = types.uint64(group_sum(group, seen))
+        all_see = kind(group_sum(group, types.int64(seen)))
         kapi.group_barrier(group)
         return all_see
 

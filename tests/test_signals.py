@@ -11,27 +11,32 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
 
 TOP = 2**64 - 1
 
 
-def check_payload(dtype: str) -> None:
+def top_of(kind: str) -> int:
+    """Return the greatest value of a dtype of signals."""
+    return int(np.iinfo(kind).max)
+
+
+def check_payload(dtype: str, kind: str = "uint64") -> None:
     """Each PE puts to every PE, sizes 0 and on, with its own signal; whoever sees the signal checks at once."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sizes = [0, 1, 3, 16, 33, 1000]
     for size in sizes:
         for routine, op in ((ishmem.put_signal, ishmem.SIGNAL_SET), (ishmem.put_signal_nbi, ishmem.SIGNAL_ADD)):
             guard = pattern(dtype, n * (size + 2), 99)
-            dest, signals = symmetric(guard), ishmem.zeros(n, dtype="uint64")
+            dest, signals, top = symmetric(guard), ishmem.zeros(n, dtype=kind), top_of(kind)
             source = symmetric(pattern(dtype, size + 3, me))
             for pe in range(n):
                 place = me * (size + 2) + 1
-                routine(dest[place : place + size], source[2 : 2 + size], signals, TOP - me, op, pe, index=me)
+                routine(dest[place : place + size], source[2 : 2 + size], signals, top - me, op, pe, index=me)
             expected = guard.reshape(n, size + 2)
             for pe in range(n):
                 seen = ishmem.signal_wait_until(signals, ishmem.CMP_NE, 0, index=pe, timeout=120)
-                assert seen == TOP - pe == ishmem.signal_fetch(signals, pe)
+                assert seen == top - pe == ishmem.signal_fetch(signals, pe)
                 place = pe * (size + 2)
                 expected[pe, 1 : size + 1] = pattern(dtype, size + 3, pe)[2 : 2 + size]
                 same(dest[place : place + size + 2], expected[pe])
@@ -42,6 +47,12 @@ def check_payload(dtype: str) -> None:
 @pytest.mark.pes(2)
 def test_host_types(pes: Pool, dtype: str) -> None:
     pes.run(check_payload, dtype)
+
+
+@pytest.mark.parametrize("kind", SIGNAL_TYPES)
+@pytest.mark.pes(2)
+def test_host_signal_types(pes: Pool, kind: str) -> None:
+    pes.run(check_payload, "int16", kind)
 
 
 @pytest.mark.pes(1, 3, 4)
@@ -80,28 +91,30 @@ def other_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
     pool.stop()
 
 
-def check_routes() -> None:
+def check_routes(kind: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
-    dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype="uint64")
+    dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype=kind)
     for r in range(1, 6):
         ishmem.put_signal(dest, np.full(100, 10 * r + me, "int32"), signals, r, ishmem.SIGNAL_SET, right)
         assert ishmem.signal_wait_until(signals, ishmem.CMP_GE, r, timeout=120) == r
         same(dest, np.full(100, 10 * r + left, "int32"))
         ishmem.barrier_all()
-    ishmem.signal_set(signals, TOP, right, 1)
+    ishmem.signal_set(signals, top_of(kind), right, 1)
     ishmem.barrier_all()
     ishmem.signal_add(signals, 3, right, 1)
     ishmem.barrier_all()
-    assert ishmem.signal_fetch(signals, 1) == 2
+    assert ishmem.signal_fetch(signals, 1) == np.iinfo(kind).min + 2
 
 
-def test_other_routes(other_route: Pool) -> None:
-    other_route.run(check_routes)
+@pytest.mark.parametrize("kind", SIGNAL_TYPES)
+def test_other_routes(other_route: Pool, kind: str) -> None:
+    other_route.run(check_routes, kind)
 
 
-def test_routes(pes: Pool) -> None:
-    pes.run(check_routes)
+@pytest.mark.parametrize("kind", SIGNAL_TYPES)
+def test_routes(pes: Pool, kind: str) -> None:
+    pes.run(check_routes, kind)
 
 
 def check_ordering(rounds: int, count: int) -> None:
@@ -145,23 +158,26 @@ def test_contention(pes: Pool) -> None:
 def check_errors() -> None:
     n = ishmem.n_pes()
     a, s = ishmem.zeros(4, dtype="int32"), ishmem.zeros(2, dtype="uint64")
-    off_heap, ints, host = dpnp.zeros(2, dtype="uint64"), ishmem.zeros(2, dtype="int64"), np.ones(4, "int32")
+    off_heap, reals, host = dpnp.zeros(2, dtype="uint64"), ishmem.zeros(2, dtype="float64"), np.ones(4, "int32")
+    shorts, unsigned = ishmem.zeros(2, dtype="int16"), ishmem.zeros(2, dtype="uint32")
     op = ishmem.SIGNAL_SET
     wrong: list[tuple[Any, type[Exception], str]] = [
         (lambda: ishmem.put_signal(a, host, s, 1, 2, 0), ValueError, "sig_op is 2; allowed are SIGNAL_SET, SIGNAL_ADD"),
         (lambda: ishmem.put_signal(a, host, s, -1, op, 0), ValueError, "-1"),
         (lambda: ishmem.put_signal(a, host, s, 2**64, op, 0), ValueError, "does not fit"),
         (lambda: ishmem.put_signal(a, host, s, 1.5, op, 0), TypeError, "1.5"),
-        (lambda: ishmem.put_signal(a, host, ints, 1, op, 0), TypeError, "sig_addr has dtype int64; allowed are uint64"),
+        (lambda: ishmem.put_signal(a, host, reals, 1, op, 0), TypeError, "dtype float64; allowed are int32"),
+        (lambda: ishmem.put_signal(a, host, unsigned, 2**32, op, 0), ValueError, "does not fit"),
+        (lambda: ishmem.signal_add(unsigned, -1, 0), ValueError, "does not fit"),
         (lambda: ishmem.put_signal(a, host, off_heap, 1, op, 0), ishmem.SymmetryError, "sig_addr"),
         (lambda: ishmem.put_signal(a, host, s, 1, op, 0, index=2), IndexError, "index is 2"),
         (lambda: ishmem.put_signal(a, host, s, 1, op, n), IndexError, "pe is"),
         (lambda: ishmem.put_signal(a, host[:3], s, 1, op, 0), ValueError, "dest has 4 elements"),
         (lambda: ishmem.put_signal(host, a, s, 1, op, 0), ishmem.SymmetryError, "dest"),
-        (lambda: ishmem.signal_set(ints, 1, 0), TypeError, "signal_set: sig_addr has dtype int64"),
+        (lambda: ishmem.signal_set(shorts, 1, 0), TypeError, "signal_set: sig_addr has dtype int16"),
         (lambda: ishmem.signal_add(s, -1, 0), ValueError, "-1"),
         (lambda: ishmem.signal_add(s, 1, -1), IndexError, "pe is -1"),
-        (lambda: ishmem.signal_fetch(ints), TypeError, "signal_fetch: sig_addr has dtype int64"),
+        (lambda: ishmem.signal_fetch(reals), TypeError, "signal_fetch: sig_addr has dtype float64"),
         (lambda: ishmem.signal_fetch(s, 2), IndexError, "index is 2"),
         (lambda: ishmem.signal_wait_until(s, 9, 0), ValueError, "cmp is 9; allowed are CMP_EQ"),
         (lambda: ishmem.signal_wait_until(s, ishmem.CMP_EQ, -1), ValueError, "-1"),
@@ -187,7 +203,7 @@ def test_errors(pes: Pool) -> None:
 
 
 @dpex.kernel
-def exchange(item: kapi.Item, dest, source, signals, seen, rounds):  # type: ignore
+def exchange(item: kapi.Item, dest, source, signals, seen, rounds, top):  # type: ignore
     """Put to the next PE, wait for the previous one, check each payload, then acknowledge it."""
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), source.size
     right, left = (me + 1) % n, (me + n - 1) % n
@@ -204,8 +220,8 @@ def exchange(item: kapi.Item, dest, source, signals, seen, rounds):  # type: ign
         ishmem.signal_wait_until(signals, ishmem.CMP_GE, 2 * r, 1)
         ishmem.signal_add(signals, 1, left, 2)
         ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, 2)
-    ishmem.signal_set(signals, 2**64 - 1, right, 3)
-    ishmem.signal_wait_until(signals, ishmem.CMP_GT, 2**63, 3)
+    ishmem.signal_set(signals, top, right, 3)
+    ishmem.signal_wait_until(signals, ishmem.CMP_GT, top // 2, 3)
     seen[2] = ishmem.signal_fetch(signals, 1)
 
 
@@ -227,14 +243,14 @@ def exchange_by_group(item: kapi.NdItem, dest, source, signals, seen, rounds):  
         ishmem.signal_wait_until_work_group(signals, ishmem.CMP_EQ, r, group, 2)
 
 
-def check_kernel(dtype: str, rounds: int) -> None:
-    dest, source = ishmem.zeros(5, dtype=dtype), ishmem.zeros(5, dtype=dtype)
-    signals, seen = ishmem.zeros(4, dtype="uint64"), dpnp.zeros(3, dtype="int64")
-    dpex.call_kernel(exchange, kapi.Range(1), dest, source, signals, seen, rounds)
+def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
+    dest, source, top = ishmem.zeros(5, dtype=dtype), ishmem.zeros(5, dtype=dtype), np.dtype(kind).type(top_of(kind))
+    signals, seen = ishmem.zeros(4, dtype=kind), dpnp.zeros(3, dtype="int64")
+    dpex.call_kernel(exchange, kapi.Range(1), dest, source, signals, seen, rounds, top)
     ishmem.barrier_all()
     same(seen, np.array([0, 0, 2 * rounds]))
     same(dest, np.full(5, rounds).astype(dtype))
-    same(signals, np.array([rounds, 2 * rounds, rounds, TOP], "uint64"))
+    same(signals, np.array([rounds, 2 * rounds, rounds, top], kind))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
@@ -243,32 +259,39 @@ def test_kernel_types(pes: Pool, dtype: str) -> None:
     pes.run(check_kernel, dtype, 100)
 
 
+@pytest.mark.parametrize("kind", SIGNAL_TYPES)
+@pytest.mark.pes(2)
+def test_kernel_signal_types(pes: Pool, kind: str) -> None:
+    pes.run(check_kernel, "int16", 20, kind)
+    pes.run(check_group, 5, kind, (6,))
+
+
 def test_kernel(pes: Pool) -> None:
     pes.run(check_kernel, "int32", {1: 2000, 2: 500, 3: 20, 4: 10}[pes.n])
 
 
-def check_group(rounds: int, *groups: tuple[int, ...]) -> None:
+def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
     for group in groups:
         size, count = int(np.prod(group)), 50
         values = np.repeat(np.arange(rounds + 1, dtype="int32"), count).reshape(-1, count)
-        dest, signals = ishmem.zeros(count, dtype="int32"), ishmem.zeros(3, dtype="uint64")
+        dest, signals = ishmem.zeros(count, dtype="int32"), ishmem.zeros(3, dtype=kind)
         seen = dpnp.zeros((size, 2), dtype="uint64")
         span = kapi.NdRange(group, group)
         dpex.call_kernel(exchange_by_group, span, dest, symmetric(values), signals, seen, rounds)
         ishmem.barrier_all()
         same(seen, np.array([[rounds * (rounds + 1) // 2, 0]] * size, "uint64"))
         same(dest, values[-1])
-        same(signals, np.array([rounds, 2 * rounds, rounds], "uint64"))
+        same(signals, np.array([rounds, 2 * rounds, rounds], kind))
 
 
 @pytest.mark.pes(2)
 def test_group(pes: Pool) -> None:
-    pes.run(check_group, 30, (1,), (24,), (5, 7), (2, 3, 5))
+    pes.run(check_group, 30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
 
 
 @pytest.mark.pes(1, 3)
 def test_group_of_pes(pes: Pool) -> None:
-    pes.run(check_group, 5, (7,))
+    pes.run(check_group, 5, "uint64", (7,))
 
 
 @dpex.kernel
@@ -294,7 +317,7 @@ def test_kernel_contention(pes: Pool) -> None:
 
 
 @dpex.kernel
-def signed_signal(item: kapi.Item, a, s):  # type: ignore
+def signal_of_float(item: kapi.Item, a, s):  # type: ignore
     ishmem.put_signal(a, a, s, 1, ishmem.SIGNAL_SET, 0)
 
 
@@ -309,9 +332,9 @@ def unknown_operation(item: kapi.Item, a, s):  # type: ignore
 
 
 def check_kernel_errors() -> None:
-    a, s = ishmem.zeros(3, dtype="int64"), ishmem.zeros(3, dtype="uint64")
+    a, s = ishmem.zeros(3, dtype="float64"), ishmem.zeros(3, dtype="uint64")
     for kernel, arrays, words in (
-        (signed_signal, (a, a), "put_signal: sig_addr has dtype int64; allowed are uint64"),
+        (signal_of_float, (a, a), "put_signal: sig_addr has dtype float64; allowed are int32, int64, uint32, uint64"),
         (real_signal, (a, s), "signal_add: signal is float64"),
         (unknown_operation, (a, s), "put_signal: sig_op is .*; allowed are SIGNAL_SET, SIGNAL_ADD"),
     ):

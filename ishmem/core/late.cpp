@@ -161,8 +161,8 @@ uint64_t Late::mark() {
     return number_;
 }
 
-void Late::signal(char *far, int rmw, uint64_t value, uint64_t since, const std::string &where) {
-    Held held{Update, far_pe(far), far_place(far), sizeof value, sizeof value};
+void Late::signal(char *far, int rmw, size_t item, uint64_t value, uint64_t since, const std::string &where) {
+    Held held{Update, far_pe(far), far_place(far), item, item};
     held.rmw = rmw, held.value = value, held.is_signal = true, held.since = since;
     held.where = where;
     hold(std::move(held));

@@ -43,7 +43,7 @@ class Late {
     void get_nbi(char *into, char *far, size_t bytes, PyObject *keep, Mover mover, const std::string &where);
     void update(char *far, int rmw, size_t item, uint64_t value, const std::string &where);
     // A signal that comes after what this PE has put there since mark().
-    void signal(char *far, int rmw, uint64_t value, uint64_t since, const std::string &where);
+    void signal(char *far, int rmw, size_t item, uint64_t value, uint64_t since, const std::string &where);
     uint64_t mark();
 
     // Operations with a result act at once, at the address that is returned. `read` notes what they overtake; an atomic

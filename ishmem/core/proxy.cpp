@@ -266,7 +266,7 @@ bool Proxy::hold(const Request &request) {
             return late->read(far, bytes, "get in a kernel"), false;
         case Store: return late->put(far, operand, bytes, bytes, "p in a kernel"), true;
         case Update: return late->update(far, request.rmw(), request.item(), value, "atomic in a kernel"), true;
-        case Signal: return late->signal(far, request.rmw(), value, other, "put_signal in a kernel"), true;
+        case Signal: return late->signal(far, request.rmw(), request.item(), value, other, "put_signal in a kernel"), true;
         case Load: return late->read(far, bytes, "g in a kernel"), false;
         default: return late->fetch(far, request.rmw()), false;
     }

@@ -3,6 +3,25 @@
 #include "remote.hpp"
 
 namespace ishmem {
+namespace {
+
+// The address of a signal on `pe`, and the value of its update; null when an argument is invalid or the host has no
+// atomics there.
+char *signal_at(PyObject *sig_addr, PyObject *signal, PyObject *pe, PyObject *index, View &view, uint64_t &value) {
+    char *at = heap().element(sig_addr, pe, index, view);
+    if (!at || (view.device && !heap().host_atomics && is_near(at)) || !is_word(view.type)) return nullptr;
+    value = 0;
+    return store_scalar(signal, view.type, &value) ? at : nullptr;
+}
+
+template <class Word>
+void update(char *at, uint64_t value, bool add) {
+    Word *word = reinterpret_cast<Word *>(at);
+    if (add) __atomic_fetch_add(word, static_cast<Word>(value), __ATOMIC_RELAXED);
+    else __atomic_store_n(word, static_cast<Word>(value), __ATOMIC_RELAXED);
+}
+
+}  // namespace
 
 // Model: tests/models/signal.pml.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
@@ -10,30 +29,28 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     Copy copy;
     View view;
     uint64_t value;
-    char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && is_near(at)) || view.type != U64 || !store_scalar(signal, U64, &value)) return false;
-    if (!plan(dest, source, pe, nelems, true, copy)) return false;
+    char *at = signal_at(sig_addr, signal, pe, index, view, value);
+    if (!at || !plan(dest, source, pe, nelems, true, copy)) return false;
     if (is_held(at)) {
         const uint64_t mark = late->mark();
         if (!run(copy, source, nbi)) return false;
-        late->signal(at, add ? Add : Swap, value, mark, late->where("put_signal"));
+        late->signal(at, add ? Add : Swap, view.item, value, mark, late->where("put_signal"));
         return true;
     }
-    if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, sizeof value, value);
+    if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, view.item, value);
     run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t *word = reinterpret_cast<uint64_t *>(at);
-    if (add) __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
-    else __atomic_store_n(word, value, __ATOMIC_RELAXED);
+    if (view.item == sizeof(uint64_t)) update<uint64_t>(at, value, add);
+    else update<uint32_t>(at, value, add);
     return true;
 }
 
 bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since) {
     View view;
     uint64_t value;
-    char *at = heap().element(sig_addr, pe, index, view);
-    if (!is_held(at) || (!heap().host_atomics && is_near(at)) || !store_scalar(signal, U64, &value)) return false;
-    late->signal(at, add ? Add : Swap, value, since, late->where("put_signal"));
+    char *at = signal_at(sig_addr, signal, pe, index, view, value);
+    if (!at || !is_held(at)) return false;
+    late->signal(at, add ? Add : Swap, view.item, value, since, late->where("put_signal"));
     return true;
 }
 

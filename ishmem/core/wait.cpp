@@ -38,8 +38,7 @@ bool variable_of(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *i
     if (!variable.at || !integer_of(compare, how) || how < EQ || how > LE) return false;
     variable.type = view.type;
     variable.how = static_cast<int>(how);
-    if (view.type != I32 && view.type != U32 && view.type != I64 && view.type != U64) return false;
-    return store_scalar(value, view.type, variable.wanted);
+    return is_word(view.type) && store_scalar(value, view.type, variable.wanted);
 }
 
 }  // namespace

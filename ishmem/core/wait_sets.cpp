@@ -1,4 +1,5 @@
 // Wait and test for all, any or some of a set of this PE's variables; and a wait that returns the last value read.
+#include <cstring>
 #include <vector>
 
 #include "polling.hpp"
@@ -78,8 +79,6 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
     }
 }
 
-bool waitable(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }
-
 // Fills `view`; returns whether it is contiguous host memory with at least `count` elements of `type`.
 bool host_array(PyObject *object, Type type, size_t count, View &view) {
     return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
@@ -88,7 +87,7 @@ bool host_array(PyObject *object, Type type, size_t count, View &view) {
 bool set_of(PyObject *ivars, Py_ssize_t step, PyObject *how, PyObject *values, PyObject *ignored, PyObject *found, Set &set, Type &type) {
     View view, wanted, mask, out;
     Py_ssize_t compare;
-    if (!view_of(ivars, view) || !(view.order & 1) || !waitable(view.type) || step < 1) return false;
+    if (!view_of(ivars, view) || !(view.order & 1) || !is_word(view.type) || step < 1) return false;
     if (!integer_of(how, compare) || compare < EQ || compare > LE) return false;
     const size_t count = (view.count + static_cast<size_t>(step) - 1) / static_cast<size_t>(step);
     set.first = heap().remote(view, view.bytes(), heap().me);
@@ -107,6 +106,18 @@ bool set_of(PyObject *ivars, Py_ssize_t step, PyObject *how, PyObject *values, P
     return true;
 }
 
+template <class Word>
+PyObject *wait_seen(const char *at, int how, const uint64_t &value, Type type, double timeout) {
+    Word wanted, seen = 0;
+    std::memcpy(&wanted, &value, sizeof wanted);
+    const auto done = [&] {
+        seen = __atomic_load_n(reinterpret_cast<const Word *>(at), __ATOMIC_ACQUIRE);
+        return compare(seen, how, wanted);
+    };
+    const Outcome outcome = done() ? Satisfied : poll(done, [] { return heap().lost.load() >= 0; }, timeout);
+    return outcome == Interrupted ? nullptr : Py_BuildValue("iN", static_cast<int>(outcome), load_scalar(&seen, type));
+}
+
 }  // namespace
 
 PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored, PyObject *found,
@@ -120,16 +131,16 @@ PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject
 PyObject *wait_seen(PyObject *ivar, PyObject *compare_object, PyObject *value, PyObject *index, double timeout) {
     View view;
     Py_ssize_t how;
-    uint64_t wanted, seen = 0;
+    uint64_t wanted;
     const char *at = heap().element(ivar, heap().me, index, view);
-    if (!at || view.type != U64 || !integer_of(compare_object, how) || how < EQ || how > LE) return not_implemented();
-    if (!store_scalar(value, U64, &wanted)) return not_implemented();
-    const auto done = [&] {
-        seen = __atomic_load_n(reinterpret_cast<const uint64_t *>(at), __ATOMIC_ACQUIRE);
-        return compare(seen, static_cast<int>(how), wanted);
-    };
-    const Outcome outcome = done() ? Satisfied : poll(done, [] { return heap().lost.load() >= 0; }, timeout);
-    return outcome == Interrupted ? nullptr : Py_BuildValue("iK", static_cast<int>(outcome), static_cast<unsigned long long>(seen));
+    if (!at || !is_word(view.type) || !integer_of(compare_object, how) || how < EQ || how > LE) return not_implemented();
+    if (!store_scalar(value, view.type, &wanted)) return not_implemented();
+    switch (view.type) {
+        case I32: return wait_seen<int32_t>(at, static_cast<int>(how), wanted, view.type, timeout);
+        case U32: return wait_seen<uint32_t>(at, static_cast<int>(how), wanted, view.type, timeout);
+        case I64: return wait_seen<int64_t>(at, static_cast<int>(how), wanted, view.type, timeout);
+        default: return wait_seen<uint64_t>(at, static_cast<int>(how), wanted, view.type, timeout);
+    }
 }
 
 }  // namespace ishmem
