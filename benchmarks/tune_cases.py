@@ -26,6 +26,8 @@ MEASURED = tuple(name for name in COLLECTIVES if name not in {each for group in 
 PREFIX = "tune "
 NODE_ONLY = ("tree", "engine", "kernel")
 """Algorithms that are not for teams that span nodes."""
+NODES_ONLY = ("levels", "rounds")
+"""Algorithms that are for teams that span nodes."""
 
 
 def _register(name: str) -> None:
@@ -35,7 +37,7 @@ def _register(name: str) -> None:
 
         if algorithm == "slot" and size > SLOT_LIMIT:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
-        if algorithm in (NODE_ONLY if w.spans_nodes() else ("levels",)):
+        if algorithm in (NODE_ONLY if w.spans_nodes() else NODES_ONLY):
             raise Skip("the PEs are on several nodes" if w.spans_nodes() else "the PEs are on one node")
         routine = COLLECTIVES[name]
         arrays = Arrays(routine, w, size)

@@ -31,7 +31,7 @@ COMBINE = {
 def algorithms_of(routine: str) -> list[str]:
     """Return the algorithms of a routine that differ on the nodes of this test."""
     one_node = job.current().network is None if job.running() else len(pes.sizes_of(4)) == 1
-    return [name for name in algorithms.allowed(routine) if not (one_node and name == "levels")]
+    return [name for name in algorithms.allowed(routine) if not (one_node and name in ("levels", "rounds"))]
 
 
 def in_levels(algorithm: str) -> bool:
@@ -61,12 +61,24 @@ def combined(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
     return total
 
 
-def combined_by_nodes(routine: str, sources: list[np.ndarray], pes: Sequence[int] | None = None) -> np.ndarray:
-    """Combine the sources of the PEs, or of all PEs, in two levels: those of each node, then the nodes."""
+def combined_by_nodes(
+    routine: str, sources: list[np.ndarray], pes: Sequence[int] | None = None, in_kernels: bool = False
+) -> np.ndarray:
+    """Combine the sources of the PEs, or of all PEs, in two levels: those of each node, then the nodes.
+
+    In kernels these are combined one after the other, on the host in pairs of neighbours.
+    """
     network = job.current().network
     nodes = [network.nodes[pe] if network else 0 for pe in (range(len(sources)) if pes is None else pes)]
     groups = [[source for source, each in zip(sources, nodes) if each == node] for node in dict.fromkeys(nodes)]
-    return combined(routine, [combined(routine, group, 0) for group in groups], 0)
+    sums = [combined(routine, group, 0) for group in groups]
+    if in_kernels:
+        return combined(routine, sums, 0)
+    joined = len(sums) - (1 << len(sums).bit_length() - 1)
+    sums = [combined(routine, sums[2 * i : 2 * i + 2], 0) for i in range(joined)] + sums[2 * joined :]
+    while len(sums) > 1:
+        sums = [combined(routine, sums[i : i + 2], 0) for i in range(0, len(sums), 2)]
+    return sums[0]
 
 
 def counts_of(n: int, count: int) -> np.ndarray:

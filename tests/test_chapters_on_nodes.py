@@ -32,6 +32,7 @@ from pes import Pool
 import ishmem
 from ishmem.common.type_tables import COLLECTIVES
 
+BY_ROUNDS = ["broadcast", "alltoall", "sum_reduce"]
 Check = tuple[Callable[..., Any], tuple[Any, ...]]
 CHAPTERS: dict[str, Check] = {
     "rma": (test_rma.check_host_cases, ("int32", test_rma.SAMPLE)),
@@ -97,12 +98,23 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
 
 
 def test_collectives_on_three_nodes(three_nodes: Pool) -> None:
-    three_nodes.run(check_collectives, ("slot", "mapped", "levels"), (0, 3, 700), list(COLLECTIVES))
+    three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
 
 
 def test_large_reductions_on_three_nodes(three_nodes: Pool) -> None:
     """Elements for several rounds of parts, the last of which is short."""
     three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
+
+
+@pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
+def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
+    """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
+    pool = Pool(sum(nodes), nodes=list(nodes))
+    try:
+        pool.run(check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS)
+        pool.run(check_bits, "float32", 5000, ("rounds", "levels"))
+    finally:
+        pool.stop()
 
 
 def check_batches(counts: tuple[int, ...]) -> None:
@@ -122,18 +134,20 @@ def test_kernels_on_many_nodes() -> None:
         pool.stop()
 
 
-def check_bits(dtype: str, count: int) -> None:
-    """A large sum combines each node's members, then the nodes; on every PE and every time."""
+def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
+    """A sum combines each node's members, then the nodes; on every PE and every time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     random = np.random.default_rng(7)
     sources = list((random.standard_normal((n, count)) * 10.0 ** random.integers(-6, 7, (n, count))).astype(dtype))
     source, dest = symmetric(sources[me]), ishmem.zeros(count, dtype=dtype)
     wanted = model.combined_by_nodes("sum_reduce", sources)
     assert wanted.tobytes() != model.combined("sum_reduce", sources, me).tobytes()
-    for _ in range(3):
+    for algorithm in algorithms * 3:
+        model.force(algorithm)
         ishmem.sum_reduce(dest, source)
         same(dest, wanted)
+    model.reset()
 
 
 def test_bits(three_nodes: Pool) -> None:
-    three_nodes.run(check_bits, "float32", 5000)
+    three_nodes.run(check_bits, "float32", 5000, ("rounds", "levels"))

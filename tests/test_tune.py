@@ -52,18 +52,18 @@ def test_several_nodes_have_sections_of_their_own(tmp_path: Path) -> None:
 
 def test_the_levels_are_known_to_the_settings() -> None:
     table = algorithms.override(algorithms.defaults(1 << 20), "all=levels:8K,sum_inscan=levels,broadcast=mapped:4K")
-    assert table["sum_reduce"] == [(0, "slot"), (4096, "levels"), (8192, "levels")]
+    assert table["sum_reduce"] == [(0, "slot"), (4096, "rounds"), (8192, "levels")]
     assert table["sum_inscan"] == [(0, "levels"), (8192, "levels")]
     assert table["broadcast"] == [(0, "slot"), (4096, "mapped"), (8192, "levels")]
     assert all(name != "levels" for _start, name in table["alltoall"])
-    with pytest.raises(ValueError, match="alltoall has no algorithm 'levels'; allowed are slot, mapped, engine"):
+    with pytest.raises(ValueError, match="has no algorithm 'levels'; allowed are slot, mapped, rounds, engine"):
         algorithms.parse("alltoall=levels")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("broadcast = slow", "broadcast has no algorithm 'slow'; allowed are slot, mapped, levels, tree, engine"),
+        ("fcollect = slow", "fcollect has no algorithm 'slow'; allowed are slot, mapped, levels, engine"),
         ("put = slot", "put has no algorithm 'slot'; allowed are mapped, engine"),
         ("alltoallv = slot", "alltoallv has no algorithm 'slot'"),
         ("shout = mapped", "'shout' is no collective routine"),

@@ -1,14 +1,16 @@
 """Chooses the algorithm of each collective routine of the host by the size of a block.
 
-In teams on one node, `levels` is `mapped`. In teams on several nodes, `tree`, `engine` and `kernel` are `levels`.
+In teams on one node, `levels` and `rounds` are `mapped`. In teams on several nodes, `tree` is `rounds`, and `engine`
+and `kernel` are `levels`.
 
 A `Table` maps each routine to algorithms and the sizes from which they apply. A block is what one PE contributes, or
 receives from one PE, in bytes.
 
 ==========  =============================================================================================
-slot        the data travel with the call in each PE's host ring; small messages only
+slot        the data travel with the call in each PE's host ring; small messages only, larger ones take rounds
 mapped      all PEs share the copies between mapped arrays, or the elements to reduce
 levels      as mapped, within each node and then between the nodes: data cross the network once per node
+rounds      as levels, in few messages: blocks are not divided among the nodes, and two nodes exchange one message
 tree        a binomial tree of the PEs
 engine      Level Zero copies; numpy reduces
 kernel      reductions only, by a device kernel
@@ -24,7 +26,7 @@ from ishmem import _core
 from ishmem.common.sizes import parse_size
 from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 
-ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel", "levels")
+ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel", "levels", "rounds")
 """In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""
 
 Table = dict[str, list[tuple[int, str]]]
@@ -34,6 +36,9 @@ SLOT_LIMIT = 4096
 _WITHOUT_SLOT = ("alltoalls", "alltoallv", "gatherv", "scatterv")
 _WITH_LEVELS = ("broadcast", "fcollect", "collect")
 _SCANS = ("sum_inscan", "sum_exscan")
+_WITH_ROUNDS = ("broadcast", "alltoall", *(name for name in REDUCTIONS if name not in _SCANS))
+DIVIDED_FROM = 128 << 10
+"""Block size from which `levels` takes less time than `rounds` between some hundred nodes."""
 _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
 
 
@@ -43,6 +48,7 @@ def allowed(routine: str) -> tuple[str, ...]:
     names = ["slot"] if routine not in _WITHOUT_SLOT else []
     names += ["mapped"]
     names += ["levels"] if routine in _WITH_LEVELS or reduces else []
+    names += ["rounds"] if routine in _WITH_ROUNDS else []
     names += ["tree"] if routine == "broadcast" or (reduces and routine not in _SCANS) else []
     names += ["engine"]
     names += ["kernel"] if reduces and routine not in _SCANS else []
@@ -55,7 +61,10 @@ def defaults(cutover: int) -> Table:
     for routine in COLLECTIVES:
         names = allowed(routine)
         large = "levels" if "levels" in names else "mapped"
-        table[routine] = [(0, "slot"), (SLOT_LIMIT, large)] if "slot" in names else [(0, large)]
+        if "rounds" in names and "levels" in names:
+            table[routine] = [(0, "slot"), (SLOT_LIMIT, "rounds"), (DIVIDED_FROM, large)]
+        else:
+            table[routine] = [(0, "slot"), (SLOT_LIMIT, large)] if "slot" in names else [(0, large)]
         if cutover < 2**62:
             table[routine].append((cutover, "kernel" if "kernel" in names else "engine"))
     return table

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "collectives.hpp"
+#include "exchange.hpp"
 #include "fastcall.hpp"
 
 namespace nb = nanobind;
@@ -72,6 +72,7 @@ Outcome await_all(const Call &call) {
         const Outcome outcome = forward_slots(call);
         if (outcome != Satisfied) return outcome;
     }
+    if (call.team->spans) end_stage(rounds_of(static_cast<int>(call.team->groups.size())));
     int next = 0;
     return wait(call, [&, next]() mutable {
         while (next < call.size() && __atomic_load_n(&call.header(next)->sequence, __ATOMIC_ACQUIRE) == call.sequence) ++next;
@@ -79,12 +80,19 @@ Outcome await_all(const Call &call) {
     });
 }
 
-// In a reduction in two levels only members of a node access each other's arrays. In other calls that span nodes each
-// member has completed its accesses, and the barrier takes one message per node and round.
+// Returns whether a call has ended for a node when it has ended for the members of the node: what other nodes put into
+// their arrays has arrived, and nobody gets from them.
+bool ends_by_node(const Call &call) {
+    const bool by_puts = call.routine == Broadcast || call.routine == Alltoall || call.routine >= AndReduce;
+    return call.team->spans && in_levels(call.algorithm) && by_puts;
+}
+
+// In other calls that span nodes each member has completed its accesses, and the barrier takes one message per node and
+// round.
 // Model: tests/models/host_ring.pml.
 Outcome leave(const Call &call) {
     const Team &team = *call.team;
-    const bool node_only = team.spans && call.algorithm == Levels && call.routine >= AndReduce;
+    const bool node_only = ends_by_node(call);
     if (team.spans && !node_only) return barrier(call.handle, -1);
     raise(call, Left);
     for (int i = 0; i < (node_only ? static_cast<int>(team.near.size()) : call.size()); ++i) {
@@ -111,18 +119,32 @@ size_t published(const Call &call) {
 
 bool is_plain(Routine routine) { return routine != Alltoalls && routine != Alltoallv && routine != Gatherv && routine != Scatterv; }
 
+// Returns whether a call has algorithms of few rounds between the nodes: see between_nodes.cpp.
+bool has_rounds(const Call &call) {
+    if (!call.team->spans) return false;
+    if (call.routine == Alltoall) return fits_alltoall(call);
+    return call.routine == Broadcast || (call.routine >= AndReduce && !is_scan(call.routine));
+}
+
 bool has_levels(const Call &call) {
     if (call.routine == SumInscan || call.routine == SumExscan) return call.team->spans && call.team->in_runs;
     return call.team->spans && (call.routine <= Collect || call.routine >= AndReduce);
+}
+
+// Returns whether the slots may carry the data of a call. Those of an alltoall all go to all nodes.
+bool fits_slot(const Call &call) {
+    if (!is_plain(call.routine) || published(call) > config().payload()) return false;
+    return call.routine != Alltoall || !call.team->spans || published(call) * static_cast<size_t>(call.size()) <= LONG;
 }
 
 Algorithm choose(const Call &call) {
     int chosen = Mapped;
     for (const auto &[from, algorithm] : config().algorithms[call.routine])
         if (call.bytes >= from) chosen = algorithm;
-    if (chosen == InSlot && (!is_plain(call.routine) || published(call) > config().payload())) chosen = Levels;
+    if (chosen == InSlot && !fits_slot(call)) chosen = Rounds;
     const bool of_one_node = chosen == Tree || chosen == ByEngine || chosen == ByKernel;
-    if (call.team->spans && of_one_node) chosen = Levels;
+    if (call.team->spans && of_one_node) chosen = chosen == Tree ? Rounds : Levels;
+    if (chosen == Rounds && !has_rounds(call)) chosen = Levels;
     if (chosen == Levels && !has_levels(call)) chosen = Mapped;
     return static_cast<Algorithm>(chosen);
 }
@@ -217,7 +239,8 @@ Verdict move(const Call &call) {
     Outcome outcome = Satisfied;
     const auto act = [&] {
         if (call.algorithm != InSlot && call.team->spans) {
-            const auto span = !reduces ? &move_spanning : call.algorithm == Levels ? &reduce_levels : &reduce_spanning;
+            const auto by_levels = is_scan(call.routine) ? &scan_levels : &reduce_between_nodes;
+            const auto span = !reduces ? &move_spanning : in_levels(call.algorithm) ? by_levels : &reduce_spanning;
             if (!span(call)) outcome = Lost;
         } else if (call.algorithm == InSlot) reduces ? reduce_in_slot(call) : move_in_slot(call);
         else if (call.algorithm == Tree) outcome = reduces ? reduce_tree(call) : broadcast_tree(call);

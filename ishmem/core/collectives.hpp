@@ -18,7 +18,10 @@ enum Routine {
     AndReduce, OrReduce, XorReduce, MaxReduce, MinReduce, SumReduce, ProdReduce, SumInscan, SumExscan, ROUTINES
 };
 
-enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Refusal = 7 };
+enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Rounds, Refusal = 7 };
+
+// Whether an algorithm moves data within each node and between the nodes.
+inline bool in_levels(Algorithm algorithm) { return algorithm == Levels || algorithm == Rounds; }
 
 // How a collective call ended. `NotPlain`: declined before publishing anything. `Entered`: Python must move the data.
 enum Verdict { Finished, NotPlain, Entered, Dissent, TooShort, PeerGone };
@@ -92,8 +95,12 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
 
 // The same for teams that span nodes, flat or in two levels; false when a PE is lost or the wait is interrupted.
 bool move_spanning(const Call &call);
+bool broadcast_between_nodes(const Call &call);
+bool reduce_between_nodes(const Call &call);
+bool alltoall_between_nodes(const Call &call);
+bool fits_alltoall(const Call &call);  // whether what arrives for a member has room in its landing
 bool reduce_spanning(const Call &call);
-bool reduce_levels(const Call &call);
+bool scan_levels(const Call &call);
 
 // Called by the leader of a node: sends the slots of the node to the other nodes and waits for theirs.
 Outcome forward_slots(const Call &call);

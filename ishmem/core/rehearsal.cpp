@@ -18,7 +18,7 @@ Rehearsal::Rehearsal(size_t n_pes, const char *heaps, size_t heap_bytes, size_t 
     : n_pes_(n_pes), heaps_(heaps), heap_bytes_(heap_bytes), width_(width) {}
 
 void Rehearsal::begin(int me, size_t place) {
-    me_ = me, place_ = place, phase_ = 0, acted_ = false;
+    me_ = me, place_ = place, phase_ = stage_ = 0, acted_ = false;
     requests_.assign(n_pes_, {});
     answers_.assign(n_pes_, {});
 }

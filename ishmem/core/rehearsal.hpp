@@ -1,6 +1,7 @@
 // A rehearsal runs an algorithm of the core as each PE of a job that does not exist. Nothing is sent, copied or awaited;
 // what would be is counted. The model of ishmem/benchmarks/scale.py makes times of the counts.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,6 +21,11 @@ class Rehearsal {
     void copy(const char *to, const char *from, size_t bytes);
     void wait() { phase_ += acted_, acted_ = false; }       // a phase ends when the PE waits
 
+    // A *stage* has as many phases on all PEs. `reach` waits for what is sent in the phase `step` of it, counted from 1;
+    // `end_stage` waits until all PEs have been through all phases.
+    void reach(size_t step) { phase_ = std::max(phase_ + acted_, stage_ + step), acted_ = false; }
+    void end_stage(size_t steps) { reach(steps), stage_ = phase_; }
+
     const std::vector<int64_t> &counts() const { return counts_; }  // by phase, PE and Count
 
  private:
@@ -38,10 +44,14 @@ class Rehearsal {
     std::vector<int64_t> counts_;
     std::vector<Packet> requests_, answers_;  // open packets with each PE
     int me_ = 0;
-    size_t place_ = 0, phase_ = 0;
+    size_t place_ = 0, phase_ = 0, stage_ = 0;
     bool acted_ = false;
 };
 
 inline Rehearsal *rehearsal = nullptr;  // null: operations are carried out
+
+inline void end_stage(int steps) {
+    if (rehearsal) rehearsal->end_stage(static_cast<size_t>(steps));
+}
 
 }  // namespace ishmem

@@ -33,7 +33,7 @@ class Movement {
     // Fetches a block that all members need. In two levels, members of this node fetch its pieces in turn, unless the
     // block is on this node.
     void spread(size_t to, const char *from, size_t bytes) {
-        if (!is_far(from) || call_.algorithm != Levels) return fetch(to, from, bytes);
+        if (!is_far(from) || !in_levels(call_.algorithm)) return fetch(to, from, bytes);
         const size_t share = std::max(PIECE, (bytes + near_.size() - 1) / near_.size());
         for (size_t done = 0; done < bytes; done += share, ++pieces_) {
             if (pieces_ % near_.size() != turn_) continue;
@@ -94,12 +94,14 @@ bool alltoalls(const Call &call, Movement &movement) {
 }  // namespace
 
 bool move_spanning(const Call &call) {
+    if (call.routine == Broadcast && in_levels(call.algorithm)) return broadcast_between_nodes(call);
+    if (call.routine == Alltoall && in_levels(call.algorithm)) return alltoall_between_nodes(call);
     Movement movement(call);
     const int me = call.me(), size = call.size();
     const size_t mine = static_cast<size_t>(me), n = static_cast<size_t>(size), bytes = call.bytes;
     switch (call.routine) {
         case Alltoalls: return alltoalls(call, movement);
-        case Broadcast: movement.spread(0, call.source_of(call.root), bytes); break;
+        case Broadcast: movement.fetch(0, call.source_of(call.root), bytes); break;
         case Scatter: movement.fetch(0, call.source_of(call.root) + mine * bytes, bytes); break;
         case Gather: case Gatherv:
             for (int j = 0; j < size && me == call.root; ++j) {
