@@ -1,4 +1,4 @@
-"""Copies by the host: put, get, their non-blocking and strided forms, and the matrix of all pairs of PEs."""
+"""Copies by the host: put, get, their nonblocking and strided forms, and the matrix of all pairs of PEs."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Failure(NamedTuple):
     Attributes:
         place: Where it happens.
         error: The class of the exception.
-        text: Its message, without what only the run knows.
+        text: Its message, without values that are known only at run time.
         index: For an index out of bounds, its value in LLVM, an int64.
         axis: For an index, its dimension.
         shape: For an index, the extents of the array in LLVM, each an int64.

@@ -28,7 +28,7 @@ class USMNdArray(types.Array):  # type: ignore[misc]
         super().__init__(dtype, ndim, layout, readonly=readonly, name=name)
 
     def copy(self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None) -> USMNdArray:
-        """Return the type of a view: the same kind of array with other facts."""
+        """Return the type of a view: the same kind of array with other properties."""
         return type(self)(
             ndim=self.ndim if ndim is None else ndim,
             dtype=dtype or self.dtype,

@@ -1199,8 +1199,8 @@ def alltoallv_work_group(
             team; in kernels a contiguous device array of int64.
         source_counts: Number of elements to send to each PE; as ``dest_counts``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
-        source_displs: The same in ``source``.
+        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
 
     Example:
@@ -1572,8 +1572,8 @@ def alltoallv_on_queue(
         dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the
             team; in kernels a contiguous device array of int64.
         source_counts: Number of elements to send to each PE; as ``dest_counts``.
-        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
-        source_displs: The same in ``source``.
+        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
         team: A team; by default all PEs.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.

@@ -90,6 +90,8 @@ def _run_nbi(
 def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
     """Return an element of ``source`` on a PE, read atomically.
 
+    Not collective, blocking.
+
     Args:
         source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -108,6 +110,8 @@ def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -131,6 +135,8 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
@@ -150,6 +156,8 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
+
+    Not collective, blocking.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -172,6 +180,8 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: In
 def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
+    Not collective; ``quiet`` waits for remote completion.
+
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -193,6 +203,8 @@ def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
 def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
@@ -211,6 +223,8 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
 
 def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -234,6 +248,8 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         value: A number that the dtype can hold.
@@ -253,6 +269,8 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -276,6 +294,8 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
@@ -295,6 +315,8 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -318,6 +340,8 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
@@ -337,6 +361,8 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
@@ -360,6 +386,8 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
 
+    Not collective, blocking.
+
     Args:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         value: A number that the dtype can hold.
@@ -379,6 +407,8 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to the minimum of it and ``value``; NaN if either is NaN.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -402,7 +432,7 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to the minimum of it and ``value``; return the old value.
 
-    The element becomes NaN if either is NaN.
+    The element becomes NaN if either is NaN. Not collective, blocking.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -423,6 +453,8 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
 def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     """Set an element of ``dest`` on a PE to the maximum of it and ``value``; NaN if either is NaN.
+
+    Not collective; ``quiet`` waits for remote completion.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
@@ -446,7 +478,7 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
     """Set an element of ``dest`` on a PE to the maximum of it and ``value``; return the old value.
 
-    The element becomes NaN if either is NaN.
+    The element becomes NaN if either is NaN. Not collective, blocking.
 
     Args:
         dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.

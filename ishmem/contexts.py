@@ -90,7 +90,7 @@ class Ctx:
         if self is not CTX_DEFAULT and self not in this.contexts:
             raise StateError("the context was destroyed")
         if self.options & CtxOption.PRIVATE and threading.get_ident() != self._thread:
-            raise StateError("the context was made with CTX_PRIVATE; only the thread that made it may use it")
+            raise StateError("the context was created with CTX_PRIVATE; only the thread that created it may use it")
         return this
 
     def fence(self) -> None:
@@ -291,7 +291,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
         return CTX_INVALID
     group.n_pes()  # raises when the team was destroyed
     if len(this.contexts) >= MAX_CONTEXTS:
-        raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the most; destroy some")
+        raise IshmemError(f"ctx_create: {MAX_CONTEXTS} contexts are alive, which is the limit; destroy some")
     context = Ctx(group, flags, this.new_engine())
     this.contexts.add(context)
     return context

@@ -166,16 +166,16 @@ class Buffer(KernelCalls):
             x: Contiguous device array [tokens, hidden] of any dtype, or a pair of one and its scales [tokens, any
                 number], which move with it: tokens of float8 as uint8, with scales of float32.
             topk_idx: Contiguous device array [tokens, choices] of int32 or int64, the experts of each token, of which
-                each is sent the token once. -1 is no expert; numbers of no expert count as -1, and are refused with
-                ``ISHMEM_CHECK=1``.
+                each is sent the token once. -1 is no expert; other numbers that are no expert's count as -1, and are
+                refused with ``ISHMEM_CHECK=1``.
             return_recv_hook: Send only, and receive when the hook is called, before the next dispatch.
             depends: Events that the kernel starts after.
 
         Returns:
-            The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; how many
-            each expert got (int32), which are its first rows, those of PE 0 first and in their order there; a handle
-            for the combine; the event of the kernel; and the hook, which starts the kernel that receives and returns
-            its event. Without ``return_recv_hook`` the first kernel receives.
+            The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; the
+            number of tokens of each expert (int32), which fill its first rows in the order of PEs and of the tokens
+            there; a handle for the combine; the event of the kernel; and the hook, which starts the kernel that
+            receives and returns its event. Without ``return_recv_hook`` the first kernel receives.
 
         Raises:
             TypeError: Not device arrays, or of another dtype.
@@ -276,9 +276,9 @@ class Buffer(KernelCalls):
             depends: Events that the kernel starts after.
 
         Returns:
-            The tokens received, [tokens received, hidden], or a pair of them and their scales, those of PE 0 first and
-            in their order there; their choices among the experts of this PE, numbered from 0, or -1; their weights; how
-            many tokens each of these experts got; and a handle for ``combine``.
+            The tokens received, [tokens received, hidden], or a pair of them and their scales, in the order of PEs and
+            of the tokens there; their choices among the experts of this PE, numbered from 0, or -1; their weights; the
+            number of tokens of each of these experts; and a handle for ``combine``.
 
         Raises:
             TypeError, ValueError, StateError: As for ``low_latency_dispatch``.

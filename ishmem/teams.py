@@ -224,6 +224,8 @@ class Team:
     def create_ctx(self, options: int = 0) -> ishmem.Ctx:
         """Return a new context of this team: see ``ishmem.ctx_create``.
 
+        Not collective.
+
         Source: OpenSHMEM 1.5, 9.5.2 (shmem_team_create_ctx).
         """
         return ishmem.ctx_create(self, options)
@@ -403,6 +405,8 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
 def team_my_pe(team: Team) -> int:
     """Return the number of this PE in a team, or -1 if it is not a member: see ``Team.my_pe``.
 
+    Not collective.
+
     Args:
         team: A team.
 
@@ -418,6 +422,8 @@ def team_my_pe(team: Team) -> int:
 def team_n_pes(team: Team) -> int:
     """Return the number of PEs of a team, or -1 if this PE is not a member: see ``Team.n_pes``.
 
+    Not collective.
+
     Args:
         team: A team.
 
@@ -432,6 +438,8 @@ def team_n_pes(team: Team) -> int:
 
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
+
+    Not collective.
 
     Args:
         src_team: The team that ``src_pe`` counts in.
@@ -450,6 +458,8 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
 
 def team_get_config(team: Team) -> TeamConfig:
     """Return the configuration of a team: see ``Team.get_config``.
+
+    Not collective.
 
     Args:
         team: A team.

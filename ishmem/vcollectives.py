@@ -42,8 +42,8 @@ def alltoallv(
         dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the team; in
             kernels a contiguous device array of int64.
         source_counts: Number of elements to send to each PE; as ``dest_counts``.
-        dest_displs: Where the block of each PE starts in ``dest``; by default blocks are contiguous.
-        source_displs: The same in ``source``.
+        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
         team: A team; by default all PEs.
 
     Example:

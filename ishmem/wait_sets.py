@@ -55,8 +55,6 @@ def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None,
 
     Returns at once for an empty set. Not collective, blocking.
 
-    Returns at once when the set is empty.
-
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
             own copy is read.
@@ -136,10 +134,6 @@ def wait_until_all_vector(
     """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
 
     Returns at once for an empty set. Not collective, blocking.
-
-    Returns at once for an empty set. Not collective, blocking.
-
-    Returns at once when the set is empty.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's

@@ -48,7 +48,7 @@ class TupleIndices(CallRewrite):
         return self._index(statement.value, called)[1] is not None
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return what makes the number, and the call that takes it."""
+        """Return the statements that compute the number, and the call that takes it."""
         call, loc = statement.value, statement.loc
         array, index = self._index(call, called)
         made = call_with(number_of, (), scope, loc, array, index)

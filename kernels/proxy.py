@@ -46,7 +46,7 @@ from .spec_constants import heap_base, near_count, route_table, this_pe, ticket_
 (
     PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
 ) = range(13)  # fmt: skip  # as in ishmem/core/proxy.cpp
-HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of non-blocking ones
+HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of nonblocking ones
 STORES = int(Route.STORES)
 
 stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))

@@ -123,7 +123,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
     return impl
 
 
-# Kernels never defer stores, so the non-blocking forms are the blocking ones.
+# Kernels never defer stores, so the nonblocking forms are the blocking ones.
 device(signals.put_signal_nbi)(_put_signal)
 device(signals.put_signal_nbi_work_group)(_put_signal_work_group)
 

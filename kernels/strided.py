@@ -38,7 +38,7 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
 
 @device_function
 def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
-    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are given as on this PE."""
+    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are those on this PE."""
 
     def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
         if reachable(pe):

@@ -1,5 +1,7 @@
 // The part of the Level Zero C ABI that the simulator implements: structures and enumeration values
 // under their public names. Handles are pointers, so here they point at the simulator's own classes.
+// Written here, since a source build downloads nothing but build requirements from PyPI, which has no package with the
+// headers (only distributions have, as Debian's libze-dev).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4), for the names and checksums of cached files.
+// SHA-256 (FIPS 180-4), for the names and checksums of cached files. Written here, since the driver is loaded into
+// processes without Python, and a wheel that needs a system's OpenSSL for one function would not load everywhere.
 #pragma once
 
 #include <string>

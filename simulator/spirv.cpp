@@ -4,39 +4,21 @@
 #include <cstring>
 #include <set>
 
+#include "words.hpp"
+
 namespace simulator {
 
 namespace {
 
-// Numbers from the SPIR-V specification.
-enum Op : uint32_t {
-  OpMemoryModel = 14,
-  OpEntryPoint = 15,
-  OpExecutionMode = 16,
-  OpTypeBool = 20,
-  OpTypeInt = 21,
-  OpTypeFloat = 22,
-  OpTypeVector = 23,
-  OpTypePointer = 32,
-  OpSpecConstantTrue = 48,
-  OpSpecConstantFalse = 49,
-  OpSpecConstant = 50,
-  OpFunction = 54,
-  OpFunctionParameter = 55,
-  OpFunctionEnd = 56,
-  OpDecorate = 71,
-};
+// Numbers from the SPIR-V specification, besides those of words.hpp.
 enum : uint32_t {
   magicNumber = 0x07230203,
-  headerWords = 5,
   largestBound = 1 << 22,
   largestConstant = 8,  // bytes; the application passes a pointer to the value
   lastAddressingModel = 2,
   memoryModelOpenCl = 2,
-  executionModelKernel = 6,
   executionModeLocalSize = 17,
   executionModeSubgroupSize = 35,
-  decorationSpecId = 1,
   storageWorkgroup = 4,
   storageFunction = 7,
 };
@@ -97,14 +79,14 @@ class Reader {
 };
 
 std::string Reader::read(const std::string &bytes) {
-  if (bytes.size() % 4 || bytes.size() < 4 * headerWords) return "not a SPIR-V module";
+  if (bytes.size() % 4 || bytes.size() < 4 * spirvHeader) return "not a SPIR-V module";
   std::vector<uint32_t> words(bytes.size() / 4);
   memcpy(words.data(), bytes.data(), bytes.size());
   if (words[0] != magicNumber) return "not a SPIR-V module";
   uint32_t bound = words[3];
   if (words[4] != 0) return "the schema of instructions is unknown";
   if (bound == 0 || bound > largestBound) return "the bound of ids is out of range";
-  for (size_t at = headerWords; at < words.size();) {
+  for (size_t at = spirvHeader; at < words.size();) {
     size_t count = words[at] >> 16;
     if (count == 0 || count > words.size() - at) return "an instruction's length is wrong";
     Operands operands(&words[at] + 1, count - 1, bound);

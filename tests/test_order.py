@@ -148,7 +148,7 @@ def test_group_to_kernel(pes: Pool) -> None:
 
 
 def check_quiet() -> None:
-    """After quiet a non-blocking get has its data, by either route, and a put's source may change."""
+    """After quiet a nonblocking get has its data, by either route, and the source buffer of a put may be reused."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, count = (me + 1) % n, 3001
     slots = ishmem.array(np.arange(count) + me)
@@ -250,7 +250,7 @@ def put_and_change(item: kapi.Item, dest, source, back, got, pe):  # type: ignor
 
 
 def check_flush(where: str, count: int, on_heap: bool) -> None:
-    """After it the source may change and what was got is there; what was put arrives as it was."""
+    """Flush: source buffers may be reused and the data of a get are there; those of a put arrive unchanged."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
     dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)

@@ -56,7 +56,7 @@ def test_program(apart: Pool, name: str) -> None:
 
 
 def check_long() -> None:
-    """Long transfers in parts, their order, and what a non-blocking get shows before it is complete."""
+    """Long transfers in parts, their order, and what a nonblocking get shows before it is complete."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     other = (me + n // 2) % n  # on the other node
     box, data = ishmem.zeros(LONG, dtype="i8"), ishmem.full(LONG, me, dtype="i8")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 
 def pack(text: str, count: int) -> tuple[int, ...]:
-    """Return ``count`` words that stand for a text of which the last characters matter most."""
+    """Pack a text into ``count`` words; a longer text loses its beginning."""
     data = text.encode("ascii", "replace")[-8 * count :].ljust(8 * count, b"\0")
     return struct.unpack(f"<{count}q", data)
 
 
 def unpack(words: Sequence[int]) -> str:
-    """Return the text that words stand for."""
+    """Return the text that is packed in words."""
     return struct.pack(f"<{len(words)}q", *words).rstrip(b"\0").decode(errors="replace")

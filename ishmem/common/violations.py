@@ -123,12 +123,12 @@ class Violation(NamedTuple):
 
     @staticmethod
     def words_of(call: str) -> tuple[int, ...]:
-        """Return the words that stand for a text of which the last characters matter most."""
+        """Pack a text into the words of a call; a longer text loses its beginning."""
         return text_words.pack(call, CALL_WORDS)
 
     @staticmethod
     def detail_words(text: str) -> tuple[int, ...]:
-        """Return the words that stand for a text of which the first characters matter most."""
+        """Pack a text into the words of the details; a longer text loses its end."""
         return text_words.pack(text[: 8 * DETAIL_WORDS], DETAIL_WORDS)
 
     @classmethod

@@ -323,7 +323,7 @@ void Late::update(const Held &held, char *at) {
     else advance_until([&] { return engine()->update(at, held.rmw, held.item, held.value); });
 }
 
-// Reads the source of a non-blocking put, and notes whether it has changed since the call.
+// Reads the source buffer of a nonblocking put, and notes whether it has changed since the call.
 std::vector<char> Late::source_of(const Held &put) {
     std::vector<char> now(put.bytes);
     copy(put.mover, now.data(), put.local, put.bytes, true);

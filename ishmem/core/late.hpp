@@ -56,7 +56,7 @@ class Late {
 
     void fence();     // what is held arrives before what is held from now on
     void complete();  // delivers everything; to other nodes, it gives everything to the engine
-    void flush();     // ends the access of non-blocking operations to memory of this PE
+    void flush();     // local completion of nonblocking operations
     void store_directly() { direct_ = true; }  // from now on a fence completes: a kernel stores past this class
     void reseed(uint64_t seed);
 

@@ -221,7 +221,7 @@ bool complete_all(void (Late::*held)()) {
     return outcome != Lost;
 }
 
-// Ends the access of non-blocking operations to memory of this PE; false when a PE is lost.
+// Waits for local completion of nonblocking operations; false when a PE is lost.
 bool flush() {
     require_settled();
     const Outcome outcome = remote_flush();

@@ -19,7 +19,7 @@ namespace {
 
 // As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late.hpp holds operations.
 enum Kind { Put, Get, Store, Quiet, Update, Signal, Fence, Complete, Flush, StoresDirectly, MarkHeld, Load, AtomicRmw };
-constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is non-blocking
+constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is nonblocking
 
 // The line before the requests.
 struct Header {

@@ -21,7 +21,7 @@ bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t con
 // Waits until all operations of this PE on other nodes are complete at their targets.
 Outcome remote_quiet();
 
-// Waits until non-blocking operations access this PE's memory no more; what they put may not have arrived.
+// Waits for local completion of nonblocking operations.
 Outcome remote_flush();
 
 // Copies between two addresses on this node.

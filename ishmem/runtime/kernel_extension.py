@@ -61,7 +61,7 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def surroundings(self, lines: Sequence[Any]) -> Any:
-        """Return the options of the job, and where the functions stand, which calls that wait tell."""
+        """Return the options of the job, and the places of functions, which the reports of waits name."""
         here = binding.bound()
         if here is None:
             raise NoKeyError(binding.OUTSIDE)

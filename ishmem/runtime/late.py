@@ -48,7 +48,7 @@ class Late:
         """
         if found := _core.late_changed():
             puts = "; ".join(self._words(line) for line in found)
-            raise IshmemError(f"{puts}: its source has changed before the next quiet or flush, which end a put_nbi")
+            raise IshmemError(f"{puts}: its source has changed before the next quiet or flush, its local completion")
 
     def close(self, failed: bool) -> None:
         """Stop holding operations; if the job has failed, print which operations overtook others."""

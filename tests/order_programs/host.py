@@ -147,7 +147,7 @@ def read_counter(the: Arrays, value: int, whole: bool) -> bool:
 
 @program
 def source_reused(the: Arrays, value: int, whole: bool) -> bool:
-    """Quiet between a non-blocking put and the reuse of its source."""
+    """Quiet between a nonblocking put and the reuse of its source."""
     data = values(value)
     ishmem.put_nbi(the.box, data, the.right)
     if whole:
@@ -159,7 +159,7 @@ def source_reused(the: Arrays, value: int, whole: bool) -> bool:
 
 @program
 def fence_for_quiet(the: Arrays, value: int, whole: bool) -> bool:
-    """Quiet, for which a fence does not do, before the source of a non-blocking put is reused."""
+    """Quiet, for which a fence does not do, before the source of a nonblocking put is reused."""
     the.data[...] = value
     ishmem.put_nbi(the.box, the.data, the.right)
     (ishmem.quiet if whole else ishmem.fence)()
@@ -170,7 +170,7 @@ def fence_for_quiet(the: Arrays, value: int, whole: bool) -> bool:
 
 @program
 def got_too_early(the: Arrays, value: int, whole: bool) -> bool:
-    """Quiet between a non-blocking get and the use of its data."""
+    """Quiet between a nonblocking get and the use of its data."""
     the.data[...] = value
     ishmem.barrier_all()
     seen = np.empty(len(the.data), "i8")

@@ -135,7 +135,7 @@ def _reuse(item: kapi.Item, box, source, pe, whole):  # type: ignore
 
 @program
 def source_reused_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
-    """Quiet between a non-blocking put and the reuse of its source."""
+    """Quiet between a nonblocking put and the reuse of its source."""
     the.data[...] = value
     _launch(_reuse, the.box, the.data, the.right, int(whole))
     ishmem.barrier_all()
@@ -153,7 +153,7 @@ def _get(item: kapi.Item, box, seen, source, pe, whole):  # type: ignore
 
 @program
 def got_too_early_in_kernel(the: Arrays, value: int, whole: bool) -> bool:
-    """Quiet between a non-blocking get and the use of its data."""
+    """Quiet between a nonblocking get and the use of its data."""
     the.data[...] = value
     ishmem.barrier_all()
     _launch(_get, the.box, the.other, the.data, the.right, int(whole))
