@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.common import type_tables
-from ishmem.rma import as_element
 from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = N
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
     check.element(array, index)
     given = {"cond": cond, "value": value}
-    operands = [as_element(target, given[operand]) for operand in atomic.operands]
+    operands = [check.as_element(target, given[operand]) for operand in atomic.operands]
     if (network := job.current().network) and network.is_far(number):
         job.current().raise_lost(name)
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp

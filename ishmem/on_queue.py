@@ -391,8 +391,8 @@ def _transfer(
         return event
     number = check.pe(pe)
     to = check.view(dest, "dest", routine=routine)
-    if is_put and rma.is_scalar(source):
-        source = rma.as_element(dest, source)
+    if is_put and check.is_scalar(source):
+        source = check.as_element(dest, source)
     origin = check.view(source, "source", routine=routine)
     if not (to.order and origin.order):
         plans = list(blocks.split(to, origin, nelems, number, is_put))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ishmem import _core, strided
-from ishmem.common.type_tables import misfit
 from ishmem.runtime import blocks, check, job
 from ishmem.runtime.stubs import fast_path, work_group_form
 
@@ -23,10 +22,6 @@ __all__ = [
     "g", "get", "get_nbi", "get_nbi_work_group", "get_work_group",
     "p", "put", "put_nbi", "put_nbi_work_group", "put_work_group",
 ]  # fmt: skip
-
-# For each kind of dtype, the kinds of values that its elements can take.
-_TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
-
 
 @fast_path(_core.put)
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
@@ -159,7 +154,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
-    _move_element(dest, as_element(dest, value), pe, index, to_peer=True)
+    _move_element(dest, check.as_element(dest, value), pe, index, to_peer=True)
 
 
 @fast_path(_core.g)
@@ -195,8 +190,8 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
     """Put by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
     to = check.view(dest, "dest", routine="put")
-    if is_scalar(source):
-        source = as_element(dest, source)
+    if check.is_scalar(source):
+        source = check.as_element(dest, source)
     origin = check.view(source, "source", routine="put")
     if not (to.order and origin.order):
         _move_views(to, origin, nelems, number, is_put=True)
@@ -244,26 +239,3 @@ def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: In
     dest, source = (remote, local) if to_peer else (local, remote)
     this.engine.copy(dest, source, host.itemsize, host)
     this.engine.quiet()
-
-
-def is_scalar(value: Any) -> bool:
-    """Return whether a value is put as one element; buffers, which numpy counts as scalars, are arrays."""
-    return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
-
-
-def as_element(dest: ndarray, value: Any) -> np.ndarray[Any, Any]:
-    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers."""
-    job.current()
-    dtype = np.dtype(check.view(dest, "dest").dtype)
-    kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
-    if kind not in _TAKES[dtype.kind]:
-        raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
-    try:
-        with np.errstate(over="ignore"):
-            out = np.asarray([value]).astype(dtype)
-        exact = int(out[0]) == int(value) if dtype.kind in "iu" else np.isfinite(out[0]) or not np.isfinite(value)
-    except OverflowError:  # an int of more bits than any dtype has
-        exact = False
-    if not exact:
-        raise ValueError(misfit("value", value, dtype))
-    return out

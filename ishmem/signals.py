@@ -246,7 +246,7 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
         raise ValueError(no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)
     check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
-    rma.as_element(sig_addr, signal)
+    check.as_element(sig_addr, signal)
 
 
 def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:

@@ -11,7 +11,7 @@ from ishmem import _core
 from ishmem.common.constants import SYMBOLS, Cmp, no_member
 from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.type_tables import WAIT_TYPES
-from ishmem.rma import as_element, g
+from ishmem.rma import g
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import fast_path, work_group_form
 
@@ -115,5 +115,5 @@ def explain(
     job.current()
     check.element(check.view(ivar, name, types, routine), index)
     check_cmp(cmp)
-    as_element(ivar, cmp_value)
+    check.as_element(ivar, cmp_value)
     raise IshmemError(f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")

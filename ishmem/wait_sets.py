@@ -26,7 +26,6 @@ import numpy as np
 from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.rma import as_element
 from ishmem.runtime import blocks, check, job
 from ishmem.runtime.stubs import work_group_form
 
@@ -424,7 +423,7 @@ def _look(
 def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndarray[Any, Any]:
     """Return the value to compare with, or one for each variable, as the dtype of ``ivars``."""
     if not routine.endswith("_vector"):
-        return as_element(ivars, wanted)
+        return check.as_element(ivars, wanted)
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
     if given.dtype != array.dtype:
         raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")

@@ -128,7 +128,7 @@ def _driver(kind: str, driver: int) -> dict[str, str]:
 
 def _device(device: int) -> dict[str, Any]:
     from ishmem.ipc import pyze
-    from ishmem.runtime.heap import shares_atomics
+    from ishmem.runtime.routes import shares_atomics
 
     properties = pyze.device_properties(device)
     units = properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice
@@ -166,8 +166,8 @@ def _heap(handles: list[int]) -> dict[str, Any]:
 
 def _routes(handles: list[int], pes: int) -> list[list[str]]:
     """Say for each pair of PEs how the host's operations reach the peer, and how kernels do."""
-    from ishmem.runtime.heap import host_routes, shares_atomics
-    from ishmem.runtime.routes import between, for_kernels, left_to_hosts
+    from ishmem.runtime.copy_engine import host_routes
+    from ishmem.runtime.routes import between, for_kernels, left_to_hosts, shares_atomics
 
     try:
         settings = settings_module.load()
@@ -182,7 +182,7 @@ def _routes(handles: list[int], pes: int) -> list[list[str]]:
 
 
 def _route(cutover: int, mapped_atomics: bool, by_kernels: Route) -> str:
-    from ishmem.runtime.heap import NEVER
+    from ishmem.runtime.copy_engine import NEVER
 
     copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {sizes.format_size(cutover)}"
     atomics = "mapped" if mapped_atomics else "by a kernel"

@@ -14,9 +14,12 @@ import numpy as np
 from ishmem import _core
 from ishmem.common import array_sizes
 from ishmem.common.errors import SymmetryError
-from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.common.type_tables import RMA_TYPES, misfit, refusal
 from ishmem.environment import arrays
 from ishmem.runtime import job
+
+# For each kind of dtype, the kinds of values that its elements can take.
+_TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
 
 @dataclass(frozen=True)
@@ -262,3 +265,26 @@ def count(nelems: Any, dest: View, source: View) -> int:
     if not 0 <= number <= min(dest.count, source.count):
         raise ValueError(array_sizes.too_many(number, dest.count, source.count))
     return number
+
+
+def is_scalar(value: Any) -> bool:
+    """Return whether a value is put as one element; buffers, which numpy counts as scalars, are arrays."""
+    return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
+
+
+def as_element(dest: Any, value: Any) -> np.ndarray[Any, Any]:
+    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers."""
+    job.current()
+    dtype = np.dtype(view(dest, "dest").dtype)
+    kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
+    if kind not in _TAKES[dtype.kind]:
+        raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
+    try:
+        with np.errstate(over="ignore"):
+            out = np.asarray([value]).astype(dtype)
+        exact = int(out[0]) == int(value) if dtype.kind in "iu" else np.isfinite(out[0]) or not np.isfinite(value)
+    except OverflowError:  # an int of more bits than any dtype has
+        exact = False
+    if not exact:
+        raise ValueError(misfit("value", value, dtype))
+    return out

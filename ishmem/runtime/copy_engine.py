@@ -1,4 +1,4 @@
-"""The copy engine: copies appended to one Level Zero immediate command list."""
+"""The copy engine, copies appended to one Level Zero immediate command list; and which copies it makes for the host."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import contextlib
 import ctypes
 import threading
 from collections.abc import Sequence
-from typing import Any, Callable, NoReturn
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ishmem import _core
 from ishmem.common.errors import LevelZeroError
+from ishmem.environment import profile
 from ishmem.ipc import pyze
+from ishmem.runtime.routes import shares_atomics
+
+if TYPE_CHECKING:
+    from ishmem.common.algorithms import Table
+    from ishmem.environment.settings import Settings
 
 PIECE = 1 << 20
+DISCRETE_CUTOVER = 16 << 10
+DISCRETE_READ_CUTOVER = 512
+"""Loads across PCIe wait for each line; stores do not."""
+NEVER = 2**63
 
 
 class CopyEngine:
@@ -98,3 +108,35 @@ class CopyEngine:
         with contextlib.suppress(LevelZeroError):
             self.quiet()
         pyze.zeCommandListDestroy(self._list)
+
+
+def host_routes(
+    device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
+) -> tuple[int, bool]:
+    """Return the size from which the copy engine copies for the host, and whether host atomics use the mapping.
+
+    ``measured`` is the profile's entry for ``put``.
+    """
+    shared = shares_atomics(device)
+    cutover = _cutover(settings, measured, NEVER if shared else DISCRETE_CUTOVER)
+    return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
+
+
+def private_cutovers(device: int, settings: Settings, measured: Table) -> tuple[int, int]:
+    """Return the sizes from which the copy engine reads, and writes, private memory for the host.
+
+    ``measured`` is the profile; its entries for private memory are taken out.
+    """
+    defaults = (NEVER, NEVER) if shares_atomics(device) else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
+    entries = [measured.pop(name, None) for name in (profile.PUT_PRIVATE, profile.GET_PRIVATE)]
+    read, write = (_cutover(settings, *each) for each in zip(entries, defaults))
+    return read, write
+
+
+def _cutover(settings: Settings, measured: list[tuple[int, str]] | None, default: int) -> int:
+    """Return the size from which the copy engine copies: set, measured, or by default."""
+    if settings.copy_cutover is not None:
+        return settings.copy_cutover
+    if measured is not None:
+        return next((start for start, route in measured if route == "engine"), NEVER)
+    return default

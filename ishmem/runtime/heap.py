@@ -28,23 +28,28 @@ from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
 from ishmem.runtime.allocator import Allocation, Allocator
+from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.freed import FreedMemory
 from ishmem.runtime.private_memory import PrivateMemory
-from ishmem.runtime.routes import UUID_SIZE, PeerDevice, Route, between, for_kernels, left_to_hosts, uuid_of
+from ishmem.runtime.routes import (
+    UUID_SIZE,
+    PeerDevice,
+    Route,
+    between,
+    for_kernels,
+    left_to_hosts,
+    shares_atomics,
+    uuid_of,
+)
 
 if TYPE_CHECKING:
     import dpctl
     import dpnp
 
-    from ishmem.common.algorithms import Table
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.network import Network, Node
 
-DISCRETE_CUTOVER = 16 << 10
-DISCRETE_READ_CUTOVER = 512
-"""Loads across PCIe wait for each line; stores do not."""
-NEVER = 2**63
 MOST_NEAR = 255
 """PEs of a node in a job on several nodes: kernels find a peer's place in a table of bytes."""
 
@@ -442,48 +447,6 @@ def _allocate(size: int, user_size: int, queue: dpctl.SyclQueue) -> dpctl.memory
             f"allocated on {queue.sycl_device.name}, which has {queue.sycl_device.global_mem_size} bytes for all "
             f"processes: {error}; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
         ) from error
-
-
-def host_routes(
-    device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
-) -> tuple[int, bool]:
-    """Return the size from which the copy engine copies for the host, and whether host atomics use the mapping.
-
-    ``measured`` is the profile's entry for ``put``.
-    """
-    shared = shares_atomics(device)
-    cutover = _cutover(settings, measured, NEVER if shared else DISCRETE_CUTOVER)
-    return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
-
-
-def private_cutovers(device: int, settings: Settings, measured: Table) -> tuple[int, int]:
-    """Return the sizes from which the copy engine reads, and writes, private memory for the host.
-
-    ``measured`` is the profile; its entries for private memory are taken out.
-    """
-    defaults = (NEVER, NEVER) if shares_atomics(device) else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
-    entries = [measured.pop(name, None) for name in (profile.PUT_PRIVATE, profile.GET_PRIVATE)]
-    read, write = (_cutover(settings, *each) for each in zip(entries, defaults))
-    return read, write
-
-
-def _cutover(settings: Settings, measured: list[tuple[int, str]] | None, default: int) -> int:
-    """Return the size from which the copy engine copies: set, measured, or by default."""
-    if settings.copy_cutover is not None:
-        return settings.copy_cutover
-    if measured is not None:
-        return next((start for start, route in measured if route == "engine"), NEVER)
-    return default
-
-
-def shares_atomics(device: int) -> bool:
-    """Return whether the host's atomics on this device's memory are atomic for kernels too.
-
-    Across PCIe they are not: a locked instruction becomes a read and a write.
-    """
-    capabilities = pyze.memory_access_properties(device).deviceAllocCapabilities
-    integrated = pyze.device_properties(device).flags & pyze.DEVICE_INTEGRATED
-    return bool(capabilities & pyze.ACCESS_CONCURRENT_ATOMIC or integrated)
 
 
 def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:

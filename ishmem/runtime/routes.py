@@ -81,3 +81,13 @@ def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]
 def for_kernels(routes: list[Route], left: list[bool]) -> list[Route]:
     """Return the routes that kernels take: no direct atomics where the hosts do them."""
     return [max(route, Route.STORES) if by_host else route for route, by_host in zip(routes, left)]
+
+
+def shares_atomics(device: int) -> bool:
+    """Return whether the host's atomics on this device's memory are atomic for kernels too.
+
+    Across PCIe they are not: a locked instruction becomes a read and a write.
+    """
+    capabilities = pyze.memory_access_properties(device).deviceAllocCapabilities
+    integrated = pyze.device_properties(device).flags & pyze.DEVICE_INTEGRATED
+    return bool(capabilities & pyze.ACCESS_CONCURRENT_ATOMIC or integrated)
