@@ -41,7 +41,9 @@ class Communicator(KernelCalls):
     """Symmetric memory and a call counter for collectives of a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
-    calls in the same order; a call starts when the previous one on this PE has completed.
+    calls in the same order; a call starts when the previous one on this PE has completed. Operations of dpnp on the
+    queue of a call run before or after it, as in the program; everything else, and all of dpnp with numba-dpex, waits
+    for the call's event.
 
     Attributes:
         nbytes: Size in bytes of the largest message: of the array of ``all_reduce``, and of the larger one of

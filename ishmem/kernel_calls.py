@@ -13,7 +13,7 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check
+from ishmem.runtime import check, submitted
 
 T = TypeVar("T", bound="KernelCalls")
 
@@ -68,12 +68,15 @@ class KernelCalls:
         """Submit a kernel of ``groups`` work-groups of ``items`` work-items, after the events and the last call.
 
         Its arguments are the symmetric arrays, on the queue of the first of ``arguments``, and then ``arguments``.
+        Operations of dpnp on this queue come before and after it, as they are called.
         """
         from ishmem.kernels.front_end import NdRange, call_kernel_async
 
         before = tuple(events if self._last is None else [*events, self._last])
-        workspace = self._on(arguments[0].sycl_queue)
-        _, self._last = call_kernel_async(kernel, NdRange((groups * items,), (items,)), before, *workspace, *arguments)
+        queue = arguments[0].sycl_queue
+        space = NdRange((groups * items,), (items,))
+        _, self._last = call_kernel_async(kernel, space, before, *self._on(queue), *arguments)
+        submitted.put_before_dpnp(queue, self._last)
         return self._last
 
     def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:

@@ -82,7 +82,9 @@ class Buffer(KernelCalls):
     """Symmetric memory and call counters for dispatch and combine over a team.
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
-    calls in the same order; a call starts when the previous one on this PE has completed.
+    calls in the same order; a call starts when the previous one on this PE has completed. Operations of dpnp on the
+    queue of a call run before or after it, as in the program; everything else, and all of dpnp with numba-dpex, waits
+    for the call's event.
 
     Attributes:
         max_tokens: Largest number of tokens of a PE in a call.

@@ -66,3 +66,22 @@ def test_histogram(n: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("#\n") >= 8
     assert done.stdout.endswith(f"[0] {n}00000 samples; numpy counts the same\n")
+
+
+def transformer(n: int, env: dict[str, str] | None = None) -> None:
+    """Run the transformer; the sums of float32 are in another order than in numpy."""
+    done = run_program(EXAMPLES / "transformer.py", n, "--tokens", "2", env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"the same tokens as numpy alone; largest relative difference .*: (\S+)\n", done.stdout)
+    assert found and float(found[1]) < 1e-5, done.stdout
+    assert "[0] token 2 of 2: " in done.stdout
+
+
+@ALL
+def test_transformer(n: int) -> None:
+    transformer(n)
+
+
+@pytest.mark.parametrize("env", [{"ISHMEM_CHECK": "1"}, {"ISHMEM_SIM_ORDER": "late:2"}], ids=str)
+def test_transformer_with_checks(env: dict[str, str]) -> None:
+    transformer(2, env)

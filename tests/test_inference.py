@@ -54,6 +54,27 @@ def summed(parts, dtype):
     return total
 
 
+def check_order_of_dpnp() -> None:
+    """Operations of dpnp see the result of the call before them, though a PE calls late, and do not disturb it."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(4096) as tp:
+        for late in range(n):
+            x = dpnp.full(1000, me, dtype="f4") + 1
+            if me == late:
+                time.sleep(0.3)
+            tp.all_reduce(x)
+            doubled = 2 * x
+            x[...] = 0
+            assert (doubled.asnumpy() == n * (n + 1)).all()
+            assert not x.asnumpy().any()
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its dpnp orders nothing after other kernels")
+@pytest.mark.pes(2, 3)
+def test_order_of_dpnp(pes: Pool) -> None:
+    pes.run(check_order_of_dpnp)
+
+
 def named(dtype):
     return {"dtype": dtype} if dtype == "bfloat16" else {}
 

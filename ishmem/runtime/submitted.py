@@ -47,6 +47,16 @@ def unwatch() -> None:
         _seen.clear()
 
 
+def put_before_dpnp(queue: Any, event: Any) -> None:
+    """Let dpnp's later operations on a queue start after an event; host calls of ishmem do not wait for it.
+
+    With numba-dpex's stack nothing happens: a program waits for the event.
+    """
+    if _managers is not None:
+        add = _original or _kind().add_event_pair
+        add(_managers[queue], event, event)
+
+
 def _kind() -> Any:
     """Return the class of the order managers."""
     from dpctl.utils import _order_manager
