@@ -214,6 +214,37 @@ def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
     assert "not ended within 3 s: PE 0" in done.stderr, done
 
 
+INFERENCE = HEAD + """
+import dpnp
+import ishmem.inference, ishmem.moe
+ishmem.init()
+n = ishmem.n_pes()
+experts, tp = ishmem.moe.Buffer(4, 64, n, 1), ishmem.inference.Communicator(4096)
+x, choices = dpnp.ones((4, 64), dtype="f4"), dpnp.full((4, 1), (me + 1) % n, dtype="i8")
+CALLS = {"dispatch": lambda: experts.low_latency_dispatch(x, choices)[3], "all_reduce": lambda: tp.all_reduce(x)}
+call = CALLS[sys.argv[2]]
+call().wait()
+ishmem.barrier_all()
+if me == VICTIM:
+    end()
+call().wait()  # wait
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "waits_for"),
+    [("dispatch", "element 1 of the variable is 0, wanted"), ("all_reduce", "PE 1 has not begun call 2 of the team")],
+)
+def test_death_in_inference(trial: trials.Trial, call: str, waits_for: str) -> None:
+    """The kernels of the other PEs wait in vain: ishmrun reports for what, and ends them."""
+    done = run_program(INFERENCE, 3, "SIGKILL", call)
+    assert done.returncode == 128 + signal.SIGKILL, done
+    line = line_of(INFERENCE, "wait")
+    for pe in (0, 2):
+        assert re.search(rf"PE {pe}: wait, \S*program.py:{line}; a kernel: {waits_for}", done.stderr), done
+    assert "PE 1 was ended by SIGKILL" in done.stderr, done
+
+
 HANG = (
     HEAD
     + INIT
