@@ -107,7 +107,8 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
     source, dest, end = layout.size, layout.size + block, layout.size + 2 * block
     number = -1 if routine == BARRIER else list(COLLECTIVES).index(routine)
     flags = [layout.host_sync(0), layout.sync_bytes]
-    counted = _core.rehearse(nodes, end, pes * layout.ring_bytes, flags, number, size, 0, dest, source)
+    mirrors = _core.team_mirror_bytes(pes, layout.ring_bytes, layout.slot_bytes)
+    counted = _core.rehearse(nodes, end, mirrors, flags, number, size, 0, dest, source)
     return np.frombuffer(counted, np.int64).reshape(-1, pes, _core.COUNTS)
 
 

@@ -36,7 +36,7 @@ def algorithms_of(routine: str) -> list[str]:
 
 def in_levels(algorithm: str) -> bool:
     """Return whether a reduction by this algorithm has two levels on the nodes of this job."""
-    return job.current().network is not None and algorithm not in ("slot", "mapped")
+    return job.current().network is not None and algorithm != "mapped"
 
 
 def force(algorithm: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import test_active_sets
 import test_amo
+import test_collectives
 import test_kernels_collectives
 import test_kernels_reductions
 import test_locks
@@ -106,13 +107,46 @@ def test_large_reductions_on_three_nodes(three_nodes: Pool) -> None:
     three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
 
 
+def check_types() -> None:
+    """Every type of the tables of a reduction, and of a copy, by what goes between nodes."""
+    n = ishmem.n_pes()
+    for routine in ("sum_reduce", "max_reduce", "alltoall"):
+        for dtype in COLLECTIVES[routine]:
+            dest, source = model.arrays(routine, dtype, n, 37)
+            for algorithm in ("slot", "rounds", "levels"):
+                model.force(algorithm)
+                inexact = np.dtype(dtype).kind in "fc"
+                model.compare(routine, dest, source, ishmem.TEAM_WORLD, 36, close=inexact, atol=1e-5 * inexact)
+            ishmem.free(dest), ishmem.free(source)
+    model.reset()
+
+
+def check_places() -> None:
+    """PEs pass arrays in different places of the heap."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    for routine in COLLECTIVES:
+        dest, source = model.arrays(routine, "int64", n, 40, guard=n)
+        for algorithm in ("slot", "mapped", "rounds", "levels"):
+            model.force(algorithm)
+            to, origin = model.sizes_of(routine, n, 40)
+            model.compare(routine, dest[me : me + to], source[n - 1 - me :][:origin], ishmem.TEAM_WORLD, 40, n - 1)
+        ishmem.free(dest), ishmem.free(source)
+    model.reset()
+
+
 @pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
 def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
     """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
     pool = Pool(sum(nodes), nodes=list(nodes))
     try:
         pool.run(check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS)
+        pool.run(check_collectives, ("slot",), (0, 1, 60), list(COLLECTIVES))
         pool.run(check_bits, "float32", 5000, ("rounds", "levels"))
+        pool.run(check_bits, "float32", 100, ("slot",))
+        pool.run(check_types)
+        pool.run(check_places)
+        pool.run(test_collectives.check_disagreement)
+        pool.run(test_collectives.check_refused)
     finally:
         pool.stop()
 

@@ -157,6 +157,35 @@ def test_irregular_placement(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("program.py.*"))) == 4
 
 
+def test_collectives_on_interleaved_nodes(tmp_path: Path) -> None:
+    """The members of a node do not have consecutive numbers, as when PEs are dealt out to the nodes in turn."""
+    text = """
+        import os, sys
+        import ishmem
+        from ishmem.common.type_tables import COLLECTIVES
+        from ishmem.environment.launcher import launched
+        sys.path.insert(0, TESTS)
+        os.environ["ISHMEM_NODE"] = "abcab"[launched().rank]
+        import collective_model as model
+        with ishmem.init("64M"):
+            n = ishmem.n_pes()
+            for routine in COLLECTIVES:
+                dest, source = model.arrays(routine, "int64", n, 700)
+                for algorithm in ("slot", "rounds", "levels"):
+                    model.force(algorithm)
+                    for count in (1, 40, 700):
+                        model.compare(routine, dest, source, ishmem.TEAM_WORLD, count, 3, count)
+                ishmem.free(dest), ishmem.free(source)
+        open(f"{__file__}.{launched().rank}", "w").close()
+        """
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(text).replace("TESTS", repr(str(Path(__file__).parent))))
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    done = run_command([mpiexec, "-n", "5", sys.executable, str(path)], env=nodes.SETTINGS, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("program.py.*"))) == 5
+
+
 EXITS = """
 import atexit, ctypes, sys
 from ishmem.runtime import exit_status

@@ -29,12 +29,6 @@ namespace {
 
 constexpr size_t LEAST_PART = 64 << 10;  // of a broadcast: shorter ones take as long, and more messages
 
-int highest_below(int count) {
-    int bit = 1;
-    while (2 * bit < count) bit *= 2;
-    return bit;
-}
-
 // The steps of the tree that lead to a node.
 int depth_of(int v) { return __builtin_popcount(static_cast<unsigned>(v)); }
 
@@ -110,18 +104,6 @@ class NodeBroadcast {
     const bool divided_;
     int root_ = 0, v_ = 0;  // the root's node; this node, numbered from it
     const char *from_ = nullptr;
-};
-
-// The nodes of a reduction, a power of two after the first ones have been joined in pairs.
-struct Pairs {
-    const int nodes, joined, rounds;  // `joined`: nodes that are the second of a pair
-
-    explicit Pairs(int n) : nodes(n), joined(n - highest_up_to(n)), rounds(rounds_of(n - joined)) {}
-    static int highest_up_to(int n) { return highest_below(n + 1); }
-    bool is_joined(int node) const { return node < 2 * joined && node % 2; }
-    bool takes(int node) const { return node < 2 * joined && node % 2 == 0; }
-    int number_of(int node) const { return node < 2 * joined ? node / 2 : node - joined; }
-    int node_of(int number) const { return number < joined ? 2 * number : number + joined; }
 };
 
 class NodeReduction {

@@ -30,11 +30,20 @@ Config &config() {
     return only;
 }
 
-// Members on other nodes cannot read a ring, so its slots are also written into a mirror on each node, which the PEs of
-// the node share. Returns the offset of that mirror.
-size_t mirror_of(int pe, unsigned handle) {
-    return (handle * static_cast<size_t>(heap().n_pes) + static_cast<size_t>(pe)) * config().ring_bytes;
+size_t meeting_bytes(size_t n_pes, size_t slot_bytes) { return TABLE + n_pes * slot_bytes; }
+
+// In teams that span nodes, the PEs of each node share mirrors of the rings of all PEs, for the slots of other nodes, and
+// two meetings. Returns the size for one team.
+size_t team_mirror_bytes(size_t n_pes, size_t ring_bytes, size_t slot_bytes) {
+    return n_pes * ring_bytes + 2 * meeting_bytes(n_pes, slot_bytes);
 }
+
+size_t mirrors_of(unsigned handle) {
+    return handle * team_mirror_bytes(static_cast<size_t>(heap().n_pes), config().ring_bytes, config().slot_bytes);
+}
+
+// Offset of the mirror of a ring.
+size_t mirror_of(int pe, unsigned handle) { return mirrors_of(handle) + static_cast<size_t>(pe) * config().ring_bytes; }
 
 char *ring(int pe, unsigned handle) {
     char *at = heap().mapped[static_cast<size_t>(pe)];
@@ -66,13 +75,21 @@ Outcome wait(const Call &call, Done done, unsigned rounds_per_drive = FROM_NODE)
     return poll(done, [&] { return hopeless(call); }, -1.0, rounds_per_drive);
 }
 
+int leader_of(const Call &call) { return call.team->groups[static_cast<size_t>(call.team->node)].front(); }
+
+uint64_t *leader_flags(const Call &call) { return call.flags(leader_of(call)); }
+
+// The rendezvous of a team that spans nodes.
+Outcome await_nodes(Call &call) {
+    const Outcome outcome = call.team->index ? await(call, Met, leader_of(call)) : meet(call);
+    if (call.team->index) end_stage(Pairs(static_cast<int>(call.team->groups.size())).steps());
+    if (outcome == Satisfied) call.has_slots = carried(call) == Carried::Slots || needs_slots(call, leader_flags(call)[Differing]);
+    return outcome;
+}
+
 // Model: tests/models/host_ring.pml.
-Outcome await_all(const Call &call) {
-    if (call.team->spans && !call.team->index) {
-        const Outcome outcome = forward_slots(call);
-        if (outcome != Satisfied) return outcome;
-    }
-    if (call.team->spans) end_stage(rounds_of(static_cast<int>(call.team->groups.size())));
+Outcome await_all(Call &call) {
+    if (call.team->spans) return await_nodes(call);
     int next = 0;
     return wait(call, [&, next]() mutable {
         while (next < call.size() && __atomic_load_n(&call.header(next)->sequence, __ATOMIC_ACQUIRE) == call.sequence) ++next;
@@ -109,12 +126,6 @@ Verdict lost(Outcome) { return PeerGone; }
 int verdict_of(Verdict verdict) {
     if (PyErr_Occurred()) throw nb::python_error();
     return verdict;
-}
-
-// Bytes of data that a member publishes in its slot with InSlot.
-size_t published(const Call &call) {
-    const bool many = call.routine == Alltoall || call.routine == Scatter;
-    return many ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
 }
 
 bool is_plain(Routine routine) { return routine != Alltoalls && routine != Alltoallv && routine != Gatherv && routine != Scatterv; }
@@ -181,8 +192,9 @@ void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t 
     mine->extra = call.extra;
     mine->dest = call.dest.place;
     mine->source = call.source.place;
-    if (bytes) std::memcpy(bytes <= sizeof mine->words ? mine->words : reinterpret_cast<char *>(mine + 1), data, bytes);
-    if (call.team->spans) *call.payload_bytes(call.me()) = bytes > sizeof mine->words ? bytes : before;
+    if (bytes) std::memcpy(call.data(call.me()), data, bytes);
+    const bool in_slot = bytes > sizeof mine->words && carried(call) == Carried::Slots;
+    if (call.team->spans) *call.payload_bytes(call.me()) = in_slot ? bytes : before;
     __atomic_store_n(&mine->sequence, call.sequence, __ATOMIC_RELEASE);
 }
 
@@ -192,7 +204,8 @@ bool publishes_data(const Call &call) {
 }
 
 bool same_asked(const Call &call) {
-    const bool own_extra = call.routine == Collect || call.routine == Alltoallv;
+    if (call.team->spans) return !(leader_flags(call)[Differing] & DifferentCalls);
+    const bool own_extra = has_own_extra(call.routine);
     const Header *mine = call.header(call.me());
     for (int j = 0; j < call.size(); ++j) {
         const Header *other = call.header(j);
@@ -449,6 +462,7 @@ int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     Call call{};
     if (!team_of(team.ptr(), call.handle)) return NotPlain;
     call.team = &heap().teams[call.handle];
+    call.algorithm = Refusal;
     call.sequence = ++call.team->collectives;
     char *text = call.slot(call.me());
     const size_t bytes = std::min(why.size(), config().payload() - 1);
@@ -520,16 +534,15 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
     call.dest.view.count = SIZE_MAX;
     call.algorithm = choose(call);
     const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;
-    const bool in_slot = call.algorithm == InSlot && published(call) > sizeof Header::words;
+    const bool all = first && carried(call) == Carried::Slots;
     for (int j = 0; j < call.size(); ++j) {  // as the other members have published it
-        if (!first && is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
+        if (!all && is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
         Header *header = header_at(call.team->pe(j), call.handle, call.team->collectives + 1);
         *header = Header{call.team->collectives + 1, asked, extra, dest, source, {}};
         std::memcpy(header->words, &room, sizeof room);
         uint64_t *flags = reinterpret_cast<uint64_t *>(ring(call.team->pe(j), call.handle));
         std::memset(flags, 0xff, LINE);
-        const bool sends = call.root < 0 || (routine == Gather) == (j != call.root);
-        flags[PayloadBytes] = flags[PayloadBytes + 1] = in_slot && sends ? published(call) : 0;
+        flags[PayloadBytes] = flags[PayloadBytes + 1] = flags[Differing] = 0;
     }
     return enter(call) == Finished;
 }
@@ -544,8 +557,36 @@ uint64_t Call::mirror_of(int member, const void *part) const {
     return MIRRORS_AT + ishmem::mirror_of(pe, handle) + static_cast<size_t>(static_cast<const char *>(part) - ring(pe, handle));
 }
 
-const char *Call::data(int member) const {
-    return published(*this) <= sizeof(Header::words) ? header(member)->words : slot(member);
+char *Call::meeting(size_t offset) const { return heap().mirrors + (meeting_place(offset) - MIRRORS_AT); }
+
+uint64_t Call::meeting_place(size_t offset) const {
+    const size_t n_pes = static_cast<size_t>(heap().n_pes);
+    return MIRRORS_AT + mirrors_of(handle) + n_pes * config().ring_bytes + sequence % 2 * meeting_bytes(n_pes, config().slot_bytes) + offset;
+}
+
+size_t published(const Call &call) {
+    const bool many = call.routine == Alltoall || call.routine == Scatter;
+    return many ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
+}
+
+Carried carried(const Call &call) {
+    if (has_own_extra(call.routine)) return Carried::Slots;
+    if (call.algorithm != InSlot) return Carried::Nothing;
+    if (call.routine == Broadcast || call.routine == Scatter) return Carried::FromRoot;
+    if (call.routine >= AndReduce && !is_scan(call.routine)) return Carried::Sum;
+    return call.team->in_runs ? Carried::FromAll : Carried::Slots;
+}
+
+bool needs_slots(const Call &call, uint64_t differences) {
+    const bool accesses = call.algorithm != InSlot && carried(call) != Carried::Slots;
+    return differences & DifferentCalls || (accesses && differences & DifferentPlaces);
+}
+
+char *Call::data(int member) const {
+    const Carried what = team->spans ? carried(*this) : Carried::Slots;
+    if (what == Carried::FromRoot) return meeting(TABLE);
+    if (what == Carried::FromAll) return meeting(TABLE) + static_cast<size_t>(member) * published(*this);
+    return published(*this) <= sizeof(Header::words) ? header_at(team->pe(member), handle, sequence)->words : slot(member);
 }
 
 char *address_of(uint64_t place, int pe) {
@@ -554,8 +595,16 @@ char *address_of(uint64_t place, int pe) {
     return (number ? h.static_objects[number - 1]->mapped[static_cast<size_t>(pe)] : h.mapped[static_cast<size_t>(pe)]) + offset;
 }
 
-char *Call::dest_of(int member) const { return address_of(header(member)->dest, team->pe(member)); }
-const char *Call::source_of(int member) const { return address_of(member == me() ? source.place : header(member)->source, team->pe(member)); }
+// Where the slots of other nodes are not here, all arrays are in the places of this PE's.
+bool Call::is_like_mine(int member) const {
+    return team->spans && !has_slots && is_far(heap().mapped[static_cast<size_t>(team->pe(member))]);
+}
+
+char *Call::dest_of(int member) const { return address_of(is_like_mine(member) ? dest.place : header(member)->dest, team->pe(member)); }
+
+const char *Call::source_of(int member) const {
+    return address_of(member == me() || is_like_mine(member) ? source.place : header(member)->source, team->pe(member));
+}
 
 // Model: tests/models/host_ring.pml.
 void raise(const Call &call, Flag flag) {
@@ -566,6 +615,10 @@ void raise(const Call &call, Flag flag) {
 Outcome await(const Call &call, Flag flag, int member) {
     const uint64_t *at = call.flags(member) + flag;
     return wait(call, [=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= call.sequence; });
+}
+
+Outcome await_line(const Call &call, const uint64_t *line) {
+    return wait(call, [=] { return __atomic_load_n(line, __ATOMIC_ACQUIRE) >= call.sequence; }, FROM_NETWORK);
 }
 
 Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned rounds_per_drive) {
@@ -580,6 +633,7 @@ Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned 
 void bind_collectives(nb::module_ &m) {
     const auto any = nb::arg().none();
     m.def("configure_collectives", &configure_collectives);
+    m.def("team_mirror_bytes", &team_mirror_bytes);
     m.def("set_algorithms", [](unsigned routine, const std::vector<std::pair<size_t, int>> &table) {
         config().algorithms.at(routine) = table;
     });

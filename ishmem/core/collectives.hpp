@@ -3,8 +3,8 @@
 // Every PE has a ring of two slots per team. In call s it writes its arguments, and the data of a small message, into
 // its slot s % 2, stores the sequence number s last, and waits for the slots of all members. A member that has
 // published call s + 1 no longer reads slots of call s. So once all members have published call s + 1, the slots of
-// call s are free for call s + 2, and no slot is ever reset. In teams that span nodes, levels.cpp sends the slots to the
-// other nodes.
+// call s are free for call s + 2, and no slot is ever reset. In teams that span nodes, this holds for the members of a
+// node, and meeting.cpp tells the other nodes what they need to know.
 #pragma once
 #include <vector>
 
@@ -53,13 +53,17 @@ struct Call {
     uint64_t sequence, extra;
     Part dest, source;
     Py_ssize_t dst, sst;
+    bool has_slots;  // whether the slots of members on other nodes are here
     std::vector<size_t> dest_counts, dest_places, source_counts, source_places;  // used by the v-forms
 
     int size() const { return team->size; }
     int me() const { return team->me; }
     const Header *header(int member) const;
     char *slot(int member) const;                // the payload after the header
-    const char *data(int member) const;          // the data of a small message
+    char *data(int member) const;                // the data of a small message
+    char *meeting(size_t offset) const;          // in teams that span nodes: see meeting.cpp
+    uint64_t meeting_place(size_t offset) const;  // the same on another node, as in far.hpp
+    bool is_like_mine(int member) const;
     char *dest_of(int member) const;
     const char *source_of(int member) const;
     uint64_t *flags(int member) const;           // sequence numbers, indexed by Flag
@@ -67,7 +71,8 @@ struct Call {
     uint64_t mirror_of(int member, const void *part) const;  // where other nodes hold a part of a member's ring
 };
 
-enum Flag { Left, Filled, Combined, PayloadBytes };
+// `PayloadBytes` has two words. Leaders of nodes raise `Met`, and store before it how calls differ in `Differing`.
+enum Flag { Left, Filled, Combined, PayloadBytes, Met = PayloadBytes + 2, Differing };
 
 // Host address on PE `pe` of an array encoded as in Header.
 char *address_of(uint64_t place, int pe);
@@ -102,7 +107,22 @@ bool fits_alltoall(const Call &call);  // whether what arrives for a member has 
 bool reduce_spanning(const Call &call);
 bool scan_levels(const Call &call);
 
-// Called by the leader of a node: sends the slots of the node to the other nodes and waits for theirs.
-Outcome forward_slots(const Call &call);
+// What goes between nodes in the rendezvous of a call: see meeting.cpp.
+enum class Carried { Nothing, FromRoot, FromAll, Sum, Slots };
+Carried carried(const Call &call);
+size_t published(const Call &call);  // bytes of data that a member publishes with InSlot
+inline bool has_own_extra(Routine routine) { return routine == Collect || routine == Alltoallv; }
+
+// How the calls of the members of a team differ, as bits.
+enum Difference : uint64_t { DifferentCalls = 1, DifferentPlaces = 2 };
+bool needs_slots(const Call &call, uint64_t differences);
+
+// Offsets in a meeting: two passes of lines, a buffer for the sum of each step, and the data of small messages.
+constexpr size_t MEETING_LINES = 34, MEETING_BUFFER = EAGER;
+constexpr size_t SUMS = 2 * MEETING_LINES * 64, TABLE = SUMS + MEETING_LINES * MEETING_BUFFER;
+
+// Called by the leader of a node: meets the other leaders.
+Outcome meet(const Call &call);
+Outcome await_line(const Call &call, const uint64_t *line);
 
 }  // namespace ishmem

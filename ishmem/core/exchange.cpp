@@ -31,6 +31,12 @@ int rounds_of(int count) {
     return rounds;
 }
 
+int highest_below(int count) {
+    int bit = 1;
+    while (2 * bit < count) bit *= 2;
+    return bit;
+}
+
 Exchange::Exchange(const Call &call, size_t most) : call_(call), team_(*call.team), step_(combine_of(call.routine, call.type)) {
     for (const auto &group : team_.groups) parts_ = std::max(parts_, static_cast<int>(group.size()));
     share_ = std::min(share_of(call.bytes, parts_), most);

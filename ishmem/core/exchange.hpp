@@ -40,6 +40,21 @@ struct Landing {
 // ceil(log2(count)): the rounds in which something reaches `count` nodes.
 int rounds_of(int count);
 
+// The highest power of two below a count.
+int highest_below(int count);
+
+// The nodes of a team, joined to a power of two: node 2i takes part for node 2i + 1, of the first ones.
+struct Pairs {
+    const int nodes, joined, rounds;  // `joined`: nodes that are the second of a pair
+
+    explicit Pairs(int n) : nodes(n), joined(n - highest_below(n + 1)), rounds(rounds_of(n - joined)) {}
+    bool is_joined(int node) const { return node < 2 * joined && node % 2; }
+    bool takes(int node) const { return node < 2 * joined && node % 2 == 0; }
+    int number_of(int node) const { return node < 2 * joined ? node / 2 : node - joined; }
+    int steps() const { return rounds + (joined ? 2 : 0); }
+    int node_of(int number) const { return number < joined ? 2 * number : number + joined; }
+};
+
 class Exchange {
  public:
     explicit Exchange(const Call &call, size_t most = SIZE_MAX);  // `most`: bytes of a part in a round

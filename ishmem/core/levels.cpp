@@ -1,11 +1,6 @@
-// Collectives in two levels, for teams that span nodes: within each node, between the nodes, and within each node again.
+// Scans in teams that span nodes.
 //
-// Rendezvous. The members of a node read each other's slots. The first member of a node, its leader, sends them to the
-// leaders of the other nodes by dissemination: in the round of distance d, leader i sends the slots of the nodes
-// i, i - 1, ..., i - d + 1 to leader i + d. They arrive in mirrors, which all PEs of a node share. So a rendezvous takes
-// one message per node and round, whatever the number of PEs, and moves the data of small messages with it.
-//
-// Scans. The elements are divided into parts with owners: see exchange.hpp.
+// The elements are divided into parts with owners: see exchange.hpp.
 //   1. The owner reduces its part over the members of its node.
 //   2. The part is divided into a piece for each node. The owners exchange their sums, so that the owner on node k has
 //      those of all nodes for piece k. It combines them in the order of the nodes.
@@ -23,18 +18,6 @@
 
 namespace ishmem {
 namespace {
-
-// Writes a part of a member's ring into its mirror on the node of PE `to`.
-bool mirror(const Call &call, int member, const void *part, size_t bytes, int to) {
-    return remote_put_uncounted(far_address(to, call.mirror_of(member, part)), part, bytes);
-}
-
-bool forward_slot(const Call &call, int member, int to) {
-    const Header *slot = call.header(member);
-    const uint64_t *payload = call.payload_bytes(member);
-    return mirror(call, member, &slot->signature, sizeof *slot - sizeof slot->sequence + *payload, to) &&
-           mirror(call, member, payload, sizeof *payload, to) && mirror(call, member, &slot->sequence, sizeof slot->sequence, to);
-}
 
 class Scan {
  public:
@@ -120,21 +103,6 @@ class Scan {
 };
 
 }  // namespace
-
-Outcome forward_slots(const Call &call) {
-    const Team &team = *call.team;
-    const int n = static_cast<int>(team.groups.size()), me = team.node;
-    const auto group = [&](int node) -> const std::vector<int> & { return team.groups[static_cast<size_t>((node + 2 * n) % n)]; };
-    Outcome outcome = await_slots(call, group(me), FROM_NODE);
-    for (int distance = 1; distance < n && outcome == Satisfied; distance *= 2) {
-        const int count = std::min(distance, n - distance), to = team.leaders[static_cast<size_t>((me + distance) % n)];
-        for (int k = 0; k < count; ++k)
-            for (int member : group(me - k))
-                if (!forward_slot(call, member, to)) return PyErr_Occurred() ? Interrupted : Lost;
-        for (int k = 0; k < count && outcome == Satisfied; ++k) outcome = await_slots(call, group(me - distance - k), FROM_NETWORK);
-    }
-    return outcome;
-}
 
 bool scan_levels(const Call &call) { return Scan(call).run(); }
 

@@ -241,7 +241,8 @@ class Network:
 
         The first PE of the node creates the memory; pages that are not written take none.
         """
-        size, made, received = MAX_TEAMS * len(self.nodes) * layout.ring_bytes, [], []
+        size = MAX_TEAMS * _core.team_mirror_bytes(len(self.nodes), layout.ring_bytes, layout.slot_bytes)
+        made, received = [], []
         try:
             if self._node.place == 0:
                 made.append(os.memfd_create("ishmem-mirrors", os.MFD_CLOEXEC))

@@ -1,0 +1,179 @@
+// The rendezvous of a team that spans nodes, by the leaders: the first members of the nodes.
+//
+// The members of a node publish their slots for their leader. The leaders combine digests of them in pairs (`Pairs`,
+// exchange.hpp): what must be equal on all PEs, whether it has been so far, and whether the arrays are in one place. The
+// rounds and partners are the same for all calls, so calls that differ meet, too. With a digest travels what somebody
+// needs of a small message:
+//   FromRoot   the block of the root, from a node that has it to one that has not
+//   FromAll    the blocks of all members, in the order of the members; a node sends those of the nodes behind it
+//   Sum        the sum over the nodes behind it; lower nodes come first, so all PEs get the same bits
+//   Slots      the slots themselves, where counts differ from PE to PE
+// If the calls differ, or the places of arrays that other nodes access, the leaders exchange all slots in a second pass.
+// Only then does a PE read slots of other nodes, which arrive in mirrors.
+//
+// What arrives, and the digests, are in the *meeting* of the team on each node, which its members share. There are two, and
+// calls alternate: who sends in call s + 2 has heard in call s + 1 of all PEs, which have then finished with call s.
+#include <cstring>
+
+#include "exchange.hpp"
+
+namespace ishmem {
+namespace {
+
+enum Step { Join = 0, First = 1, Again = MEETING_LINES - 1 };
+
+// What a leader knows of the calls of some nodes.
+struct Digest {
+    uint64_t signature, extra, dest, source, differs;
+
+    void add(const Digest &other, bool own_extra) {
+        if (signature != other.signature || (extra != other.extra && !own_extra)) differs |= DifferentCalls;
+        if (dest != other.dest || source != other.source) differs |= DifferentPlaces;
+        differs |= other.differs;
+    }
+};
+static_assert(sizeof(uint64_t) + sizeof(Digest) <= 64);
+
+class Meeting {
+ public:
+    explicit Meeting(const Call &call) : call_(call), team_(*call.team), me_(team_.node), pairs_(static_cast<int>(team_.groups.size())) {}
+
+    Outcome run() {
+        outcome_ = await_slots(call_, near(), FROM_NODE);
+        if (outcome_ != Satisfied) return outcome_;
+        for (int member : near()) note(member);
+        if (carried(call_) == Carried::Sum) sum_near();
+        pass(0, carried(call_));
+        if (needs_slots(call_, digest_.differs)) pass(1, Carried::Slots);
+        if (outcome_ != Satisfied) return outcome_;
+        call_.flags(call_.me())[Differing] = digest_.differs;
+        raise(call_, Met);
+        return puts_.await();  // the next call but one writes where long ones come from
+    }
+
+ private:
+    const std::vector<int> &near() const { return team_.groups[static_cast<size_t>(me_)]; }
+    bool good() const { return outcome_ == Satisfied; }
+
+    void note(int member) {
+        const Header *slot = call_.header(member);
+        const Digest one = {slot->signature, slot->extra, slot->dest, slot->source, 0};
+        if (member == near().front()) digest_ = one;
+        else digest_.add(one, has_own_extra(call_.routine));
+    }
+
+    void sum_near() {
+        char *to = call_.meeting(TABLE);
+        const Elements elements = {combine_of(call_.routine, call_.type), call_.item, static_cast<int>(near().size())};
+        const auto put = [&](size_t at, const char *sum, size_t bytes) { std::memcpy(to + at, sum, bytes); };
+        reduce_blocks(elements, 0, call_.bytes, [&](int i) { return call_.data(near()[static_cast<size_t>(i)]); }, put);
+    }
+
+    void pass(int number, Carried what) {
+        number_ = number, what_ = what;
+        const int v = pairs_.number_of(me_), joined = me_ + 1, n = pairs_.nodes;
+        if (pairs_.is_joined(me_)) send(me_ - 1, Join, me_, me_ + 1);
+        if (pairs_.takes(me_)) take(Join, false);
+        if (pairs_.joined) end_stage(1);
+        for (int round = 0; round < pairs_.rounds; ++round) {
+            const int first = v >> round << round, partner = pairs_.node_of(v ^ 1 << round);
+            if (!pairs_.is_joined(me_)) {
+                send(partner, First + round, pairs_.node_of(first), pairs_.node_of(first + (1 << round)));
+                take(First + round, v >> round & 1);
+            }
+            end_stage(1);
+        }
+        if (pairs_.takes(me_)) send(joined, Again, 0, n);
+        if (pairs_.is_joined(me_)) take(Again, false);
+        if (pairs_.joined) end_stage(1);
+    }
+
+    // Sends what is carried of the nodes `first` to before `last`, and the digest.
+    void send(int to, int step, int first, int last) {
+        if (!good()) return;
+        const int pe = team_.leaders[static_cast<size_t>(to)];
+        const auto far = [&](size_t offset) { return far_address(pe, call_.meeting_place(offset)); };
+        bool sent = true;
+        switch (what_) {
+            case Carried::Nothing: break;
+            case Carried::FromRoot:
+                if (has_root(first, last) && !has_root(to, to + 1)) sent = puts_.start(far(TABLE), call_.meeting(TABLE), published(call_));
+                break;
+            case Carried::FromAll: {
+                const size_t from = before(first), bytes = before(last) - from;
+                if (bytes) sent = puts_.start(far(TABLE) + from, call_.meeting(TABLE) + from, bytes);
+                break;
+            }
+            case Carried::Sum:
+                if (call_.bytes) sent = puts_.start(far(step == Again ? size_t{TABLE} : buffer_of(step)), call_.meeting(TABLE), call_.bytes);
+                break;
+            case Carried::Slots:
+                for (int node = first; node < last && sent; ++node)
+                    for (int member : team_.groups[static_cast<size_t>(node)])
+                        if (node != to && sent) sent = forward_slot(member, pe);
+        }
+        char *line = far(line_of(step));
+        sent = sent && write_before_flag(line + sizeof(uint64_t), &digest_, sizeof digest_) && store_flag(reinterpret_cast<uint64_t *>(line), call_.sequence);
+        if (!sent) outcome_ = PyErr_Occurred() ? Interrupted : Lost;
+    }
+
+    // Takes what another leader has sent in a step; `second`: whether its nodes come before those of this one.
+    void take(int step, bool second) {
+        if (!good()) return;
+        if (rehearsal) return rehearsal->reach(1);
+        const char *line = call_.meeting(line_of(step));
+        outcome_ = await_line(call_, reinterpret_cast<const uint64_t *>(line));
+        if (!good()) return;
+        Digest theirs;
+        std::memcpy(&theirs, line + sizeof(uint64_t), sizeof theirs);
+        digest_.add(theirs, has_own_extra(call_.routine));
+        if (what_ != Carried::Sum || step == Again) return;
+        char *sum = call_.meeting(TABLE), *other = call_.meeting(buffer_of(step));
+        combine_of(call_.routine, call_.type)(sum, second ? other : sum, second ? sum : other, call_.count);
+    }
+
+    size_t line_of(int step) const { return (static_cast<size_t>(number_) * MEETING_LINES + static_cast<size_t>(step)) * 64; }
+    static size_t buffer_of(int step) { return SUMS + static_cast<size_t>(step) * MEETING_BUFFER; }
+
+    bool has_root(int first, int last) const {
+        for (int node = first; node < last; ++node)
+            for (int member : team_.groups[static_cast<size_t>(node)])
+                if (member == call_.root) return true;
+        return false;
+    }
+
+    // Bytes of the blocks of the members of the nodes before a node.
+    size_t before(int node) const {
+        const bool end = node == pairs_.nodes;
+        return published(call_) * static_cast<size_t>(end ? team_.size : team_.groups[static_cast<size_t>(node)].front());
+    }
+
+    // Writes a part of a member's ring into its mirror on the node of a leader.
+    bool mirror(int member, const void *part, size_t bytes, int pe) {
+        return remote_put_uncounted(far_address(pe, call_.mirror_of(member, part)), part, bytes);
+    }
+
+    bool forward_slot(int member, int pe) {
+        const Header *slot = call_.header(member);
+        if (slot->sequence != call_.sequence && !rehearsal) return true;  // of a node that makes another call; see the second pass
+        const uint64_t *payload = call_.payload_bytes(member);
+        return mirror(member, &slot->signature, sizeof *slot - sizeof slot->sequence + *payload, pe) &&
+               mirror(member, payload, sizeof *payload, pe) && mirror(member, &slot->sequence, sizeof slot->sequence, pe);
+    }
+
+    const Call &call_;
+    const Team &team_;
+    const int me_;
+    const Pairs pairs_;
+    Digest digest_{};
+    int number_ = 0;  // of the pass
+    Carried what_ = Carried::Nothing;
+    Puts puts_;
+    Outcome outcome_ = Satisfied;
+};
+
+}  // namespace
+
+Outcome meet(const Call &call) { return Meeting(call).run(); }
+
+}  // namespace ishmem
