@@ -514,7 +514,7 @@ def test_many_barriers(pes: Pool) -> None:
 
 def check_errors() -> None:
     me, right, _left = ring()
-    a, signal = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8")
+    a, signal, reals = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8"), ishmem.zeros(1)
     other, eight = dpnp.zeros(4, dtype="i4"), np.zeros(8, "i4")
     ret, real = np.zeros(1, "i8"), ishmem.zeros(4, dtype="f4")
     n = ishmem.n_pes()
@@ -530,12 +530,12 @@ def check_errors() -> None:
         (TypeError, "dpctl.SyclEvent, got int", ishmem.quiet_on_queue, (None, 3)),
         (ValueError, "cmp is 9", ishmem.wait_until_on_queue, (a, 9, 1)),
         (TypeError, "ivar has dtype float32", ishmem.wait_until_on_queue, (real, ishmem.CMP_EQ, 1)),
-        (TypeError, "sig_addr has dtype int32", ishmem.signal_wait_until_on_queue, (a, ishmem.CMP_EQ, 1, ret)),
+        (TypeError, "sig_addr has dtype float64", ishmem.signal_wait_until_on_queue, (reals, ishmem.CMP_EQ, 1, ret)),
         (TypeError, "ret has dtype int32", ishmem.signal_wait_until_on_queue, (signal, ishmem.CMP_EQ, 1, eight)),
         (ValueError, "ret is empty", ishmem.wait_until_any_on_queue, (a, ishmem.CMP_EQ, 1, ret[:0])),
         (ValueError, "indices has 3", ishmem.wait_until_some_on_queue, (a, eight[:3], ishmem.CMP_EQ, 1, ret)),
         (ValueError, "sig_op is 5", ishmem.put_signal_on_queue, (a, other, signal, 1, 5, right)),
-        (TypeError, "sig_addr has dtype int32", ishmem.put_signal_on_queue, (a, other, a, 1, 0, right)),
+        (TypeError, "sig_addr has dtype float64", ishmem.put_signal_on_queue, (a, other, reals, 1, 0, right)),
     ]
     for error, words, call, arguments in cases:
         with pytest.raises(error, match=words):
