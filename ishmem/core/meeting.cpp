@@ -13,6 +13,7 @@
 //
 // What arrives, and the digests, are in the *meeting* of the team on each node, which its members share. There are two, and
 // calls alternate: who sends in call s + 2 has heard in call s + 1 of all PEs, which have then finished with call s.
+// Model: tests/models/meeting.pml.
 #include <cstring>
 
 #include "exchange.hpp"

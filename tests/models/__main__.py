@@ -21,7 +21,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "models"
 COMPILER = os.environ.get("CC") or "cc"
-PES = {"barrier": (2, 3, 4)}  # with 3 PEs, every PE is notified by each other PE directly
+PES = {
+    "barrier": (2, 3, 4),  # with 3 PEs, every PE is notified by each other PE directly
+    "meeting": (2, 3, 4),  # with 3, two are joined; with 4, there are two rounds
+}
 USUAL = (2, 3)
 LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=8192", "-DMEMLIM=6000"]
 DEPTH = "-m100000"
