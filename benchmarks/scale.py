@@ -124,6 +124,26 @@ def seconds_of(counts: Counts, nodes: Sequence[int], links: Links) -> float:
     return float(total)
 
 
+def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
+    """Return the least time of a call, whatever its algorithm.
+
+    What a node sends reaches all others in a logarithm of rounds of one message. Meanwhile the link of a node carries
+    one way what others need of it. ``init`` has no bound.
+    """
+    nodes = -(-pes // width)
+    if nodes == 1:
+        return links.call + links.near_latency
+    rounds = math.ceil(math.log2(nodes))
+    carried = {
+        "broadcast": size,
+        "sum_reduce": 2 * size * (nodes - 1) / nodes,  # a reduce-scatter and an allgather
+        "fcollect": size * (pes - width),
+        "alltoall": size * (pes - width) * width,
+    }
+    busy = max(rounds * 2 * links.message, carried.get(routine, 0) / links.far_bandwidth)
+    return links.call + rounds * links.far_latency + busy
+
+
 def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
     """Return the prediction for a call."""
     counts = rehearse(nodes, routine, size)

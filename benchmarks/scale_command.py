@@ -55,9 +55,9 @@ def scale(
             raise click.UsageError(str(error)) from None
         jobs = pes or model.sizes_of_jobs(width)
         points = list(model.predictions(jobs, width, size, links))
-        text, marker = f"{about(links, width)}\n\n{table(points, width)}", MARKER
+        text, marker = f"{about(links, width)}\n\n{table(points, width, links)}", MARKER
         if output:
-            _draw(points, width, output)
+            _draw(points, width, links, output)
     click.echo(text)
     if page:
         try:
@@ -66,11 +66,11 @@ def scale(
             raise click.ClickException(str(error)) from None
 
 
-def _draw(points: list[Point], width: int, output: Path) -> None:
+def _draw(points: list[Point], width: int, links: Links, output: Path) -> None:
     from ishmem.benchmarks import plot, scale_plot
 
     try:
-        plot.save(scale_plot.draw(points, width), output)
+        plot.save(scale_plot.draw(points, width, links), output)
     except ImportError as error:
         raise click.ClickException(f"{error}; pip install 'ishmem4py[bench]'") from None
 
@@ -88,23 +88,32 @@ def about(links: Links, width: int) -> str:
     )
 
 
-def table(points: list[Point], width: int) -> str:
-    """Return the markdown table of predictions, a line for each call and a column for each number of PEs."""
+def table(points: list[Point], width: int, links: Links) -> str:
+    """Return the markdown table of predictions, a line for each call and a column for each number of PEs.
+
+    Two more columns have the bound of the largest job, and the ratio of its time to that.
+    """
     from ishmem.benchmarks import scale as model
     from ishmem.benchmarks.show import short_size, short_time
 
     jobs = sorted({point.pes for point in points})
     shown = [each for each in jobs if each in (jobs[0], jobs[len(jobs) // 3], jobs[2 * len(jobs) // 3], jobs[-1])]
     found = {(point.routine, point.size, point.pes): point for point in points}
-    lines = ["| | block | " + " | ".join(f"{each:,} PEs" for each in shown) + " |", "|---" * (2 + len(shown)) + "|"]
+    columns = [*(f"{each:,} PEs" for each in shown), "bound", "ratio"]
+    lines = ["| | block | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for routine, size in dict.fromkeys((point.routine, point.size) for point in points):
         cells = [f"`{routine}`", short_size(size) if size else ""]
         for each in shown:
             point = found.get((routine, size, each))
             cells.append(f"{short_time(point.seconds)}, {short_bytes(point.far_bytes)}" if point else "")
+        if routine == model.INIT or not point:
+            cells += ["", ""]
+        else:
+            least = model.bound(routine, point.pes, width, size, links)
+            cells += [short_time(least), f"{point.seconds / least:.2f}"]
         lines.append("| " + " | ".join(cells) + " |")
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
-    lines.append("| internal part of the heap | | " + " | ".join(memory) + " |")
+    lines.append("| internal part of the heap | | " + " | ".join(memory) + " | | |")
     return "\n".join(lines)
 
 

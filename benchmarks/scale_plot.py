@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ishmem.benchmarks import plot
-from ishmem.benchmarks.scale import BARRIER, INIT, Point, internal_bytes
+from ishmem.benchmarks.scale import BARRIER, INIT, Links, Point, bound, internal_bytes
 from ishmem.benchmarks.show import short_size
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _TOGETHER = (INIT, BARRIER)
 """Shown in one panel: they have no sizes."""
 
 
-def draw(points: Sequence[Point], width: int) -> Figure:
-    """Draw the predictions.
+def draw(points: Sequence[Point], width: int, links: Links) -> Figure:
+    """Draw the predictions, and the bounds as thin dashed lines.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -38,6 +38,9 @@ def draw(points: Sequence[Point], width: int) -> Figure:
         for color, (name, line) in zip(_COLORS, lines.items()):
             counts = [point.pes for point in line]
             axis.plot(counts, [point.seconds for point in line], color=color, label=name, marker=".", markersize=4)
+            if name != INIT:
+                least = [bound(point.routine, point.pes, width, point.size, links) for point in line]
+                axis.plot(counts, least, color=color, linewidth=0.6, linestyle="--")
         _finish(axis, f"{title}: seconds")
     counts = sorted({point.pes for point in points})
     memory = [internal_bytes(each, width) / (1 << 20) for each in counts]

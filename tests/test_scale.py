@@ -90,6 +90,15 @@ def test_times() -> None:
     assert scale.sizes_of_jobs(12)[-1] == 10_000
 
 
+@pytest.mark.parametrize("routine", scale.ROUTINES)
+@pytest.mark.parametrize(("n_pes", "width"), [(13, 5), (24, 12), (60, 12), (9, 1)])
+def test_nothing_is_faster_than_the_bound(routine: str, n_pes: int, width: int) -> None:
+    links = scale.Links()
+    for size in (0,) if routine == scale.BARRIER else (8, 4096, 1 << 20):
+        least = scale.bound(routine, n_pes, width, size, links)
+        assert scale.predict(scale.nodes_of(n_pes, width), routine, size, links).seconds > 0.999 * least
+
+
 def called(*words: str) -> str:
     result = CliRunner().invoke(scale_command.scale, words)
     assert result.exit_code == 0, result.output
@@ -102,7 +111,7 @@ def test_command(tmp_path: Path) -> None:
     page.write_text("\n".join(marks))
     said = called("--pes", "16,48,96", "--size", "8,64K", "-o", str(picture), "--page", str(page))
     assert "| `broadcast` | 64K |" in said
-    assert "16 PEs | 48 PEs | 96 PEs" in said
+    assert "16 PEs | 48 PEs | 96 PEs | bound | ratio |" in said
     assert said.strip() in page.read_text()
     assert picture.stat().st_size > 1000
     assert "Usage" in CliRunner().invoke(scale_command.scale, ["--link", "far=1"]).output
