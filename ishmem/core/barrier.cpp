@@ -1,6 +1,7 @@
 // The barrier of a team, and the records of PEs that have left.
 #include <cstring>
 
+#include "exchange.hpp"
 #include "polling.hpp"
 #include "remote.hpp"
 
@@ -112,9 +113,15 @@ Outcome barrier_of_nodes(const Barrier &barrier) {
     unsigned round = 1;
     Outcome outcome = disseminate(barrier, team.index, static_cast<int>(near.size()), [&](int i) { return near[static_cast<size_t>(i)]; }, round);
     if (outcome != Satisfied) return outcome;
-    if (team.index) return barrier.await_told(RELEASE, FROM_NODE);
+    const int of_node = static_cast<int>(team.rounds), of_leaders = rounds_of(static_cast<int>(leaders.size()));
+    end_stage(of_node);
+    if (team.index) {
+        end_stage(of_leaders);
+        return barrier.await_told(RELEASE, FROM_NODE);
+    }
     round = 1 + team.rounds;  // the same on all nodes
     outcome = disseminate(barrier, team.node, static_cast<int>(leaders.size()), [&](int i) { return leaders[static_cast<size_t>(i)]; }, round, FROM_NETWORK);
+    end_stage(of_leaders);
     for (size_t i = 1; i < near.size() && outcome == Satisfied; ++i) outcome = barrier.tell(near[i], RELEASE);
     return outcome;
 }
