@@ -226,6 +226,7 @@ call = CALLS[sys.argv[2]]
 call().wait()
 ishmem.barrier_all()
 if me == VICTIM:
+    time.sleep(2)
     end()
 call().wait()  # wait
 """  # fmt: skip

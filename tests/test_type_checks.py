@@ -95,7 +95,7 @@ def check_only_kernels() -> None:
         ("ishmem.get(a, a, 0, nelems=-3)", "get: nelems is -3; it is at least 0"),
         ("ishmem.atomic_inc(a, 0, -1)", "atomic_inc: index is -1; it is at least 0"),
         ("ishmem.iget(a, a, 0, 1, 2, 0)", "iget: dst is 0; it is at least 1"),
-        ("ishmem.put_signal(a, a, b, 1, c, 0)", "sig_addr has dtype int64"),
+        ("ishmem.put_signal(a, a, b, 1, c, 0)", "; allowed are SIGNAL_SET, SIGNAL_ADD"),
         ("ishmem.test(a, c, 0)", "; allowed are CMP_EQ, CMP_NE"),
         ("ishmem.iput(a[:, 1], b[:, 0], 1, 1, 2, 0)", "iput: dest is not contiguous"),
         ("ishmem.get(a, 1, 0)", "get: source is an array, got"),
