@@ -26,7 +26,7 @@ from . import language  # noqa: F401  # what kernels may call
 from .attributes import ConstantAttributes
 from .function_code import functions
 from .lowering import DeviceLowering
-from .shared_ends import SharedEnds
+from .shared_ends import share_ends
 from .target import TARGET, TypingContext, target
 from .type_inference import DeviceTypeInference
 
@@ -43,9 +43,12 @@ class _Passes(PassManager):  # type: ignore[misc]
 class _Compiler(CompilerBase):  # type: ignore[misc]
     """Type inference as numba's for the host, then lowering; no parallel loops, no object mode."""
 
+    def _compile_bytecode(self) -> Any:
+        share_ends(self.state)
+        return super()._compile_bytecode()
+
     def define_pipelines(self) -> list[Any]:
         passes = _Passes(TARGET)
-        passes.add_pass(SharedEnds, "one copy of each end of the function")
         passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
         passes.add_pass(ConstantAttributes, "attributes with constant names")
         for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:

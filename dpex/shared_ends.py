@@ -13,7 +13,6 @@ import operator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.untyped_passes import ExtractByteCode
 
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
@@ -22,22 +21,12 @@ _UNIT = 2
 """Bytes of an instruction, without its inline caches."""
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class SharedEnds(FunctionPass):  # type: ignore[misc]
-    """Replaces the copies of ends in the bytecode that is going to be compiled."""
-
-    _name = "dpex_shared_ends"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        """Replace them; return whether there were any."""
-        code = with_shared_ends(state.func_id.code)
-        if code is state.func_id.code:
-            return False
+def share_ends(state: Any) -> None:
+    """Replace the copies of ends in the bytecode that numba is going to compile."""
+    code = with_shared_ends(state.func_id.code)
+    if code is not state.func_id.code:
         state.func_id.code = code
-        return bool(ExtractByteCode().run_pass(state))
+        ExtractByteCode().run_pass(state)
 
 
 def with_shared_ends(code: CodeType) -> CodeType:

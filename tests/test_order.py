@@ -283,7 +283,7 @@ def test_flush(pes: Pool, where: str, count: int, on_heap: bool) -> None:
 
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
 def other_routes(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    pool = Pool(2, request.param)
+    pool = Pool(2, request.param, nodes=[2])
     yield pool
     pool.stop()
 

@@ -8,22 +8,19 @@ from typing import Any
 
 from numba_dpex.core.pipelines.kernel_compiler import KernelCompiler
 
-from ishmem.dpex.shared_ends import SharedEnds
+from ishmem.dpex.shared_ends import share_ends
 
 
 def install() -> None:
-    """Make the pass the first one of each compilation; CPython 3.9 does not copy ends."""
+    """Join the copies before each compilation; CPython 3.9 makes none."""
     if sys.version_info >= (3, 10):
-        KernelCompiler.define_pipelines = _with_shared_ends(KernelCompiler.define_pipelines)
+        KernelCompiler._compile_bytecode = _with_shared_ends(KernelCompiler._compile_bytecode)
 
 
-def _with_shared_ends(define_pipelines: Any) -> Any:
-    @functools.wraps(define_pipelines)
-    def define(self: Any) -> list[Any]:
-        pipelines: list[Any] = define_pipelines(self)
-        for each in pipelines:
-            each.passes.insert(0, (SharedEnds, "one copy of each end of the function"))
-            each.finalize()
-        return pipelines
+def _with_shared_ends(compile_bytecode: Any) -> Any:
+    @functools.wraps(compile_bytecode)
+    def compile(self: Any) -> Any:
+        share_ends(self.state)
+        return compile_bytecode(self)
 
-    return define
+    return compile
