@@ -14,6 +14,17 @@ enum Type { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32 = 11, F64 = 12, C64 
 // Whether waits and signals take elements of a type.
 inline bool is_word(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }
 
+// Calls `act` with a zero of the C++ type of such elements.
+template <class Act>
+auto with_word(Type type, Act act) {
+    switch (type) {
+        case I32: return act(int32_t{});
+        case U32: return act(uint32_t{});
+        case I64: return act(int64_t{});
+        default: return act(uint64_t{});
+    }
+}
+
 struct View {
     char *address;
     size_t count;

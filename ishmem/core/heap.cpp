@@ -49,11 +49,9 @@ char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
 }
 
 char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) const {
+    if (!is_far(targets[static_cast<size_t>(pe)])) return static_of(address, bytes, pe);
     const auto [number, offset] = static_place(address, bytes);
-    if (!number) return nullptr;
-    const Static &object = *static_objects[number - 1];
-    if (is_far(targets[static_cast<size_t>(pe)])) return far_address(static_cast<int>(pe), STATICS_AT + object.place + offset);
-    return object.mapped[static_cast<size_t>(pe)] + offset;
+    return number ? far_address(static_cast<int>(pe), STATICS_AT + static_objects[number - 1]->place + offset) : nullptr;
 }
 
 void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others) {

@@ -23,12 +23,7 @@ struct Variable {
 };
 
 bool holds(const Variable &v) {
-    switch (v.type) {
-        case I32: return holds<int32_t>(v.at, v.how, v.wanted);
-        case U32: return holds<uint32_t>(v.at, v.how, v.wanted);
-        case I64: return holds<int64_t>(v.at, v.how, v.wanted);
-        default: return holds<uint64_t>(v.at, v.how, v.wanted);
-    }
+    return with_word(v.type, [&](auto zero) { return holds<decltype(zero)>(v.at, v.how, v.wanted); });
 }
 
 bool variable_of(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, Variable &variable) {

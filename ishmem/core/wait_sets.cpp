@@ -70,15 +70,6 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
     return Py_BuildValue("iLN", static_cast<int>(outcome), 0LL, load_scalar(&seen, type));
 }
 
-PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
-    switch (type) {
-        case I32: return run<int32_t>(set, mode, once, timeout, type);
-        case U32: return run<uint32_t>(set, mode, once, timeout, type);
-        case I64: return run<int64_t>(set, mode, once, timeout, type);
-        default: return run<uint64_t>(set, mode, once, timeout, type);
-    }
-}
-
 // Fills `view`; returns whether it is contiguous host memory with at least `count` elements of `type`.
 bool host_array(PyObject *object, Type type, size_t count, View &view) {
     return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
@@ -125,7 +116,7 @@ PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject
     Set set;
     Type type;
     if (!set_of(ivars, step, compare, values, ignored, found, set, type)) return not_implemented();
-    return run(set, static_cast<Mode>(mode), once, timeout, type);
+    return with_word(type, [&](auto zero) { return run<decltype(zero)>(set, static_cast<Mode>(mode), once, timeout, type); });
 }
 
 PyObject *wait_seen(PyObject *ivar, PyObject *compare_object, PyObject *value, PyObject *index, double timeout) {
@@ -135,12 +126,7 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare_object, PyObject *value, P
     const char *at = heap().element(ivar, heap().me, index, view);
     if (!at || !is_word(view.type) || !integer_of(compare_object, how) || how < EQ || how > LE) return not_implemented();
     if (!store_scalar(value, view.type, &wanted)) return not_implemented();
-    switch (view.type) {
-        case I32: return wait_seen<int32_t>(at, static_cast<int>(how), wanted, view.type, timeout);
-        case U32: return wait_seen<uint32_t>(at, static_cast<int>(how), wanted, view.type, timeout);
-        case I64: return wait_seen<int64_t>(at, static_cast<int>(how), wanted, view.type, timeout);
-        default: return wait_seen<uint64_t>(at, static_cast<int>(how), wanted, view.type, timeout);
-    }
+    return with_word(view.type, [&](auto zero) { return wait_seen<decltype(zero)>(at, static_cast<int>(how), wanted, view.type, timeout); });
 }
 
 }  // namespace ishmem
