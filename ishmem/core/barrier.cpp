@@ -50,7 +50,9 @@ struct Barrier {
     unsigned handle;
     double timeout;
     Summary *summary;  // null: none is exchanged
-    bool &mixed;  // whether a member has told another kind
+    bool &mixed;       // whether a member has told another kind
+    uint64_t number = team.sequence << KINDS_BITS;
+    uint64_t word = number | team.kinds;  // what this PE tells
 
     char *summary_in(uint64_t *line) const {
         return reinterpret_cast<char *>(line + 1) + team.sequence % 2 * sizeof(Summary);
@@ -59,17 +61,16 @@ struct Barrier {
     // Notifies a member that this PE has reached the round.
     Outcome tell(int pe, unsigned round) const {
         uint64_t *at = line(pe, handle, round);
-        if ((!summary || write_before_flag(summary_in(at), summary, sizeof *summary)) && store_flag(at, team.sequence << KINDS_BITS | team.kinds)) return Satisfied;
+        if ((!summary || write_before_flag(summary_in(at), summary, sizeof *summary)) && store_flag(at, word)) return Satisfied;
         return PyErr_Occurred() ? Interrupted : Lost;
     }
 
     Outcome await_told(unsigned round, unsigned rounds_per_drive) const {
         uint64_t *mine = line(heap().me, handle, round);
-        const uint64_t sequence = team.sequence;
         uint64_t told = 0;  // kept, because the member's next store takes the line away
-        const auto done = [&] { return (told = __atomic_load_n(mine, __ATOMIC_ACQUIRE)) >> KINDS_BITS >= sequence; };
+        const auto done = [&told, mine, wanted = number] { return (told = __atomic_load_n(mine, __ATOMIC_ACQUIRE)) >= wanted; };
         const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout, rounds_per_drive);
-        if (outcome == Satisfied) note_kind(told);
+        if (outcome == Satisfied && told != word) note_kind(told);
         if (outcome == Satisfied && summary) {
             Summary other;
             std::memcpy(&other, summary_in(mine), sizeof other);
@@ -80,9 +81,9 @@ struct Barrier {
 
     // Compares the kind that a member has told; it may be in the next barrier already.
     void note_kind(uint64_t told) const {
-        const uint64_t number = told >> KINDS_BITS;
-        const bool is_ahead = number == team.sequence + 1;
-        if (number != team.sequence && !is_ahead) return;  // in a rehearsal, which tells nothing
+        const uint64_t sequence = told >> KINDS_BITS;
+        const bool is_ahead = sequence == team.sequence + 1;
+        if (sequence != team.sequence && !is_ahead) return;  // in a rehearsal, which tells nothing
         const unsigned theirs = (is_ahead ? told >> KIND_BITS : told) & KIND_MASK;
         if (theirs == (team.kinds & KIND_MASK)) return;
         mixed = true;
@@ -129,10 +130,10 @@ Outcome barrier_of_nodes(const Barrier &barrier) {
 Outcome run(unsigned handle, double timeout, unsigned kind, Summary *summary) {
     if (handle >= MAX_TEAMS || !heap().n_pes) return BadArguments;
     bool mixed = false;
-    const Barrier barrier = {heap().teams[handle], handle, timeout, summary, mixed};
-    Team &team = barrier.team;
+    Team &team = heap().teams[handle];
     ++team.sequence;
     team.kinds = (team.kinds << KIND_BITS | kind) & ((1u << KINDS_BITS) - 1);
+    const Barrier barrier = {team, handle, timeout, summary, mixed};
     unsigned round = 0;
     const Outcome outcome = team.spans ? barrier_of_nodes(barrier)
                                        : disseminate(barrier, team.me, team.size, [&](int i) { return team.pe(i); }, round);

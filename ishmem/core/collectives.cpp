@@ -75,21 +75,9 @@ Outcome wait(const Call &call, Done done, unsigned rounds_per_drive = FROM_NODE)
     return poll(done, [&] { return hopeless(call); }, -1.0, rounds_per_drive);
 }
 
-int leader_of(const Call &call) { return call.team->groups[static_cast<size_t>(call.team->node)].front(); }
-
-uint64_t *leader_flags(const Call &call) { return call.flags(leader_of(call)); }
-
-// The rendezvous of a team that spans nodes.
-Outcome await_nodes(Call &call) {
-    const Outcome outcome = call.team->index ? await(call, Met, leader_of(call)) : meet(call);
-    if (call.team->index) end_stage(Pairs(static_cast<int>(call.team->groups.size())).steps());
-    if (outcome == Satisfied) call.has_slots = carried(call) == Carried::Slots || needs_slots(call, leader_flags(call)[Differing]);
-    return outcome;
-}
-
 // Model: tests/models/host_ring.pml.
 Outcome await_all(Call &call) {
-    if (call.team->spans) return await_nodes(call);
+    if (call.team->spans) return meet(call);
     int next = 0;
     return wait(call, [&, next]() mutable {
         while (next < call.size() && __atomic_load_n(&call.header(next)->sequence, __ATOMIC_ACQUIRE) == call.sequence) ++next;
@@ -204,7 +192,7 @@ bool publishes_data(const Call &call) {
 }
 
 bool same_asked(const Call &call) {
-    if (call.team->spans) return !(leader_flags(call)[Differing] & DifferentCalls);
+    if (call.team->spans) return !(call.differences & DifferentCalls);
     const bool own_extra = has_own_extra(call.routine);
     const Header *mine = call.header(call.me());
     for (int j = 0; j < call.size(); ++j) {
@@ -542,7 +530,7 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
         std::memcpy(header->words, &room, sizeof room);
         uint64_t *flags = reinterpret_cast<uint64_t *>(ring(call.team->pe(j), call.handle));
         std::memset(flags, 0xff, LINE);
-        flags[PayloadBytes] = flags[PayloadBytes + 1] = flags[Differing] = 0;
+        flags[PayloadBytes] = flags[PayloadBytes + 1] = 0;
     }
     return enter(call) == Finished;
 }
@@ -575,11 +563,6 @@ Carried carried(const Call &call) {
     if (call.routine == Broadcast || call.routine == Scatter) return Carried::FromRoot;
     if (call.routine >= AndReduce && !is_scan(call.routine)) return Carried::Sum;
     return call.team->in_runs ? Carried::FromAll : Carried::Slots;
-}
-
-bool needs_slots(const Call &call, uint64_t differences) {
-    const bool accesses = call.algorithm != InSlot && carried(call) != Carried::Slots;
-    return differences & DifferentCalls || (accesses && differences & DifferentPlaces);
 }
 
 char *Call::data(int member) const {
@@ -618,7 +601,7 @@ Outcome await(const Call &call, Flag flag, int member) {
 }
 
 Outcome await_line(const Call &call, const uint64_t *line) {
-    return wait(call, [=] { return __atomic_load_n(line, __ATOMIC_ACQUIRE) >= call.sequence; }, FROM_NETWORK);
+    return wait(call, [=] { return __atomic_load_n(line, __ATOMIC_ACQUIRE) >= call.sequence; }, call.team->index ? FROM_NODE : FROM_NETWORK);
 }
 
 Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned rounds_per_drive) {

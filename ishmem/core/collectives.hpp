@@ -53,7 +53,9 @@ struct Call {
     uint64_t sequence, extra;
     Part dest, source;
     Py_ssize_t dst, sst;
-    bool has_slots;  // whether the slots of members on other nodes are here
+    uint64_t differences;    // in teams that span nodes: how the members' calls differ, bits of Difference
+    bool has_slots;          // in such teams: whether the slots of members on other nodes are here
+    std::vector<char> sum;   // in such teams: of all members, with Carried::Sum
     std::vector<size_t> dest_counts, dest_places, source_counts, source_places;  // used by the v-forms
 
     int size() const { return team->size; }
@@ -71,8 +73,8 @@ struct Call {
     uint64_t mirror_of(int member, const void *part) const;  // where other nodes hold a part of a member's ring
 };
 
-// `PayloadBytes` has two words. Leaders of nodes raise `Met`, and store before it how calls differ in `Differing`.
-enum Flag { Left, Filled, Combined, PayloadBytes, Met = PayloadBytes + 2, Differing };
+// `PayloadBytes` has two words.
+enum Flag { Left, Filled, Combined, PayloadBytes };
 
 // Host address on PE `pe` of an array encoded as in Header.
 char *address_of(uint64_t place, int pe);
@@ -115,14 +117,13 @@ inline bool has_own_extra(Routine routine) { return routine == Collect || routin
 
 // How the calls of the members of a team differ, as bits.
 enum Difference : uint64_t { DifferentCalls = 1, DifferentPlaces = 2 };
-bool needs_slots(const Call &call, uint64_t differences);
 
 // Offsets in a meeting: two passes of lines, a buffer for the sum of each step, and the data of small messages.
 constexpr size_t MEETING_LINES = 34, MEETING_BUFFER = EAGER;
 constexpr size_t SUMS = 2 * MEETING_LINES * 64, TABLE = SUMS + MEETING_LINES * MEETING_BUFFER;
 
-// Called by the leader of a node: meets the other leaders.
-Outcome meet(const Call &call);
+// The rendezvous of a team that spans nodes; sets what the call has only in such teams.
+Outcome meet(Call &call);
 Outcome await_line(const Call &call, const uint64_t *line);
 
 }  // namespace ishmem

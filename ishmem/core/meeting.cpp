@@ -1,6 +1,6 @@
-// The rendezvous of a team that spans nodes, by the leaders: the first members of the nodes.
+// The rendezvous of a team that spans nodes. The leaders, which are the first members of the nodes, send for their nodes.
 //
-// The members of a node publish their slots for their leader. The leaders combine digests of them in pairs (`Pairs`,
+// The members of a node publish their slots for each other. The leaders combine digests of them in pairs (`Pairs`,
 // exchange.hpp): what must be equal on all PEs, whether it has been so far, and whether the arrays are in one place. The
 // rounds and partners are the same for all calls, so calls that differ meet, too. With a digest travels what somebody
 // needs of a small message:
@@ -11,8 +11,9 @@
 // If the calls differ, or the places of arrays that other nodes access, the leaders exchange all slots in a second pass.
 // Only then does a PE read slots of other nodes, which arrive in mirrors.
 //
-// What arrives, and the digests, are in the *meeting* of the team on each node, which its members share. There are two, and
-// calls alternate: who sends in call s + 2 has heard in call s + 1 of all PEs, which have then finished with call s.
+// What arrives, and the digests, are in the *meeting* of the team on each node, which its members share. All of them read
+// what arrives and combine it, so none waits for its leader. There are two meetings, and calls alternate: who sends in
+// call s + 2 has heard in call s + 1 of all PEs, which have then finished with call s.
 // Model: tests/models/meeting.pml.
 #include <cstring>
 
@@ -37,7 +38,7 @@ static_assert(sizeof(uint64_t) + sizeof(Digest) <= 64);
 
 class Meeting {
  public:
-    explicit Meeting(const Call &call) : call_(call), team_(*call.team), me_(team_.node), pairs_(static_cast<int>(team_.groups.size())) {}
+    explicit Meeting(Call &call) : call_(call), team_(*call.team), me_(team_.node), pairs_(static_cast<int>(team_.groups.size())) {}
 
     Outcome run() {
         outcome_ = await_slots(call_, near(), FROM_NODE);
@@ -45,16 +46,23 @@ class Meeting {
         for (int member : near()) note(member);
         if (carried(call_) == Carried::Sum) sum_near();
         pass(0, carried(call_));
-        if (needs_slots(call_, digest_.differs)) pass(1, Carried::Slots);
+        const bool second = differs();
+        if (second) pass(1, Carried::Slots);
         if (outcome_ != Satisfied) return outcome_;
-        call_.flags(call_.me())[Differing] = digest_.differs;
-        raise(call_, Met);
+        call_.has_slots = second || carried(call_) == Carried::Slots;
+        call_.differences = digest_.differs;
         return puts_.await();  // the next call but one writes where long ones come from
     }
 
  private:
     const std::vector<int> &near() const { return team_.groups[static_cast<size_t>(me_)]; }
     bool good() const { return outcome_ == Satisfied; }
+
+    // Whether the calls differ so that slots of other nodes are needed.
+    bool differs() const {
+        const bool accesses = call_.algorithm != InSlot && carried(call_) != Carried::Slots;
+        return digest_.differs & DifferentCalls || (accesses && digest_.differs & DifferentPlaces);
+    }
 
     void note(int member) {
         const Header *slot = call_.header(member);
@@ -64,12 +72,14 @@ class Meeting {
     }
 
     void sum_near() {
-        char *to = call_.meeting(TABLE);
+        call_.sum.resize(call_.bytes);
+        char *to = call_.sum.data();
         const Elements elements = {combine_of(call_.routine, call_.type), call_.item, static_cast<int>(near().size())};
         const auto put = [&](size_t at, const char *sum, size_t bytes) { std::memcpy(to + at, sum, bytes); };
         reduce_blocks(elements, 0, call_.bytes, [&](int i) { return call_.data(near()[static_cast<size_t>(i)]); }, put);
     }
 
+    // The steps of the leader of this node. The other members take, too, but send nothing.
     void pass(int number, Carried what) {
         number_ = number, what_ = what;
         const int v = pairs_.number_of(me_), joined = me_ + 1, n = pairs_.nodes;
@@ -91,7 +101,7 @@ class Meeting {
 
     // Sends what is carried of the nodes `first` to before `last`, and the digest.
     void send(int to, int step, int first, int last) {
-        if (!good()) return;
+        if (!good() || team_.index) return;
         const int pe = team_.leaders[static_cast<size_t>(to)];
         const auto far = [&](size_t offset) { return far_address(pe, call_.meeting_place(offset)); };
         bool sent = true;
@@ -106,7 +116,7 @@ class Meeting {
                 break;
             }
             case Carried::Sum:
-                if (call_.bytes) sent = puts_.start(far(step == Again ? size_t{TABLE} : buffer_of(step)), call_.meeting(TABLE), call_.bytes);
+                if (call_.bytes) sent = puts_.start(far(buffer_of(step)), call_.sum.data(), call_.bytes);
                 break;
             case Carried::Slots:
                 for (int node = first; node < last && sent; ++node)
@@ -128,9 +138,10 @@ class Meeting {
         Digest theirs;
         std::memcpy(&theirs, line + sizeof(uint64_t), sizeof theirs);
         digest_.add(theirs, has_own_extra(call_.routine));
-        if (what_ != Carried::Sum || step == Again) return;
-        char *sum = call_.meeting(TABLE), *other = call_.meeting(buffer_of(step));
-        combine_of(call_.routine, call_.type)(sum, second ? other : sum, second ? sum : other, call_.count);
+        if (what_ != Carried::Sum) return;
+        char *sum = call_.sum.data(), *other = call_.meeting(buffer_of(step));
+        if (step == Again) std::memcpy(sum, other, call_.bytes);
+        else combine_of(call_.routine, call_.type)(sum, second ? other : sum, second ? sum : other, call_.count);
     }
 
     size_t line_of(int step) const { return (static_cast<size_t>(number_) * MEETING_LINES + static_cast<size_t>(step)) * 64; }
@@ -162,7 +173,7 @@ class Meeting {
                mirror(member, payload, sizeof *payload, pe) && mirror(member, &slot->sequence, sizeof slot->sequence, pe);
     }
 
-    const Call &call_;
+    Call &call_;
     const Team &team_;
     const int me_;
     const Pairs pairs_;
@@ -175,6 +186,6 @@ class Meeting {
 
 }  // namespace
 
-Outcome meet(const Call &call) { return Meeting(call).run(); }
+Outcome meet(Call &call) { return Meeting(call).run(); }
 
 }  // namespace ishmem

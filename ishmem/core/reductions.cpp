@@ -105,7 +105,7 @@ void run(const Call &call, size_t from, size_t to, Get get, Put put) {
 
 void reduce_in_slot(const Call &call) {
     char *mine = call.dest_of(call.me());
-    if (call.team->spans && !is_scan(call.routine)) return copy_near(mine, call.meeting(TABLE), call.bytes);
+    if (call.team->spans && !is_scan(call.routine)) return copy_near(mine, call.sum.data(), call.bytes);
     const auto get = [&](int j) { return j == call.me() ? call.source_of(j) : call.data(j); };
     const auto put = [&](int j, size_t at, const char *result, size_t bytes) {
         if (j == call.me()) std::memcpy(mine + at, result, bytes);

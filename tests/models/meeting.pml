@@ -1,15 +1,21 @@
-/* How the leaders of a team's nodes combine sums, and use what they combine them in again.
+/* How the members of a team that spans nodes combine sums, and use what arrives for them in again.
  *
- * Meeting: ishmem/core/meeting.cpp; Pairs: ishmem/core/exchange.hpp. Each PE is alone on its node. What a PE puts to
- * another one arrives in the order of the requests. All members make CALLS calls. A sum is the set of the members in it,
+ * Meeting: ishmem/core/meeting.cpp; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes
+ * the first has a leader and one other member, which sends nothing; the others have a leader only. What a leader puts to
+ * another one arrives in the order of the requests. All members make CALLS calls. A sum is the set of the nodes in it,
  * with the number of the call.
  */
 #define CALLS 3
+#if N < 4
+#define AGENTS (N + 1)
+#else
 #define AGENTS N
+#endif
+#define OTHER N                   /* on the node of leader 0 */
 #define STEPS 4                   /* Join, two rounds, Again */
-#define FLAGS (N * 2 * STEPS)     /* of each PE: the lines of two meetings */
+#define FLAGS (N * 2 * STEPS + 2) /* of each node: the lines of two meetings; the slots of leader 0 and of OTHER */
 #define TIMES CALLS
-#define DATA (N * 2 * STEPS)      /* of each PE: a buffer for each step of two meetings; that of Again has the sum */
+#define DATA (N * 2 * STEPS + 4)  /* of each node: a buffer for each step of two meetings; two slots of both members */
 #define me _pid
 #include "weak.pml"
 
@@ -21,7 +27,9 @@
 #define JOIN 0
 #define FIRST 1
 #define AGAIN (STEPS - 1)
-#define AT(pe, step) (((pe) * 2 + PARITY) * STEPS + (step))
+#define AT(node, step) (((node) * 2 + PARITY) * STEPS + (step))
+#define SLOT(member) (N * 2 * STEPS + ((member) == OTHER))
+#define IN_SLOT(member) (N * 2 * STEPS + 2 * ((member) == OTHER) + (number & 1))
 #define SUM(of) (number << 4 | (of))
 #define ALL ((1 << N) - 1)
 
@@ -32,16 +40,37 @@
 #define JOINED 0
 #define ROUNDS (N / 2)
 #endif
-#define IS_JOINED (JOINED && me == 1)
-#define TAKES (JOINED && me == 0)
+#define IS_JOINED (JOINED && node == 1)
+#define TAKES (JOINED && node == 0)
 #define NODE_OF(one) ((one) + JOINED * ((one) > 0))       /* with at most one pair */
-#define NUMBER (me - JOINED * (me > 0))
-#define BIT(pe) (1 << (pe))
+#define NUMBER (node - JOINED * (node > 0))
+#define BIT(node) (1 << (node))
 #define NODES_OF(one) (BIT(NODE_OF(one)) | (JOINED * 2) * ((one) == 0))
+
+/* The members of the first node publish their slots for each other. */
+inline enter()
+{
+    if
+    :: node == 0 && OTHER < AGENTS ->
+        store(IN_SLOT(me), number);
+        set_release(SLOT(me), number);
+        await(SLOT(0), number); await(SLOT(OTHER), number);
+        acquire();
+        load(IN_SLOT(0), number); load(IN_SLOT(OTHER), number)
+    :: else
+    fi
+}
 
 inline send(to, step)
 {
-    load(AT(me, AGAIN), SUM(sum));
+    if
+    :: me != OTHER -> put(to, step)
+    :: else
+    fi
+}
+
+inline put(to, step)
+{
     store(AT(to, step), SUM(sum));
 #ifdef NO_RELEASE_OF_LINE
     set(AT(to, step), number)
@@ -52,26 +81,24 @@ inline send(to, step)
 
 inline take(step, members)
 {
-    await(AT(me, step), number);
+    await(AT(node, step), number);
 #ifndef NO_ACQUIRE_OF_LINE
     acquire();
 #endif
-    load(AT(me, step), SUM(members));
-    if
-    :: step != AGAIN -> sum = sum | (members); store(AT(me, AGAIN), SUM(sum))
-    :: else -> sum = members
-    fi
+    load(AT(node, step), SUM(members));
+    sum = (step == AGAIN -> 0 : sum) | (members)
 }
 
-active [N] proctype pe()
+active [AGENTS] proctype pe()
 {
     AGENT;
+    byte node = (me == OTHER -> 0 : me);
     byte number, round, v = NUMBER, sum, theirs;
     do
     :: number < CALLS ->
         number++;
-        sum = BIT(me);
-        store(AT(me, AGAIN), SUM(sum));
+        sum = BIT(node);
+        enter();
         if
         :: IS_JOINED -> send(0, JOIN)
         :: TAKES -> take(JOIN, BIT(1))
@@ -91,7 +118,7 @@ active [N] proctype pe()
         :: IS_JOINED -> take(AGAIN, ALL)
         :: else
         fi;
-        load(AT(me, AGAIN), SUM(ALL))
+        assert(sum == ALL)
     :: else -> break
     od
 }
