@@ -65,8 +65,8 @@ def update(sig_addr, signal, sig_op, pe, index):
     """Set the signal on PE ``pe`` to a value, or add the value to it."""
 
     def impl(sig_addr, signal, sig_op, pe, index):
-        if not is_update(sig_addr, signal, sig_op):
-            return
+        if not (is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1)):
+            return  # here, so that the error names this routine and not the atomic one
         if sig_op == SignalOp.ADD:
             amo.atomic_add(sig_addr, signal, pe, index)
         else:

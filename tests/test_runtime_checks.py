@@ -13,7 +13,7 @@ from pes import Pool, run_program
 import ishmem
 from ishmem.runtime import job
 
-FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, SET, LOCK = range(13)
+FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, ADD, SET, LOCK = range(14)
 
 NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
 LINES = list(enumerate(Path(__file__).read_text().splitlines(), 1))
@@ -30,6 +30,7 @@ EXPECTED = {
     SOURCE: ("ValueError", "put in a kernel", "nelems is 9; dest has 10 elements and source has 7"),
     GET: ("ValueError", "get in a kernel", "nelems is 11; dest has 10 elements and source has 10"),
     SIGNAL: ("SymmetryError", "is not on the symmetric heap"),
+    ADD: ("SymmetryError", "put_signal, signal_set or signal_add in a kernel", "is not on the symmetric heap"),
     SET: ("SymmetryError", "wait_until_all", "is not on the symmetric heap"),
     LOCK: ("IndexError", "in a kernel", "element 10 on"),
 }
@@ -59,6 +60,8 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
         ishmem.get(local, a, pe, nelems=11)
     if case == SIGNAL:
         ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 7)
+    if case == ADD:
+        ishmem.signal_add(signal, 1, pe)
     if case == SET:
         ishmem.wait_until_all(local, ishmem.CMP_EQ, 7)
     if case == LOCK:
