@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from ishmem import _core
 from ishmem.common import algorithms
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.layout import Layout
-from ishmem.common.type_tables import COLLECTIVES
 from ishmem.runtime import heap, network
 
 BARRIER, INIT = "barrier_all", "init"

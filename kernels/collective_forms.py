@@ -7,16 +7,15 @@ from types import ModuleType
 from typing import Any
 
 from ishmem.common.call_id import dtype_number
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.violations import number
 
 from . import type_checks
 from .intrinsics import device
-from .rendezvous import Flow, call_of
+from .rendezvous import call_of, flow_of
 
 
-def _check(
-    name: str, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
-) -> int:
+def _check(name: str, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any) -> int:
     """Check the argument types of a call at compile time; return its dtype number."""
     type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
@@ -30,10 +29,8 @@ def _check(
     return dtype_number(dest.dtype)
 
 
-def register(
-    name: str, module: ModuleType, run: Any, sample: Any, types: tuple[str, ...], options: tuple[str, ...], flow: Flow
-) -> None:
-    """Register a routine ``name`` and its ``name_work_group``.
+def register(name: str, module: ModuleType, run: Any, sample: Any) -> None:
+    """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
 
     Args:
         name: Name of the routine in ``module``.
@@ -42,12 +39,9 @@ def register(
             ``ishmem.kernels.rendezvous``.
         sample: An intrinsic that makes from ``dest`` a value of its dtype, or the integer 0 if ``run`` does not depend
             on the dtype.
-        types: The allowed dtypes.
-        options: Names of the arguments between ``source`` and ``team``: none, ``root``, or ``dst`` and ``sst``.
-        flow: Which blocks move between which PEs.
     """
-    routine = number(name)
-    check = functools.partial(_check, name, types)
+    routine, traits = number(name), COLLECTIVES[name]
+    flow, check = flow_of(traits), functools.partial(_check, name, traits.types)
 
     def plain(dest, source, team=0, nelems=None):
         dtype = check(dest, source, team, nelems)
@@ -85,6 +79,7 @@ def register(
             sample(dest), call_of(routine, dtype, dest, source, nelems, 0, dst, sst, team), flow, group
         )
 
-    single, grouped = ((plain, plain_group), (rooted, rooted_group), (strided, strided_group))[len(options)]
+    forms = (strided, strided_group) if traits.strided else (rooted, rooted_group)
+    single, grouped = forms if traits.strided or traits.has_root else (plain, plain_group)
     device(getattr(module, name))(single)
     device(getattr(module, f"{name}_work_group"))(grouped)

@@ -9,7 +9,7 @@ from numba.core import types
 
 from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
-from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
 from ishmem.runtime import binding
 
@@ -21,7 +21,7 @@ from .intrinsics import compiled, device, device_function, load_word, nothing_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .nodes import after, spans_nodes
 from .proxy import complete_before_flag, complete_held, complete_host_puts
-from .rendezvous import Flow, await_transfers, end_phase, enter, group_sync, part_of, rendezvous
+from .rendezvous import await_transfers, end_phase, enter, group_sync, part_of, rendezvous
 from .runtime_checks import own_array_fits
 from .slots import PAYLOAD, SHARE, max_payload, slot_at, slots_of
 from .spec_constants import pe_count, this_pe
@@ -129,15 +129,6 @@ device(collectives.team_sync_work_group)(_team_sync_work_group)
 
 
 # ---- data
-
-FLOWS = {
-    "broadcast": Flow(from_root=1),
-    "fcollect": Flow(dest_blocks=1),
-    "alltoall": Flow(source_blocks=1, dest_blocks=1),
-    "alltoalls": Flow(source_blocks=1, dest_blocks=1),
-    "gather": Flow(to_root=1, dest_blocks=1),
-    "scatter": Flow(from_root=1, source_blocks=1),
-}
 
 
 @compiled
@@ -293,7 +284,6 @@ def put_own_block(members, slots, call, group):
             transfer_steps(1, pe, to, call.source, 1, 1, 1, own, rank_in(group), size_of(group))
 
 
-for _name, _flow in FLOWS.items():
-    _options = ("dst", "sst") if _name == "alltoalls" else ("root",) if _flow.from_root or _flow.to_root else ()
-    register(_name, collectives, exchange, nothing_of, RMA_TYPES, _options, _flow)
-register("collect", collectives, concatenate, nothing_of, RMA_TYPES, (), Flow(dest_blocks=1, vary=1))
+for _name, _routine in COLLECTIVES.items():
+    if not _routine.counted and _routine.combines is Combines.NOTHING:
+        register(_name, collectives, concatenate if _routine.own_counts else exchange, nothing_of)

@@ -23,7 +23,7 @@ from .nodes import spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, Flow, end_phase, enter, group_sync, part_of
+from .rendezvous import ALIGN, end_phase, enter, group_sync, part_of
 from .shares import work_item_share
 from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
 from .spec_constants import tile_bytes, tiles
@@ -243,7 +243,7 @@ def _make_scan(inclusive: bool) -> Any:
     return _make(_make_work(add_at))
 
 
-for _name, _types in REDUCTIONS.items():
+for _name in REDUCTIONS:
     _operator = _name.split("_")[0]
     _do = _make_reduction(OPERATORS[_operator]) if _name.endswith("_reduce") else _make_scan(_name == "sum_inscan")
-    register(_name, reductions, _do, zero_of, _types, (), Flow())
+    register(_name, reductions, _do, zero_of)

@@ -19,6 +19,7 @@ from numba.core import types
 
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
+from ishmem.common.collective_table import Collective, Root
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
 from ishmem.runtime import binding
 
@@ -60,6 +61,12 @@ class Flow(NamedTuple):
     source_blocks: int = 0  # ``source`` has a block for each receiver
     dest_blocks: int = 0  # ``dest`` has a block for each sender
     vary: int = 0  # the members' blocks may differ in size
+
+
+def flow_of(routine: Collective) -> Flow:
+    """Return the flow of a routine of the table."""
+    from_root, to_root = routine.root is Root.SENDS, routine.root is Root.RECEIVES
+    return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
 
 
 class Call(NamedTuple):

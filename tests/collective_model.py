@@ -12,7 +12,6 @@ from common import pattern
 import ishmem
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
-from ishmem.host_collectives.fallback import blocks
 from ishmem.runtime import job
 
 ROOTED = ("broadcast", "gather", "scatter", "gatherv", "scatterv")
@@ -95,9 +94,8 @@ def sizes_of(routine: str, n: int, count: int) -> tuple[int, int]:
     """Return how many elements of dest and source a call uses."""
     if routine in COUNTED:
         return n * (count + 1), n * (count + 1)
-    to, origin = blocks(routine, n)
-    if routine == "collect":
-        to = n
+    to = n if routine in ("fcollect", "collect", "alltoall", "alltoalls", "gather") else 1
+    origin = n if routine in ("alltoall", "alltoalls", "scatter") else 1
     steps = (2, 3) if routine == "alltoalls" else (1, 1)
     return to * count * steps[0], origin * count * steps[1]
 

@@ -26,7 +26,7 @@ from ishmem.benchmarks.group import missing
 from ishmem.benchmarks.runner import MACHINE, Options, Row
 from ishmem.benchmarks.worker import Worker
 from ishmem.benchmarks.worlds import Ishmem
-from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.collective_table import COLLECTIVES
 
 BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]

@@ -31,7 +31,7 @@ from common import same, symmetric
 from pes import Pool
 
 import ishmem
-from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.collective_table import COLLECTIVES
 
 BY_ROUNDS = ["broadcast", "alltoall", "sum_reduce"]
 Check = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -111,7 +111,7 @@ def check_types() -> None:
     """Every type of the tables of a reduction, and of a copy, by what goes between nodes."""
     n = ishmem.n_pes()
     for routine in ("sum_reduce", "max_reduce", "alltoall"):
-        for dtype in COLLECTIVES[routine]:
+        for dtype in COLLECTIVES[routine].types:
             dest, source = model.arrays(routine, dtype, n, 37)
             for algorithm in ("slot", "rounds", "levels"):
                 model.force(algorithm)

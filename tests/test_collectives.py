@@ -15,9 +15,11 @@ from pes import Pool, run_program
 
 import ishmem
 from ishmem.common import algorithms
-from ishmem.common.type_tables import COLLECTIVES, MOVEMENTS
+from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.type_tables import REDUCTIONS
 
 WORLD = ishmem.TEAM_WORLD
+MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
 
 
 def host_rounds(rounds: int, routine: str) -> None:
@@ -179,7 +181,7 @@ def check_dtypes(routines: list[str]) -> None:
     """Every dtype of the table, at unaligned offsets."""
     n = ishmem.n_pes()
     for routine in routines:
-        for dtype in COLLECTIVES[routine]:
+        for dtype in COLLECTIVES[routine].types:
             dest, source = model.arrays(routine, dtype, n, 37, guard=4)
             model.compare(routine, dest[1:], source[3:], WORLD, 36, n - 1)
             model.compare(routine, dest, source, WORLD, 1)
@@ -188,7 +190,7 @@ def check_dtypes(routines: list[str]) -> None:
 
 @pytest.mark.pes(2)
 def test_dtypes(pes: Pool) -> None:
-    pes.run(check_dtypes, list(MOVEMENTS))
+    pes.run(check_dtypes, MOVEMENTS)
 
 
 def check_default_sizes() -> None:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, example, given, settings as limits, 
 from pes import run_program
 
 from ishmem.common import algorithms, spirv
-from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.environment import profile, settings
 
 HERE = Path(__file__).parent

@@ -162,7 +162,7 @@ def test_collectives_on_interleaved_nodes(tmp_path: Path) -> None:
     text = """
         import os, sys
         import ishmem
-        from ishmem.common.type_tables import COLLECTIVES
+        from ishmem.common.collective_table import COLLECTIVES
         from ishmem.environment.launcher import launched
         sys.path.insert(0, TESTS)
         os.environ["ISHMEM_NODE"] = "abcab"[launched().rank]

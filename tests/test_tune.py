@@ -10,7 +10,7 @@ from pes import run_command, run_program
 
 from ishmem.benchmarks import tune
 from ishmem.common import algorithms
-from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.environment import profile, settings
 
 DEVICE = "Some GPU (of many)"

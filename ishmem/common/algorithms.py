@@ -23,8 +23,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ishmem import _core
+from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.sizes import parse_size
-from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 
 ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel", "levels", "rounds")
 """In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""
@@ -33,10 +33,6 @@ Table = dict[str, list[tuple[int, str]]]
 """For each routine, algorithms with the block size from which each applies, ascending."""
 
 SLOT_LIMIT = 4096
-_WITHOUT_SLOT = ("alltoalls", "alltoallv", "gatherv", "scatterv")
-_WITH_LEVELS = ("broadcast", "fcollect", "collect")
-_SCANS = ("sum_inscan", "sum_exscan")
-_WITH_ROUNDS = ("broadcast", "alltoall", *(name for name in REDUCTIONS if name not in _SCANS))
 DIVIDED_FROM = 128 << 10
 """Block size from which `levels` takes less time than `rounds` between some hundred nodes."""
 _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
@@ -44,15 +40,18 @@ _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
 
 def allowed(routine: str) -> tuple[str, ...]:
     """Return the algorithms that implement a routine."""
-    reduces = routine in REDUCTIONS
-    names = ["slot"] if routine not in _WITHOUT_SLOT else []
-    names += ["mapped"]
-    names += ["levels"] if routine in _WITH_LEVELS or reduces else []
-    names += ["rounds"] if routine in _WITH_ROUNDS else []
-    names += ["tree"] if routine == "broadcast" or (reduces and routine not in _SCANS) else []
-    names += ["engine"]
-    names += ["kernel"] if reduces and routine not in _SCANS else []
-    return tuple(names)
+    traits = COLLECTIVES[routine]
+    reduces = traits.combines is Combines.REDUCTION
+    has = {
+        "slot": traits.is_plain,
+        "mapped": True,
+        "levels": traits.gives_all_the_same or traits.combines is Combines.SCAN,
+        "rounds": reduces or routine in ("broadcast", "alltoall"),
+        "tree": reduces or routine == "broadcast",
+        "engine": True,
+        "kernel": reduces,
+    }
+    return tuple(name for name, given in has.items() if given)
 
 
 def defaults(cutover: int) -> Table:

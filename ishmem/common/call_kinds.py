@@ -6,7 +6,7 @@ wait at most for operations of their own PE.
 
 from __future__ import annotations
 
-from ishmem.common.type_tables import COLLECTIVES
+from ishmem.common.collective_table import COLLECTIVES
 
 COLLECTIVE: dict[str, tuple[str, ...]] = {
     "setup": ("init", "init_thread", "finalize"),

@@ -1,4 +1,4 @@
-"""Type tables: the one place that lists the atomics and collectives and the dtypes that each routine takes.
+"""Type tables: the one place that lists the atomics and the dtypes that each routine takes.
 
 The host functions of ``ishmem.amo``, the device functions of ``ishmem.kernels.amo``, the messages, the
 documentation and the tests all read it.
@@ -121,13 +121,6 @@ REDUCTIONS = {
     "sum_exscan": ARITHMETIC_TYPES,
 }
 """Reductions and scans, and the dtypes that each takes, on the host and in kernels."""
-
-MOVEMENTS = (
-    "broadcast", "fcollect", "collect", "alltoall", "alltoalls", "alltoallv", "gather", "scatter", "gatherv",
-    "scatterv",
-)  # fmt: skip
-COLLECTIVES = {**dict.fromkeys(MOVEMENTS, RMA_TYPES), **REDUCTIONS}
-"""Collective routines in the order of ``Routine`` of ishmem/core/collectives.hpp, and the dtypes that each takes."""
 
 
 def misfit(name: str, value: object, dtype: object) -> str:

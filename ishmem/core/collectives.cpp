@@ -88,7 +88,7 @@ Outcome await_all(Call &call) {
 // Returns whether a call has ended for a node when it has ended for the members of the node: what other nodes put into
 // their arrays has arrived, and nobody gets from them.
 bool ends_by_node(const Call &call) {
-    const bool by_puts = call.routine == Broadcast || call.routine == Alltoall || call.routine >= AndReduce;
+    const bool by_puts = call.routine == Broadcast || call.routine == Alltoall || combines(call.routine);
     return call.team->spans && in_levels(call.algorithm) && by_puts;
 }
 
@@ -116,18 +116,18 @@ int verdict_of(Verdict verdict) {
     return verdict;
 }
 
-bool is_plain(Routine routine) { return routine != Alltoalls && routine != Alltoallv && routine != Gatherv && routine != Scatterv; }
-
 // Returns whether a call has algorithms of few rounds between the nodes: see between_nodes.cpp.
 bool has_rounds(const Call &call) {
     if (!call.team->spans) return false;
     if (call.routine == Alltoall) return fits_alltoall(call);
-    return call.routine == Broadcast || (call.routine >= AndReduce && !is_scan(call.routine));
+    return call.routine == Broadcast || is_reduction(call.routine);
 }
 
 bool has_levels(const Call &call) {
-    if (call.routine == SumInscan || call.routine == SumExscan) return call.team->spans && call.team->in_runs;
-    return call.team->spans && (call.routine <= Collect || call.routine >= AndReduce);
+    if (!call.team->spans) return false;
+    if (is_scan(call.routine)) return call.team->in_runs;
+    const Traits &of = traits(call.routine);  // all PEs receive the same
+    return is_plain(call.routine) && !of.source_blocks && of.root != Root::Receives;
 }
 
 // Returns whether the slots may carry the data of a call. Those of an alltoall all go to all nodes.
@@ -187,13 +187,13 @@ void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t 
 }
 
 bool publishes_data(const Call &call) {
-    if (call.routine == Broadcast || call.routine == Scatter) return call.me() == call.root;
-    return call.routine != Gather || call.me() != call.root;
+    const Root root = traits(call.routine).root;
+    return root == Root::None || (call.me() == call.root) == (root == Root::Sends);
 }
 
 bool same_asked(const Call &call) {
     if (call.team->spans) return !(call.differences & DifferentCalls);
-    const bool own_extra = has_own_extra(call.routine);
+    const bool own_extra = traits(call.routine).own_counts;
     const Header *mine = call.header(call.me());
     for (int j = 0; j < call.size(); ++j) {
         const Header *other = call.header(j);
@@ -236,7 +236,7 @@ bool places_of(Call &call) {
 
 Verdict move(const Call &call) {
     if (call.algorithm == ByEngine || call.algorithm == ByKernel) return Entered;
-    const bool reduces = call.routine >= AndReduce;
+    const bool reduces = combines(call.routine);
     Outcome outcome = Satisfied;
     const auto act = [&] {
         if (call.algorithm != InSlot && call.team->spans) {
@@ -331,12 +331,8 @@ bool overlap(const char *a, size_t a_bytes, const char *b, size_t b_bytes) { ret
 // How many blocks of `count` elements `dest` and `source` hold.
 std::pair<size_t, size_t> blocks_of(const Call &call) {
     const size_t n = static_cast<size_t>(call.size());
-    switch (call.routine) {
-        case Fcollect: case Gather: return {n, 1};
-        case Alltoall: case Alltoalls: return {n, n};
-        case Scatter: return {1, n};
-        default: return {1, 1};
-    }
+    const Traits &of = traits(call.routine);
+    return {of.dest_blocks ? n : 1, of.source_blocks ? n : 1};
 }
 
 // Computes the elements of a block; false when the sizes of the arrays do not match it.
@@ -361,14 +357,14 @@ bool apart(const Call &call) {
     const size_t to_bytes = (call.routine == Collect ? call.dest.view.count * call.item : to_blocks * call.bytes);
     if (!overlap(to, to_bytes, from, from_blocks * call.bytes) || !call.bytes) return true;
     const size_t own = static_cast<size_t>(call.me()) * call.bytes;
-    if (call.routine == Fcollect || call.routine == Gather) return from == to + own;
-    if (call.routine == Scatter) return to == from + own;
-    return (call.routine == Broadcast || call.routine >= AndReduce) && to == from;
+    switch (traits(call.routine).in_place) {
+        case InPlace::OwnBlock: return to_blocks > from_blocks ? from == to + own : to == from + own;
+        case InPlace::Same: return to == from;
+        default: return false;
+    }
 }
 
-bool has_root(Routine routine) {
-    return routine == Broadcast || routine == Gather || routine == Scatter || routine == Gatherv || routine == Scatterv;
-}
+bool has_root(Routine routine) { return traits(routine).root != Root::None; }
 
 bool root_of(PyObject *root, Call &call) {
     call.root = -1;
@@ -553,15 +549,14 @@ uint64_t Call::meeting_place(size_t offset) const {
 }
 
 size_t published(const Call &call) {
-    const bool many = call.routine == Alltoall || call.routine == Scatter;
-    return many ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
+    return traits(call.routine).source_blocks ? call.bytes * static_cast<size_t>(call.size()) : call.bytes;
 }
 
 Carried carried(const Call &call) {
-    if (has_own_extra(call.routine)) return Carried::Slots;
+    if (traits(call.routine).own_counts) return Carried::Slots;
     if (call.algorithm != InSlot) return Carried::Nothing;
-    if (call.routine == Broadcast || call.routine == Scatter) return Carried::FromRoot;
-    if (call.routine >= AndReduce && !is_scan(call.routine)) return Carried::Sum;
+    if (traits(call.routine).root == Root::Sends) return Carried::FromRoot;
+    if (is_reduction(call.routine)) return Carried::Sum;
     return call.team->in_runs ? Carried::FromAll : Carried::Slots;
 }
 

@@ -10,13 +10,9 @@
 
 #include "polling.hpp"
 #include "remote.hpp"
+#include "routines.hpp"
 
 namespace ishmem {
-
-enum Routine {
-    Broadcast, Fcollect, Collect, Alltoall, Alltoalls, Alltoallv, Gather, Scatter, Gatherv, Scatterv,
-    AndReduce, OrReduce, XorReduce, MaxReduce, MinReduce, SumReduce, ProdReduce, SumInscan, SumExscan, ROUTINES
-};
 
 enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Rounds, Refusal = 7 };
 
@@ -113,7 +109,6 @@ bool scan_levels(const Call &call);
 enum class Carried { Nothing, FromRoot, FromAll, Sum, Slots };
 Carried carried(const Call &call);
 size_t published(const Call &call);  // bytes of data that a member publishes with InSlot
-inline bool has_own_extra(Routine routine) { return routine == Collect || routine == Alltoallv; }
 
 // How the calls of the members of a team differ, as bits.
 enum Difference : uint64_t { DifferentCalls = 1, DifferentPlaces = 2 };

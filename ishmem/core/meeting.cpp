@@ -68,7 +68,7 @@ class Meeting {
         const Header *slot = call_.header(member);
         const Digest one = {slot->signature, slot->extra, slot->dest, slot->source, 0};
         if (member == near().front()) digest_ = one;
-        else digest_.add(one, has_own_extra(call_.routine));
+        else digest_.add(one, traits(call_.routine).own_counts);
     }
 
     void sum_near() {
@@ -137,7 +137,7 @@ class Meeting {
         if (!good()) return;
         Digest theirs;
         std::memcpy(&theirs, line + sizeof(uint64_t), sizeof theirs);
-        digest_.add(theirs, has_own_extra(call_.routine));
+        digest_.add(theirs, traits(call_.routine).own_counts);
         if (what_ != Carried::Sum) return;
         char *sum = call_.sum.data(), *other = call_.meeting(buffer_of(step));
         if (step == Again) std::memcpy(sum, other, call_.bytes);

@@ -33,7 +33,6 @@ inline Range part_of(size_t bytes, int parts, int index) {
     return {from, std::min(from + share, bytes)};
 }
 
-inline bool is_scan(Routine routine) { return routine == SumInscan || routine == SumExscan; }
 
 // Reduces the range [from, to). `get(i)` returns source i; `put(offset, total, bytes)` receives each block.
 template <class Get, class Put>

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from ishmem.common.algorithms import Table, allowed
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.sizes import format_size, parse_size
-from ishmem.common.type_tables import COLLECTIVES
 
 if TYPE_CHECKING:
     from ishmem.environment.settings import Settings

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ishmem import _core
+from ishmem.common.collective_table import COLLECTIVES, Collective
 from ishmem.common.team_shape import Shape
-from ishmem.common.type_tables import COLLECTIVES, RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES
 from ishmem.runtime import check
 
 ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
@@ -51,6 +52,11 @@ class Call:
     steps: tuple[int, int] = (1, 1)
     lists: tuple[list[int], ...] = ()
 
+    @property
+    def traits(self) -> Collective:
+        """What the table says of the routine."""
+        return COLLECTIVES[self.routine]
+
 
 class Asked(NamedTuple):
     """The arguments that a member published in the team's last call."""
@@ -70,10 +76,12 @@ class Asked(NamedTuple):
         """Describe the arguments that must be equal on all PEs, or why the member refused its arguments."""
         if self.algorithm == _REFUSAL:
             return f"{self.routine} {self.refusal}"
-        sizes = "" if self.routine in ("collect", "alltoallv", "gatherv", "scatterv") else f" of {self.nelems} elements"
+        traits = COLLECTIVES[self.routine]
+        sizes = "" if traits.counted or traits.own_counts else f" of {self.nelems} elements"
         root = f", root {self.root}" if self.root >= 0 else ""
-        steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if self.routine == "alltoalls" else ""
-        lists = f", counts and displacements {self.extra:#x}" if self.routine in ("gatherv", "scatterv") else ""
+        steps = f", dst={self.extra >> 32}, sst={self.extra & 0xFFFFFFFF}" if traits.strided else ""
+        same_lists = traits.counted and not traits.own_counts
+        lists = f", counts and displacements {self.extra:#x}" if same_lists else ""
         return f"{self.routine}{sizes} of dtype {self.dtype}{root}{steps}{lists}"
 
 

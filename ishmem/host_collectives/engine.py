@@ -7,7 +7,6 @@ the others, so nothing is written to a PE that has not called.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, Callable, NamedTuple
 
 import dpnp
@@ -15,7 +14,7 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.common import algorithms
-from ishmem.common.type_tables import REDUCTIONS
+from ishmem.common.collective_table import Combines, Root
 from ishmem.environment import arrays
 from ishmem.host_collectives.calls import Asked, Call
 from ishmem.runtime import job
@@ -44,12 +43,8 @@ def move(call: Call, requests: list[Asked]) -> None:
     this = job.current()
     engine = this.engine
     try:
-        if call.routine not in REDUCTIONS:
-            _copy(call, requests, engine)
-        elif call.routine.startswith("sum_") and call.routine.endswith("scan"):
-            _scan(call, requests, engine)
-        else:
-            _reduce(call, requests, engine)
+        run = {Combines.NOTHING: _copy, Combines.SCAN: _scan, Combines.REDUCTION: _reduce}[call.traits.combines]
+        run(call, requests, engine)
     finally:
         engine.quiet()
 
@@ -70,37 +65,40 @@ def _copy(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
 
 
 def _pulls(call: Call, requests: list[Asked]) -> Iterator[Pull]:
-    item, me, size = call.dest.itemsize, call.team.my_pe(), len(requests)
-    nbytes = call.count * item
-    if call.routine == "broadcast":
-        yield Pull(0, call.root, 0, nbytes)
-    elif call.routine == "fcollect" or (call.routine == "gather" and me == call.root):
-        yield from (Pull(j * nbytes, j, 0, nbytes) for j in range(size))
-    elif call.routine == "collect":
-        counts = [request.extra for request in requests]
-        yield from (Pull(at * item, j, 0, n * item) for j, (n, at) in enumerate(zip(counts, [0, *accumulate(counts)])))
-    elif call.routine == "alltoall":
-        yield from (Pull(j * nbytes, j, me * nbytes, nbytes) for j in range(size))
-    elif call.routine == "scatter":
-        yield Pull(0, call.root, me * nbytes, nbytes)
-    elif call.routine == "alltoalls":
-        dst, sst = (step * item for step in call.steps)
-        for j, i in np.ndindex(size, call.count):
-            yield Pull((j * call.count + i) * dst, j, (me * call.count + i) * sst, item)
-    elif call.lists:
-        yield from _pulls_of_counts(call, requests, me, size)
+    traits, me = call.traits, call.team.my_pe()
+    if traits.root is Root.RECEIVES and me != call.root:
+        return
+    members = [call.root] if traits.root is Root.SENDS else range(len(requests))
+    pulls_from = _pulls_of_counts if traits.counted else _pulls_of_own_counts if traits.own_counts else _pulls_of_blocks
+    for member in members:
+        yield from pulls_from(call, requests, member, me)
 
 
-def _pulls_of_counts(call: Call, requests: list[Asked], me: int, size: int) -> Iterator[Pull]:
-    dest_counts, dest_displs, source_counts, source_displs = (np.multiply(x, call.dest.itemsize) for x in call.lists)
-    if call.routine == "scatterv":
-        yield Pull(0, call.root, int(source_displs[me]), int(source_counts[me]))
-    elif call.routine == "gatherv" and me == call.root:
-        yield from (Pull(int(dest_displs[j]), j, 0, int(dest_counts[j])) for j in range(size))
-    elif call.routine == "alltoallv":
-        for j, request in enumerate(requests):
-            displ = int(np.frombuffer(request.numbers, "u8")[2 * size + me]) * call.dest.itemsize
-            yield Pull(int(dest_displs[j]), j, displ, int(dest_counts[j]))
+def _pulls_of_blocks(call: Call, _requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
+    item, traits = call.dest.itemsize, call.traits
+    to, origin = (first * call.count * item for first in (traits.dest_blocks * member, traits.source_blocks * me))
+    if not traits.strided:
+        yield Pull(to, member, origin, call.count * item)
+        return
+    dst, sst = call.steps
+    for i in range(call.count):
+        yield Pull((to + i * item) * dst, member, (origin + i * item) * sst, item)
+
+
+def _pulls_of_own_counts(call: Call, requests: list[Asked], member: int, _me: int) -> Iterator[Pull]:
+    counts = [request.extra * call.dest.itemsize for request in requests]
+    yield Pull(sum(counts[:member]), member, 0, counts[member])
+
+
+def _pulls_of_counts(call: Call, requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
+    item, traits = call.dest.itemsize, call.traits
+    dest_counts, dest_displs, source_counts, source_displs = call.lists
+    if not traits.dest_blocks:
+        yield Pull(0, member, source_displs[me] * item, source_counts[me] * item)
+        return
+    numbers = np.frombuffer(requests[member].numbers, "u8")
+    displ = int(numbers[2 * len(requests) + me]) if traits.source_blocks else 0
+    yield Pull(dest_displs[member] * item, member, displ * item, dest_counts[member] * item)
 
 
 def _operation(routine: str, module: Any) -> Callable[..., Any]:

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ishmem import _core
+from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
-from ishmem.common.type_tables import COLLECTIVES, REDUCTIONS
 from ishmem.host_collectives.calls import ROUTINES, Asked, Call, Members, asked
 from ishmem.runtime import check, job
 
@@ -119,15 +119,17 @@ def checked(
     Raises:
         SymmetryError, TypeError, ValueError, IndexError: As documented at the routines.
     """
-    size, types = team.shape.size, COLLECTIVES[routine]
-    to, origin = check.view(dest, "dest", types, routine), check.view(source, "source", types, routine)
+    size, traits = team.shape.size, COLLECTIVES[routine]
+    to, origin = (
+        check.view(array, name, traits.types, routine) for array, name in ((dest, "dest"), (source, "source"))
+    )
     check.same_dtype(to, origin)
     check.contiguous(to, origin)
     check.writable(to)
     for array in (to, origin):
         check.remote(array, job.current().pe)
     number = -1
-    if root is not None or routine in ("broadcast", "gather", "scatter", "gatherv", "scatterv"):
+    if traits.has_root:
         number = check.integer(root, "root")
         team.world_pe(number, "root")
     if routine == "alltoallv":
@@ -138,18 +140,18 @@ def checked(
         return Call(routine, team, to, origin, 0, number, (1, 1), found)
     steps = _step(dst, "dst"), _step(sst, "sst")
     count = _count(routine, size, to, origin, nelems, steps)
-    to_blocks, origin_blocks = blocks(routine, size)
+    to_blocks, origin_blocks = traits.blocks(size)
     whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
-    in_place = _in_place(routine, team.my_pe() * count * to.itemsize)
+    in_place = _in_place(traits, team.my_pe() * count * to.itemsize)
     _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), in_place)
     return Call(routine, team, to, origin, count, number, steps)
 
 
-def _in_place(routine: str, own: int) -> int | None:
+def _in_place(traits: Collective, own: int) -> int | None:
     """Return the offset in bytes of ``source`` in ``dest`` when in place; ``None`` if they must not overlap."""
-    if routine in ("fcollect", "gather", "scatter"):
-        return -own if routine == "scatter" else own
-    return 0 if routine == "broadcast" or routine in REDUCTIONS else None
+    if traits.in_place is InPlace.OWN_BLOCK:
+        return -own if traits.source_blocks else own
+    return 0 if traits.in_place is InPlace.SAME else None
 
 
 def _check_apart(
@@ -170,14 +172,8 @@ def _step(value: Any, name: str) -> int:
     return step
 
 
-def blocks(routine: str, size: int) -> tuple[int, int]:
-    """Return how many blocks ``dest`` and ``source`` hold in a team of ``size`` PEs."""
-    to = size if routine in ("fcollect", "alltoall", "alltoalls", "gather") else 1
-    return to, size if routine in ("alltoall", "alltoalls", "scatter") else 1
-
-
 def _count(routine: str, size: int, to: check.View, origin: check.View, nelems: Any, steps: tuple[int, int]) -> int:
-    to_blocks, origin_blocks = blocks(routine, size)
+    to_blocks, origin_blocks = COLLECTIVES[routine].blocks(size)
     if nelems is None and routine != "alltoalls":
         count = to.count if routine == "scatter" else origin.count // origin_blocks
         exact = origin.count == count * origin_blocks and (to.count == count * to_blocks or routine == "collect")

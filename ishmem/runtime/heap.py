@@ -20,9 +20,9 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.common import algorithms, callsite, kernel_wait
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.layout import LINE, Layout
-from ishmem.common.type_tables import COLLECTIVES
 from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
@@ -404,7 +404,7 @@ class SymmetricHeap:
 def configure_layout(layout: Layout) -> None:
     """Tell the host core where the internal parts of a heap are."""
     _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun, layout.begun)
-    masks = [sum(1 << np.dtype(name).num for name in types) for types in COLLECTIVES.values()]
+    masks = [sum(1 << np.dtype(name).num for name in routine.types) for routine in COLLECTIVES.values()]
     _core.configure_collectives(layout.host_ring(0), layout.ring_bytes, layout.slot_bytes, masks)
 
 
