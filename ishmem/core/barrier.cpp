@@ -10,28 +10,28 @@ namespace {
 
 uint64_t *line(int pe, unsigned team, unsigned round) {
     const Heap &h = heap();
-    return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.sync_offset + team * h.sync_bytes + 64 * round);
+    return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.parts.sync + team * h.parts.sync_bytes + 64 * round);
 }
 
 // A departure record: barriers begun per team, a Departure, collectives begun per team.
 constexpr size_t WORDS = 2 * MAX_TEAMS + 1;
 enum Departure : uint64_t { LeftWell = 1, LeftLost };
 
-uint64_t *departure_of(int pe) { return reinterpret_cast<uint64_t *>(heap().departures) + static_cast<size_t>(pe) * WORDS; }
+uint64_t *departure_of(int pe) { return reinterpret_cast<uint64_t *>(heap().regions.departures) + static_cast<size_t>(pe) * WORDS; }
 
 uint64_t *barriers_begun(int pe, unsigned team) {
     const Heap &h = heap();
-    uint64_t *near = reinterpret_cast<uint64_t *>(h.mapped[pe] + h.barriers_begun_offset);
+    uint64_t *near = reinterpret_cast<uint64_t *>(h.mapped[pe] + h.parts.barriers_begun);
     return (is_far(h.mapped[pe]) ? departure_of(pe) : near) + team;
 }
 
 // Returns whether this barrier cannot complete: a PE died, or a member left before it entered the barrier.
 bool hopeless(const Team &team, unsigned handle) {
     Heap &h = heap();
-    if (h.lost.load() >= 0) return true;
-    if (!h.any_left.load()) return false;
+    if (h.status.has_lost()) return true;
+    if (!h.status.any_left.load()) return false;
     for (int i = 0; i < team.size; ++i)
-        if (h.left[team.pe(i)].load() && __atomic_load_n(barriers_begun(team.pe(i), handle), __ATOMIC_ACQUIRE) < team.sequence)
+        if (h.status.left[team.pe(i)].load() && __atomic_load_n(barriers_begun(team.pe(i), handle), __ATOMIC_ACQUIRE) < team.sequence)
             return true;
     return false;
 }
@@ -157,8 +157,8 @@ Outcome barrier_all() {
 void set_left(int pe) {
     Heap &h = heap();
     if (pe < 0 || pe >= h.n_pes) return;
-    h.left[pe] = true;
-    h.any_left = true;
+    h.status.left[pe] = true;
+    h.status.any_left = true;
 }
 
 // Publishes which barriers this PE has entered. PEs on this node read the record after they learn that this PE has
@@ -181,7 +181,7 @@ void publish_barriers_begun(bool lost) {
 // Publishes for PEs that wait for long in which calls this PE is: a `Begun` of ishmem/common/layout.py.
 void publish_begun(bool alone) {
     Heap &h = heap();
-    uint64_t *at = reinterpret_cast<uint64_t *>(h.mapped[h.me] + h.begun_offset);
+    uint64_t *at = reinterpret_cast<uint64_t *>(h.mapped[h.me] + h.parts.begun);
     const auto store = [](uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); };
     static uint64_t version = 0;
     store(at, ++version);
@@ -197,7 +197,7 @@ uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_
 
 void note_departure(int pe) {
     Heap &h = heap();
-    if (departure_of(pe)[MAX_TEAMS] == LeftLost) h.lost = pe;
+    if (departure_of(pe)[MAX_TEAMS] == LeftLost) h.status.lost = pe;
     else set_left(pe);
 }
 

@@ -47,7 +47,7 @@ size_t mirror_of(int pe, unsigned handle) { return mirrors_of(handle) + static_c
 
 char *ring(int pe, unsigned handle) {
     char *at = heap().mapped[static_cast<size_t>(pe)];
-    return is_far(at) ? heap().mirrors + mirror_of(pe, handle) : at + config().offset + handle * config().ring_bytes;
+    return is_far(at) ? heap().regions.mirrors + mirror_of(pe, handle) : at + config().offset + handle * config().ring_bytes;
 }
 
 Header *header_at(int pe, unsigned handle, uint64_t sequence) {
@@ -57,11 +57,11 @@ Header *header_at(int pe, unsigned handle, uint64_t sequence) {
 // Returns whether this call cannot complete: a PE died, or a member left before it entered the call.
 bool hopeless(const Call &call) {
     Heap &h = heap();
-    if (h.lost.load() >= 0) return true;
-    if (!h.any_left.load()) return false;
+    if (h.status.has_lost()) return true;
+    if (!h.status.any_left.load()) return false;
     for (int j = 0; j < call.size(); ++j) {
         const int pe = call.team->pe(j);
-        if (!h.left[static_cast<size_t>(pe)].load()) continue;
+        if (!h.status.left[static_cast<size_t>(pe)].load()) continue;
         // Another PE forwards the slots of a PE on another node, so they may arrive after it has left.
         const bool far = is_far(h.mapped[static_cast<size_t>(pe)]);
         const uint64_t begun = far ? collectives_begun(pe, call.handle) : __atomic_load_n(&call.header(j)->sequence, __ATOMIC_ACQUIRE);
@@ -541,7 +541,7 @@ uint64_t Call::mirror_of(int member, const void *part) const {
     return MIRRORS_AT + ishmem::mirror_of(pe, handle) + static_cast<size_t>(static_cast<const char *>(part) - ring(pe, handle));
 }
 
-char *Call::meeting(size_t offset) const { return heap().mirrors + (meeting_place(offset) - MIRRORS_AT); }
+char *Call::meeting(size_t offset) const { return heap().regions.mirrors + (meeting_place(offset) - MIRRORS_AT); }
 
 uint64_t Call::meeting_place(size_t offset) const {
     const size_t n_pes = static_cast<size_t>(heap().n_pes);
@@ -610,7 +610,7 @@ Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned 
 
 void bind_collectives(nb::module_ &m) {
     const auto any = nb::arg().none();
-    m.def("configure_collectives", &configure_collectives);
+    m.def("configure_collectives", &configure_collectives, nb::kw_only(), nb::arg("offset"), nb::arg("ring_bytes"), nb::arg("slot_bytes"), nb::arg("types"));
     m.def("team_mirror_bytes", &team_mirror_bytes);
     m.def("set_algorithms", [](unsigned routine, const std::vector<std::pair<size_t, int>> &table) {
         config().algorithms.at(routine) = table;

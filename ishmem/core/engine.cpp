@@ -49,7 +49,7 @@ Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_
 Engine::~Engine() {
     stop_ = true;
     thread_.join();
-    const bool broken = problem_ || heap().lost.load() >= 0;
+    const bool broken = problem_ || heap().status.has_lost();
     for (Packet *packet : receives_) {
         if (broken) {  // MPI may block; the packets stay allocated
             sending_.push_back(packet);
@@ -66,7 +66,7 @@ Engine::~Engine() {
 void Engine::check(int code, int pe) {
     if (!code) return;
     problem_ = code;
-    if (pe >= 0) heap().lost = pe;
+    if (pe >= 0) heap().status.lost = pe;
 }
 
 bool Engine::test(MpiHandle &request) {

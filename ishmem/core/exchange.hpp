@@ -117,6 +117,6 @@ class Exchange {
     bool good_ = true;
 };
 
-inline char *own(uint64_t at) { return heap().landings + at; }
+inline char *own(uint64_t at) { return heap().regions.landings + at; }
 
 }  // namespace ishmem

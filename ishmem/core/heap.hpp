@@ -42,6 +42,38 @@ struct Static {
     std::vector<char *> mapped;
 };
 
+// Offsets in a heap of the internal parts that the core accesses: see ishmem/common/layout.py.
+struct Parts {
+    size_t sync = 0;            // the lines that barrier() writes
+    size_t sync_bytes = 0;      // of the lines of one team
+    size_t barriers_begun = 0;  // the counters that publish_barriers_begun() writes
+    size_t begun = 0;           // the record that publish_begun() writes
+};
+
+// Where PEs of other nodes write outside the heap.
+struct Regions {
+    char *mirrors = nullptr;     // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp
+    size_t mirror_bytes = 0;
+    char *departures = nullptr;  // departure records of PEs on other nodes: see barrier.cpp
+    size_t departure_bytes = 0;
+    char *landings = nullptr;    // where collectives of other nodes' PEs put: see exchange.hpp
+    size_t landing_bytes = 0;
+};
+
+// What waits and quiet look at beside memory: PEs that have ended, the device, and what is under way.
+struct Status {
+    std::atomic<int> lost{-1};            // a PE that died; -1: none
+    std::vector<std::atomic<bool>> left;  // whether each PE has finalised
+    std::atomic<bool> any_left{false};
+    int (*device_call)(void *) = nullptr;  // zeDeviceGetStatus
+    void *device = nullptr;
+    const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one
+    std::atomic<int> busy_engines{0};    // copy engines whose copies may not have completed
+    bool quiet_is_general = false;       // quiet must do more than the core does: with ISHMEM_CHECK, or with what is held
+
+    bool has_lost() const { return lost.load() >= 0; }
+};
+
 struct Heap {
     int me = 0;
     int n_pes = 0;                  // 0: not initialised
@@ -55,27 +87,12 @@ struct Heap {
     bool host_atomics = false;      // host atomics on mapped memory are atomic with respect to kernels, too
     bool crowded = false;           // this node has more PEs than cores
     int looks = 1;                  // polls before a wait yields
-    size_t sync_offset = 0;         // heap offset of the lines that barrier() writes
-    size_t sync_bytes = 0;          // bytes of the lines of one team
-    size_t barriers_begun_offset = 0;     // heap offset of the counters that publish_barriers_begun() writes
-    size_t begun_offset = 0;              // heap offset of the record that publish_begun() writes
+    Parts parts;
+    Regions regions;
+    Status status;
     Team teams[MAX_TEAMS];
-    std::atomic<int> busy_engines{0};  // copy engines whose copies may not have completed
-    bool quiet_is_general = false;     // quiet must do more than the core does: with ISHMEM_CHECK, or with what is held
-    const int64_t *violation = nullptr;  // nonzero: a kernel has recorded one
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1
-    char *mirrors = nullptr;           // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp
-    size_t mirror_bytes = 0;
-    char *departures = nullptr;         // departure records of PEs on other nodes: see barrier.cpp
-    size_t departure_bytes = 0;
-    char *landings = nullptr;           // where the reductions of other nodes' PEs put: see levels.cpp
-    size_t landing_bytes = 0;
-    int (*status_call)(void *) = nullptr;
-    void *device = nullptr;
-    std::atomic<int> lost{-1};      // a PE that died; -1: none
-    std::vector<std::atomic<bool>> left;  // whether each PE has finalised
-    std::atomic<bool> any_left{false};
 
     // Heap offset of an address range that lies within one live allocation; otherwise -1.
     ptrdiff_t offset_of(const char *address, size_t bytes) const;

@@ -280,7 +280,7 @@ void Late::deliver(Held &held) {
 template <class Done>
 bool Late::advance_until(Done done) {
     for (unsigned idle = 0; !done(); ++idle) {
-        if (stop_ || heap().lost.load() >= 0) return false;
+        if (stop_ || heap().status.has_lost()) return false;
         if (engine()->advance()) idle = 0;
         else if (long_idle(idle)) nap(NAP);
         else sched_yield();

@@ -66,8 +66,7 @@ struct Proxy {
     Request *ring = nullptr;
     int64_t slots = 0;
     const int64_t *tickets = nullptr;  // number of tickets that kernels have taken
-    ProxyDevice device{};
-    std::vector<int64_t *> locks;
+    ProxySetup setup;
     std::atomic<int> problem{0};
     std::mutex copying;
     int64_t next = 0, finished = 0;
@@ -197,9 +196,9 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
 
 bool Proxy::is_done(Begun &each) {
     const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && engine());
-    if (is_quiet) return heap().lost.load() >= 0 || engine()->is_quiet(each.mark);
+    if (is_quiet) return heap().status.has_lost() || engine()->is_quiet(each.mark);
     if (!each.group) return true;
-    if (heap().lost.load() < 0) {  // with a lost PE the request may never complete
+    if (!heap().status.has_lost()) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
         if (each.puts() && !each.marked) {
             each.mark = engine()->mark(static_cast<int>(each.request.pe));
@@ -290,11 +289,11 @@ int Proxy::copy(char *far, char *local, size_t bytes, bool put) {
     }
     const std::lock_guard<std::mutex> lock(copying);  // held operations are delivered by another thread
     for (size_t done = 0; done < bytes;) {
-        const size_t part = std::min(bytes - done, device.room);
-        if (!put) std::memcpy(device.staging, far + done, part);
-        char *to = put ? device.staging : local + done, *from = put ? local + done : device.staging;
-        if (const int result = device.append_copy(device.list, to, from, part, nullptr, 0, nullptr)) return result;
-        if (put) std::memcpy(far + done, device.staging, part);
+        const size_t part = std::min(bytes - done, setup.room);
+        if (!put) std::memcpy(setup.staging, far + done, part);
+        char *to = put ? setup.staging : local + done, *from = put ? local + done : setup.staging;
+        if (const int result = setup.append_copy(setup.list, to, from, part, nullptr, 0, nullptr)) return result;
+        if (put) std::memcpy(far + done, setup.staging, part);
         done += part;
     }
     return 0;
@@ -303,7 +302,7 @@ int Proxy::copy(char *far, char *local, size_t bytes, bool put) {
 // Model: tests/models/proxy_ring.pml.
 int Proxy::atomic(char *far, Request &request) {
     if (request.item() != 4 && request.item() != 8) return -1;
-    int64_t *held = locks[static_cast<size_t>(request.pe)];
+    int64_t *held = setup.locks[static_cast<size_t>(request.pe)];
     if (held && !lock(held)) return 0;
     const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);  // as in move_far
@@ -316,7 +315,7 @@ int Proxy::atomic(char *far, Request &request) {
 // Takes a lock. False when a PE is lost, which may hold the lock, or when the proxy stops.
 bool Proxy::lock(int64_t *lock) {
     while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
-        if (stop || heap().lost.load() >= 0) return false;
+        if (stop || heap().status.has_lost()) return false;
         usleep(SLEEP);
     }
     return true;
@@ -326,15 +325,14 @@ int copy_by_proxy(char *far, char *local, size_t bytes, bool put) { return proxy
 
 }  // namespace
 
-void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDevice &device, std::vector<int64_t *> locks) {
+void start_proxy(const ProxySetup &setup) {
     const Heap &h = heap();
     proxy = std::make_unique<Proxy>();
-    proxy->header = reinterpret_cast<Header *>(ring);
-    proxy->ring = reinterpret_cast<Request *>(ring) + 1;
-    proxy->slots = static_cast<int64_t>(slots);
-    proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + tickets_offset);
-    proxy->device = device;
-    proxy->locks = std::move(locks);
+    proxy->header = reinterpret_cast<Header *>(setup.ring);
+    proxy->ring = reinterpret_cast<Request *>(setup.ring) + 1;
+    proxy->slots = static_cast<int64_t>(setup.slots);
+    proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + setup.tickets);
+    proxy->setup = setup;
     if (Engine *e = engine())
         e->also = [] {
             const std::unique_lock<std::mutex> lock(proxy_mutex, std::try_to_lock);

@@ -10,16 +10,18 @@
 
 namespace ishmem {
 
-// A Level Zero function and its arguments.
-struct ProxyDevice {
+struct ProxySetup {
+    char *ring;      // the requests
+    size_t slots;    // of the ring
+    size_t tickets;  // offset of the ticket counter in the heap
     int (*append_copy)(void *list, void *to, const void *from, size_t bytes, void *signal, uint32_t n, void **waits);
     void *list;      // immediate, synchronous command list: copies memory that the host does not map
     char *staging;   // host memory that the device can access
-    size_t room;
+    size_t room;     // bytes there
+    std::vector<int64_t *> locks;  // for each PE, what serialises host atomics on its memory; null where they need no lock
 };
 
-// `locks` holds, for each PE, the lock that serialises host atomics on its memory; null where host atomics need none.
-void start_proxy(char *ring, size_t slots, size_t tickets_offset, const ProxyDevice &device, std::vector<int64_t *> locks);
+void start_proxy(const ProxySetup &setup);
 void stop_proxy();
 
 // Lets the next quiet or barrier of this PE's kernels complete a put of the host to another node, already started.

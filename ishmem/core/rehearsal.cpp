@@ -91,10 +91,10 @@ class Stage {
         h.size = heap_bytes;
         h.mapped.assign(nodes.size(), nullptr);
         h.nodes = nodes;
-        h.mirrors = mirrors_;
-        h.mirror_bytes = mirror_bytes;
-        landings_ = h.landings = reserve(h.landing_bytes = landing_bytes());
-        h.left = std::vector<std::atomic<bool>>(nodes.size());
+        h.regions.mirrors = mirrors_;
+        h.regions.mirror_bytes = mirror_bytes;
+        landings_ = h.regions.landings = reserve(h.regions.landing_bytes = landing_bytes());
+        h.status.left = std::vector<std::atomic<bool>>(nodes.size());
         counter_ = std::make_unique<Rehearsal>(nodes.size(), heaps_, heap_bytes, width_);
         rehearsal = counter_.get();
     }
@@ -105,11 +105,11 @@ class Stage {
         h.n_pes = 0;
         h.mapped.clear();
         h.nodes.clear();
-        h.mirrors = h.landings = nullptr;
+        h.regions.mirrors = h.regions.landings = nullptr;
         h.teams[0] = Team{};
         munmap(heaps_, width_ * heap_bytes_);
         munmap(mirrors_, mirror_bytes_);
-        munmap(landings_, h.landing_bytes);
+        munmap(landings_, h.regions.landing_bytes);
     }
 
     void enter(int me) {

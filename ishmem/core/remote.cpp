@@ -11,7 +11,7 @@ namespace {
 
 std::vector<PyObject *> kept;  // arrays that pending nbi operations read or write; guarded by the GIL
 
-bool is_lost() { return heap().lost.load() >= 0; }
+bool is_lost() { return heap().status.has_lost(); }
 
 // poll() for callers that have released the GIL.
 template <class Done>

@@ -96,7 +96,7 @@ void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
     std::memcpy(operands, payload, sizeof operands);
     int64_t *held = setup_.lock;
     while (held && __atomic_exchange_n(held, 1, __ATOMIC_ACQUIRE))
-        if (heap().lost.load() >= 0) return;  // a PE that died may hold the lock
+        if (heap().status.has_lost()) return;  // a PE that died may hold the lock
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     const uint64_t old = update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1]);
     if (held) __atomic_store_n(held, 0, __ATOMIC_RELEASE);
@@ -121,9 +121,9 @@ char *Engine::own(uint64_t place, size_t bytes) const {
     const Heap &h = heap();
     const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };
     if (place < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, place);
-    if (place >= LANDINGS_AT) return in(h.landings, h.landing_bytes, place - LANDINGS_AT);
-    if (place >= DEPARTURES_AT) return in(h.departures, h.departure_bytes, place - DEPARTURES_AT);
-    if (place >= MIRRORS_AT) return in(h.mirrors, h.mirror_bytes, place - MIRRORS_AT);
+    if (place >= LANDINGS_AT) return in(h.regions.landings, h.regions.landing_bytes, place - LANDINGS_AT);
+    if (place >= DEPARTURES_AT) return in(h.regions.departures, h.regions.departure_bytes, place - DEPARTURES_AT);
+    if (place >= MIRRORS_AT) return in(h.regions.mirrors, h.regions.mirror_bytes, place - MIRRORS_AT);
     return h.static_in(me_, place - STATICS_AT, bytes);
 }
 

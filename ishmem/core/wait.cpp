@@ -43,7 +43,7 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return BadArguments;
     const auto done = [&] { return holds(v); };
-    return poll(done, [] { return heap().lost.load() >= 0; }, timeout);
+    return poll(done, [] { return heap().status.has_lost(); }, timeout);
 }
 
 Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
@@ -67,14 +67,14 @@ void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 namespace {
 
 // Kernels record wrong sizes of the arrays of a put or get; with ISHMEM_CHECK, other wrong arguments too.
-bool violation_recorded(const Heap &h) { return h.violation && __atomic_load_n(h.violation, __ATOMIC_ACQUIRE); }
+bool violation_recorded(const Heap &h) { return h.status.violation && __atomic_load_n(h.status.violation, __ATOMIC_ACQUIRE); }
 
 }  // namespace
 
 // Model: tests/models/quiet.pml.
 bool quiet() {
     const Heap &h = heap();
-    if (!h.n_pes || h.busy_engines || h.quiet_is_general) return false;
+    if (!h.n_pes || h.status.busy_engines || h.status.quiet_is_general) return false;
     fence();
     if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return false;
     return device_status() == 0 && !proxy_failed() && !violation_recorded(h);
@@ -95,12 +95,12 @@ void end_without_destructors(int status, void *) {
 }  // namespace
 
 void watch_device(uintptr_t status_call, uintptr_t device) {
-    heap().status_call = exit_status_call = reinterpret_cast<int (*)(void *)>(status_call);
-    heap().device = exit_device = reinterpret_cast<void *>(device);
+    heap().status.device_call = exit_status_call = reinterpret_cast<int (*)(void *)>(status_call);
+    heap().status.device = exit_device = reinterpret_cast<void *>(device);
     static const int registered = on_exit(end_without_destructors, nullptr);
     (void)registered;
 }
 
-int device_status() { return heap().status_call ? heap().status_call(heap().device) : 0; }
+int device_status() { return heap().status.device_call ? heap().status.device_call(heap().status.device) : 0; }
 
 }  // namespace ishmem

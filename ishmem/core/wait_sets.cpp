@@ -63,7 +63,7 @@ PyObject *run(Set &set, Mode mode, bool once, double timeout, Type type) {
     const size_t start = mode == Any ? turn() : 0;
     const auto done = [&] { return look<T>(set, mode, start, count); };
     Outcome outcome = done() ? Satisfied : Failed;
-    if (outcome == Failed && !once) outcome = poll(done, [] { return heap().lost.load() >= 0; }, timeout, FROM_NETWORK, 1);
+    if (outcome == Failed && !once) outcome = poll(done, [] { return heap().status.has_lost(); }, timeout, FROM_NETWORK, 1);
     if (outcome == Interrupted) return nullptr;
     if (outcome == Satisfied || set.pending.empty()) return Py_BuildValue("iLO", static_cast<int>(outcome), static_cast<long long>(count), Py_None);
     const T seen = seen_at<T>(set, set.found[0] = set.pending[0]);  // for the error message
@@ -105,7 +105,7 @@ PyObject *wait_seen(const char *at, int how, const uint64_t &value, Type type, d
         seen = __atomic_load_n(reinterpret_cast<const Word *>(at), __ATOMIC_ACQUIRE);
         return compare(seen, how, wanted);
     };
-    const Outcome outcome = done() ? Satisfied : poll(done, [] { return heap().lost.load() >= 0; }, timeout);
+    const Outcome outcome = done() ? Satisfied : poll(done, [] { return heap().status.has_lost(); }, timeout);
     return outcome == Interrupted ? nullptr : Py_BuildValue("iN", static_cast<int>(outcome), load_scalar(&seen, type));
 }
 

@@ -133,6 +133,16 @@ class Watchdog {
 
 Watchdog *watchdog = nullptr;
 
+// Installs a signal handler that ends the process with the status in the signal's value, even while the GIL is held.
+void exit_on(int number) {
+    struct sigaction action {};
+    action.sa_sigaction = [](int, siginfo_t *info, void *) {
+        if (info->si_code == SI_QUEUE) _exit(info->si_value.sival_int);
+    };
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigaction(number, &action, nullptr);
+}
+
 }  // namespace
 
 void bind_watchdog(nb::module_ &m) {
@@ -143,6 +153,7 @@ void bind_watchdog(nb::module_ &m) {
         nb::gil_scoped_release release;
         delete std::exchange(watchdog, nullptr);
     });
+    m.def("exit_on", &exit_on);
     m.def("beat", [] { if (watchdog) watchdog->beat(); });
 }
 

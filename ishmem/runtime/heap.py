@@ -252,7 +252,9 @@ class SymmetricHeap:
             self.allocator.ended = self._warn_if_written
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
-        _core.configure(self.pe, self.base, self.size, addresses, cutover, mapped_atomics)
+        _core.configure(
+            me=self.pe, base=self.base, size=self.size, mapped=addresses, cutover=cutover, host_atomics=mapped_atomics
+        )
         _core.watch_violations(settings.check or self.late, self.layout.violation + Violation.at("complete"))
         configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
@@ -403,9 +405,13 @@ class SymmetricHeap:
 
 def configure_layout(layout: Layout) -> None:
     """Tell the host core where the internal parts of a heap are."""
-    _core.configure_sync(layout.host_sync(0), layout.sync_bytes, layout.barriers_begun, layout.begun)
+    _core.configure_parts(
+        sync=layout.host_sync(0), sync_bytes=layout.sync_bytes, barriers_begun=layout.barriers_begun, begun=layout.begun
+    )
     masks = [sum(1 << np.dtype(name).num for name in routine.types) for routine in COLLECTIVES.values()]
-    _core.configure_collectives(layout.host_ring(0), layout.ring_bytes, layout.slot_bytes, masks)
+    _core.configure_collectives(
+        offset=layout.host_ring(0), ring_bytes=layout.ring_bytes, slot_bytes=layout.slot_bytes, types=masks
+    )
 
 
 def distances(base: int, bases: Sequence[int]) -> bytes:

@@ -264,12 +264,19 @@ class Network:
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
         own = [mmap.mmap(-1, size, flags) for size in (_core.departure_bytes(), _core.landing_bytes())]
         self._memory += own
-        _core.set_regions(_address(self._memory[0]), len(self._memory[0]), *map(_address, own))
-        words = [_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms)]
+        mirrors, (departures, landings) = self._memory[0], map(_address, own)
+        _core.set_regions(
+            mirrors=_address(mirrors), mirror_bytes=len(mirrors), departures=departures, landings=landings
+        )
+        byte, requests, payloads = (_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms))
         self.device_memory = bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
         self._staging = staging.create(*card) if card and not self.device_memory else None
-        facts = PIECE, lock, self.device_memory, self._staging.words if self._staging else []
-        _core.start_engine(self._mpi.__file__, words[0], self._mpi.ANY_SOURCE, words[1], words[2], *facts)
+        setup = _core.EngineSetup(
+            library=self._mpi.__file__, byte=byte, any_source=self._mpi.ANY_SOURCE, requests=requests,
+            payloads=payloads, piece=PIECE, lock=lock, device_memory=self.device_memory,
+            staging=self._staging.setup if self._staging else _core.StagingSetup(),
+        )  # fmt: skip
+        _core.start_engine(setup)
         log.debug("payloads between nodes go %s", mpi_library.payloads(self.device_memory))
         self._running = True
 

@@ -43,7 +43,11 @@ class Proxy:
         _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.near)}q", *heap.kernel_routes()))
         copy = pyze.address_of("zeCommandListAppendMemoryCopy")
         locks = [lock.address if lock and by_host else 0 for lock, by_host in zip(heap.locks, heap.atomics_by_host)]
-        _core.start_proxy(ring, PROXY_RING_SLOTS, heap.layout.tickets, copy, self._list, staging, STAGING, locks)
+        setup = _core.ProxySetup(
+            ring=ring, slots=PROXY_RING_SLOTS, tickets=heap.layout.tickets, append_copy=copy, list=self._list,
+            staging=staging, room=STAGING, locks=locks,
+        )  # fmt: skip
+        _core.start_proxy(setup)
 
     def close(self) -> None:
         """End the thread; requests that were not served are dropped."""

@@ -17,7 +17,7 @@ class Staging:
     """The buffers, with a command list and an event for each.
 
     Attributes:
-        words: What the core needs: the addresses of Level Zero functions, and the handles.
+        setup: What the core needs: the addresses of Level Zero functions, and the handles.
     """
 
     def __init__(self, context: int, device: int, group: int) -> None:
@@ -27,11 +27,14 @@ class Staging:
         self._list = pyze.create_immediate(context, device, group, pyze.MODE_ASYNCHRONOUS)
         self._pool = pyze.create_event_pool(context, _core.STAGES)
         self._events = [pyze.create_event(self._pool, index) for index in range(_core.STAGES)]
-        calls = [
-            pyze.address_of(name)
-            for name in ("zeCommandListAppendMemoryCopy", "zeEventQueryStatus", "zeEventHostReset")
-        ]
-        self.words = [*calls, self._list, self._buffers, *self._events]
+        self.setup = _core.StagingSetup(
+            append_copy=pyze.address_of("zeCommandListAppendMemoryCopy"),
+            query=pyze.address_of("zeEventQueryStatus"),
+            reset=pyze.address_of("zeEventHostReset"),
+            list=self._list,
+            buffers=self._buffers,
+            events=self._events,
+        )
 
     def close(self, sent: bool) -> None:
         """Destroy them, after the engine has stopped; ``sent`` says that MPI does not read the buffers any more."""

@@ -1,0 +1,65 @@
+// Bindings of the engine that exchanges messages with other nodes, and of the memory that they write.
+#include "bindings.hpp"
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "remote.hpp"
+
+namespace ishmem {
+namespace {
+
+int copy_addresses(uintptr_t to, uintptr_t from, size_t bytes) {
+    const bool done = copy_any(reinterpret_cast<char *>(to), reinterpret_cast<const char *>(from), bytes);
+    if (!done && PyErr_Occurred()) throw nb::python_error();
+    return done ? Satisfied : Lost;
+}
+
+void make_staging(StagingSetup *made, uintptr_t append_copy, uintptr_t query, uintptr_t reset, uintptr_t list, uintptr_t buffers, const std::array<uintptr_t, Staging::STAGES> &events) {
+    new (made) StagingSetup{pointer<decltype(made->append_copy)>(append_copy), pointer<decltype(made->query)>(query),
+                            pointer<decltype(made->reset)>(reset), pointer<void *>(list), pointer<char *>(buffers), {}};
+    for (size_t i = 0; i < events.size(); ++i) made->events[i] = pointer<void *>(events[i]);
+}
+
+void make_engine(EngineSetup *made, const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, uintptr_t lock, bool device_memory, const StagingSetup &staging) {
+    new (made) EngineSetup{library, byte, requests, payloads, any_source, piece, pointer<int64_t *>(lock), device_memory, staging};
+}
+
+void bind_engine(nb::module_ &m) {
+    nb::class_<StagingSetup>(m, "StagingSetup")
+        .def(nb::init<>())
+        .def("__init__", &make_staging, nb::kw_only(), nb::arg("append_copy"), nb::arg("query"), nb::arg("reset"), nb::arg("list"), nb::arg("buffers"), nb::arg("events"));
+    nb::class_<EngineSetup>(m, "EngineSetup")
+        .def("__init__", &make_engine, nb::kw_only(), nb::arg("library"), nb::arg("byte"), nb::arg("any_source"), nb::arg("requests"), nb::arg("payloads"), nb::arg("piece"), nb::arg("lock"), nb::arg("device_memory"), nb::arg("staging"));
+    m.def("start_engine", &start_engine);
+    m.def("stop_engine", &stop_engine);
+    m.def("drive_engine", [] { return engine() && engine()->drive(); });
+    m.def("drain_engine", [] { return !engine() || engine()->drain(); });
+    m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
+    m.def("direct_payloads", [] { return engine() ? engine()->direct() : 0; });
+    m.def("staged_payloads", [] { return engine() ? engine()->staged() : 0; });
+    m.attr("STAGES") = Staging::STAGES;
+    m.attr("STAGE_BYTES") = Staging::PIECE;
+}
+
+void set_regions(uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, uintptr_t landings) {
+    heap().regions = {pointer<char *>(mirrors), mirror_bytes, pointer<char *>(departures), departure_bytes(),
+                      pointer<char *>(landings), landing_bytes()};
+}
+
+}  // namespace
+
+void bind_network(nb::module_ &m) {
+    bind_engine(m);
+    m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });
+    m.def("set_regions", &set_regions, nb::kw_only(), nb::arg("mirrors"), nb::arg("mirror_bytes"), nb::arg("departures"), nb::arg("landings"));
+    m.def("departure_bytes", &departure_bytes);
+    m.def("landing_bytes", &landing_bytes);
+    m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
+    m.def("is_far", [](uintptr_t address) { return is_far(pointer<char *>(address)); });
+    m.def("copy", &copy_addresses);
+    m.def("quiet_far", [] { return static_cast<int>(raised(remote_quiet())); });
+}
+
+}  // namespace ishmem
