@@ -185,11 +185,14 @@ def put_signal_on_queue(
     """
     worker, events = _worker(sycl_queue), events_of(depends)
     signals.check_signal("put_signal_on_queue", sig_addr, signal, sig_op, pe, index)
+    if not job.current().heap.reaches(pe):
+        _Transfer("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
+        put = functools.partial(signals.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+        return worker.step(events, functools.partial(_complete, put), keep=(dest, source, sig_addr))
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     with worker.together():
         _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
-        action = functools.partial(update, sig_addr, signal, pe, index)
-        return worker.step([], action if job.current().heap.reaches(pe) else functools.partial(_complete, action))
+        return worker.step([], functools.partial(update, sig_addr, signal, pe, index))
 
 
 @as_on_queue(signals.put_signal_nbi)
@@ -389,15 +392,10 @@ def _transfer(
 ) -> dpctl.SyclEvent:
     if event := worker.copy(dest, source, pe, nelems, is_put, events):
         return event
-    number = check.pe(pe)
-    to = check.view(dest, "dest", routine=routine)
-    if is_put and check.is_scalar(source):
-        source = check.as_element(dest, source)
-    origin = check.view(source, "source", routine=routine)
-    if not (to.order and origin.order):
-        plans = list(blocks.split(to, origin, nelems, number, is_put))
-        return _transfer_views(routine, plans, worker, events)
-    address, nbytes = check.remote(to if is_put else origin, number), rma.bytes_of(to, origin, nelems)
+    transfer = _Transfer(routine, dest, source, pe, nelems, is_put)
+    if transfer.plans is not None:
+        return _transfer_views(routine, transfer.plans, worker, events)
+    to, origin, number, address, nbytes = transfer.to, transfer.origin, transfer.pe, transfer.address, transfer.nbytes
     if not nbytes:
         return worker.nothing(events)
     if not job.current().heap.reaches(number):
@@ -406,7 +404,29 @@ def _transfer(
     target = _bytes_at(worker, address if is_put else to.address, nbytes, to.device)
     start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
     copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
-    return worker.submit(events, copy, (dest, source))
+    return worker.submit(events, copy, (dest, transfer.source))
+
+
+class _Transfer:
+    """The checked arguments of a put or get.
+
+    Attributes:
+        source: The array of the data; a scalar is an array of one element.
+        plans: The copies of arrays that are not contiguous; None for others.
+        address, nbytes: Of contiguous arrays: the address on the PE, and the size.
+    """
+
+    def __init__(self, routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> None:
+        self.pe = check.pe(pe)
+        self.to = check.view(dest, "dest", routine=routine)
+        self.source = check.as_element(dest, source) if is_put and check.is_scalar(source) else source
+        self.origin = check.view(self.source, "source", routine=routine)
+        self.plans: list[blocks.Plan] | None = None
+        if self.to.order and self.origin.order:
+            self.address = check.remote(self.to if is_put else self.origin, self.pe)
+            self.nbytes = rma.bytes_of(self.to, self.origin, nelems)
+        else:
+            self.plans = list(blocks.split(self.to, self.origin, nelems, self.pe, is_put))
 
 
 def _transfer_views(routine: str, plans: list[blocks.Plan], worker: QueueWorker, events: Events) -> dpctl.SyclEvent:

@@ -234,8 +234,9 @@ def _put_signal(
     mark = _core.mark_late()
     rma.put(dest, source, pe, nelems)
     if not _core.signal_late(sig_addr, signal, bool(sig_op), pe, index, mark):
-        _core.fence()
-        rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
+        if not _core.is_far(job.current().heap.peers[pe]):  # the engine keeps the order between nodes
+            _core.fence()
+            rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
         _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
 
 

@@ -155,7 +155,7 @@ def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, 
     def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
         ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
         if ticket >= 0 and put & 1:
-            await_put(ticket, nbytes)
+            await_put(ticket)
         elif ticket >= 0:
             await_ticket(ticket)
 

@@ -6,7 +6,7 @@ where a device may lack atomics, so kernels access it by plain volatile loads an
 
 from __future__ import annotations
 
-from ishmem.common.layout import EAGER, LINE, PROXY_RING_SLOTS
+from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.runtime import binding
 
 from . import type_checks
@@ -167,8 +167,8 @@ def await_ticket(ticket):
 
 
 @device_func
-def has_begun(ring, ticket):
-    """Return whether the proxy has begun the request with this ticket, and has freed its slot.
+def has_sent(ring, ticket):
+    """Return whether the proxy has read the source of the put with this ticket, and has freed its slot.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -178,18 +178,15 @@ def has_begun(ring, ticket):
 
 
 @device_function
-def await_put(ticket, nbytes):
+def await_put(ticket):
     """Wait until the source buffer of the put with this ticket may be reused (local completion)."""
     if not binding.options().proxied:
-        return lambda ticket, nbytes: None
+        return lambda ticket: None
 
-    def impl(ticket, nbytes):
-        if nbytes > EAGER:
-            await_ticket(ticket)
-            return
+    def impl(ticket):
         ring = ring_address()
         spins = 0
-        while not has_begun(ring, ticket):
+        while not has_sent(ring, ticket):
             spins += 1
             if spins & SPINS == 0:
                 tell_proxy(load_volatile(ring), ticket)

@@ -104,6 +104,7 @@ def _make_transfer(put: int, flags: int) -> Any:
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
         problem = SIZES if whole else NELEMS
+        with_value = put and not binding.options().late  # one element travels in the request, without a wait for the proxy
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
@@ -116,8 +117,10 @@ def _make_transfer(put: int, flags: int) -> Any:
                     copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
                 elif rank_in(group) == 0:
                     nbytes = count * item_bytes(dest)
-                    if put:
-                        await_put(copy_by_proxy(to_peer, pe, to, origin, nbytes), nbytes)
+                    if with_value and count == 1:
+                        store_by_proxy(dest, load_element(origin, 0, source), pe, to)
+                    elif put:
+                        await_put(copy_by_proxy(to_peer, pe, to, origin, nbytes))
                     else:
                         await_ticket(copy_by_proxy(from_peer, pe, origin, to, nbytes))
 

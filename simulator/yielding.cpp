@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <utility>
 
 #include "imports.hpp"
 
@@ -71,6 +72,7 @@ struct Timer {
   long interval = first;
   Place place;
   long computesSince = 0;
+  long afterGlance = 0;  // the time that follows the next look if that is a glance; otherwise 0
 
   ~Timer() {
     if (id >= 0) syscall(SYS_timer_delete, id);
@@ -113,6 +115,13 @@ struct Timer {
     return sigaction(signal(), &action, nullptr) == 0;
   }
 
+  // Returns the time until the next interruption. A thread that has begun to wait is at a new place, as one that computes
+  // is, so a glance follows soon after, at which a thread that computes keeps the core.
+  long look(bool waits) {
+    const long rest = std::exchange(afterGlance, 0);
+    return rest && !waits ? rest : yield(waits);
+  }
+
   // Gives the core to other threads; returns the time until the next interruption.
   long yield(bool waits) {
     const long before = switches(), start = now();
@@ -120,7 +129,8 @@ struct Timer {
     sched_yield();
     if (switches() == before) return std::min(2 * interval, longest);
     if (waits) return waiting;
-    return now() - start < brief ? computing : std::clamp((start - computesSince) / 8, computing, turn);
+    afterGlance = now() - start < brief ? computing : std::clamp((start - computesSince) / 8, computing, turn);
+    return waiting;
   }
 
   static void interrupted(int, siginfo_t *info, void *context) {
@@ -128,7 +138,7 @@ struct Timer {
     int error = errno;
     auto &timer = *(Timer *)info->si_value.sival_ptr;
     if (timer.startsWorkers) armWorkers();
-    timer.interval = timer.yield(timer.place.seen(context));
+    timer.interval = timer.look(timer.place.seen(context));
     if (timer.armed) timer.set(timer.interval);
     errno = error;
   }

@@ -37,7 +37,6 @@ RECORD = 256
 RENDEZVOUS_SLOT = 1024
 PAGE = 4096
 PROXY_RING_SLOTS = 256  # requests of kernels in flight
-EAGER = 8 << 10  # bytes of the largest put whose data the proxy copies when it begins; as in ishmem/core/packets.hpp
 FULL_SLOTS = 64
 """PEs of the largest job on several nodes whose rendezvous slots have room for data."""
 

@@ -39,6 +39,10 @@ void bind_engine(nb::module_ &m) {
     m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
     m.def("direct_payloads", [] { return engine() ? engine()->direct() : 0; });
     m.def("staged_payloads", [] { return engine() ? engine()->staged() : 0; });
+    m.def("engine_traffic", [] {
+        const Traffic sent = engine() ? engine()->traffic() : Traffic{};
+        return nb::make_tuple(sent.requests, sent.asking, sent.answers, sent.round_trips, sent.rounds);
+    });
     m.attr("STAGES") = Staging::STAGES;
     m.attr("STAGE_BYTES") = Staging::PIECE;
 }

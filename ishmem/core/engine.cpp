@@ -126,6 +126,7 @@ bool Engine::flush(int pe) {
     if (peer.requests && credit) {
         peer.requests->header.number = ++peer.sent;
         peer.requests->header.wants_reply = peer.asks;
+        count_request(peer);
         if (peer.asks) peer.asked = peer.sent;
         peer.asks = false;
         send(peer.requests, pe);
@@ -134,10 +135,25 @@ bool Engine::flush(int pe) {
     const uint64_t complete = complete_from(pe);
     const bool due = (peer.wanted > peer.told && complete >= peer.wanted) || complete >= peer.told + TELL;
     if (peer.answers || due) {
+        ++traffic_.answers;
         send(peer.answers ? peer.answers : fresh(), pe);
         peer.answers = nullptr;
     }
     return !peer.requests;
+}
+
+void Engine::count_request(const Peer &peer) {
+    ++traffic_.requests;
+    if (!peer.asks) return;
+    ++traffic_.asking;
+    if (!awaited_) ++traffic_.round_trips;
+    awaited_ += !peer.is_awaited();
+}
+
+Traffic Engine::traffic() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    traffic_.rounds = rounds_.load(std::memory_order_relaxed);
+    return traffic_;
 }
 
 void Engine::flush_all() {

@@ -61,6 +61,12 @@ struct Group {
     bool abandoned = false;         // no caller waits: the last operation deletes the group
 };
 
+// What an engine has sent: packets of requests, those of them that ask for an acknowledgement, and packets of answers, which
+// acknowledge; how often it has begun to wait for acknowledgements; and the rounds of progress that this took.
+struct Traffic {
+    uint64_t requests = 0, asking = 0, answers = 0, round_trips = 0, rounds = 0;
+};
+
 // The requests sent up to some point in time: the last packet number for each target PE.
 using Mark = std::vector<std::pair<int, uint64_t>>;
 
@@ -92,6 +98,7 @@ class Engine {
 
     // Whether a payload of this size goes by its device address. The callers count those of memory outside the heap.
     bool is_direct(size_t bytes) const { return setup_.device_memory && bytes > EAGER; }
+    Traffic traffic();
     uint64_t staged() const { return staged_.load(std::memory_order_relaxed); }
     void count_direct(size_t more = 1) { direct_.fetch_add(more, std::memory_order_relaxed); }
     uint64_t direct() const { return direct_.load(std::memory_order_relaxed); }
@@ -105,6 +112,7 @@ class Engine {
         Packet *requests = nullptr, *answers = nullptr;  // open
         uint64_t sent = 0, done = 0;    // request packets: the last one sent, the last one acknowledged
         uint64_t asked = 0;             // the last one that asks for an acknowledgement at once
+        bool is_awaited() const { return asked > done; }
         bool asks = false;              // whether the next one is to ask
         uint64_t counted = 0;           // the last one that `quiet` waits for
         bool long_before = false;       // a long put was the last record, without an Order after it
@@ -137,6 +145,7 @@ class Engine {
     void list(int pe);
     bool flush(int pe);
     void flush_all();
+    void count_request(const Peer &peer);
     uint64_t complete_from(int pe) const;
     bool receive();
     bool test_sends();
@@ -183,6 +192,8 @@ class Engine {
     size_t next_receive_ = 0;
     uint32_t tags_ = 0;
     int longs_ = 0;
+    Traffic traffic_;
+    int awaited_ = 0;  // PEs whose acknowledgement has been asked for
     std::atomic<int> problem_{0};
     std::atomic<bool> moves_{false};
     std::atomic<uint64_t> direct_{0}, staged_{0};  // long payloads by device address, and staged

@@ -50,7 +50,7 @@ struct Begun {
     int64_t lap;
     Group *group = nullptr;      // tracks answers and long payloads
     Mark mark = {};              // a put, or Quiet, is complete when all packets up to here are
-    bool marked = false;
+    bool sends = false;          // a put whose source is still to be read: the slot is freed after that
     std::vector<char> buffer = {};  // host copy of device memory outside the heap
     bool direct = false;            // MPI uses the device address of such memory
 
@@ -69,12 +69,16 @@ struct Proxy {
     ProxySetup setup;
     std::atomic<int> problem{0};
     std::mutex copying;
-    int64_t next = 0, finished = 0;
-    std::deque<Begun> begun;
+    int64_t next = 0, asked = 0, finished = 0;  // tickets: to begin, to ask acknowledgements for, to complete
+    std::deque<Begun> begun;      // from `finished` to before `next`
+    std::deque<Begun *> sending;  // of these, the puts that send
 
     void run();
     bool step();
     bool begin();
+    void ask();
+    bool free_sent();
+    void free_slot();
     bool end();
     int serve(Request &request);
     void order_held(Begun &each);
@@ -118,6 +122,7 @@ bool Proxy::step() {
     if (!lock) return false;
     bool any = false;
     while (begin()) any = true, end();
+    ask();
     return any | end();
 }
 
@@ -134,15 +139,37 @@ bool Proxy::begin() {
     else if (late && request.what & HELD && request.pe != h.me && hold(request)) {}
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
     else if (!begin_far(each, offset)) return false;
-    if (!each.fetches()) store(&request.turn, lap);  // otherwise the kernel frees the slot after reading the result
+    if (!each.fetches() && !each.sends) store(&request.turn, lap);  // a kernel frees the slot of a result that it has read
     begun.push_back(std::move(each));
+    if (begun.back().sends) sending.push_back(&begun.back());
     ++next;
     return true;
 }
 
+// Requests the acknowledgements of the puts that have begun: all at once, before the engine sends their packets.
+void Proxy::ask() {
+    for (asked = std::max(asked, finished); asked < next; ++asked) {
+        Begun &each = begun[static_cast<size_t>(asked - finished)];
+        if (each.group && each.puts()) each.mark = engine()->mark(static_cast<int>(each.request.pe));
+    }
+}
+
+// Frees the slots of long puts whose source may be reused, in ticket order: a kernel waits for the last of several.
+bool Proxy::free_sent() {
+    const size_t before = sending.size();
+    while (!sending.empty() && !sending.front()->group->pending) free_slot();
+    return sending.size() < before;
+}
+
+void Proxy::free_slot() {
+    store(&sending.front()->slot->turn, sending.front()->lap);
+    sending.pop_front();
+}
+
 bool Proxy::end() {
-    bool any = false;
+    bool any = free_sent();
     for (; !begun.empty() && is_done(begun.front()); any = true) {
+        if (!sending.empty() && sending.front() == &begun.front()) free_slot();
         begun.pop_front();
         store(&header->completed, ++finished);
     }
@@ -189,6 +216,7 @@ bool Proxy::begin_far(Begun &each, size_t offset) {
         case Update: started = e.update(far, request.rmw(), request.item(), value); break;
         default: break;
     }
+    each.sends = request.kind() == Put && request.bytes() > EAGER && each.buffer.empty();
     if (!started) e.abandon(each.group);
     else if (each.direct) e.count_direct();
     return started;
@@ -200,11 +228,7 @@ bool Proxy::is_done(Begun &each) {
     if (!each.group) return true;
     if (!heap().status.has_lost()) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
-        if (each.puts() && !each.marked) {
-            each.mark = engine()->mark(static_cast<int>(each.request.pe));
-            each.marked = true;
-        }
-        if (each.puts() && !engine()->complete(each.mark)) return false;
+        if (each.puts() && (finished >= asked || !engine()->complete(each.mark))) return false;
     }
     const Request &request = each.request;
     if (request.kind() == AtomicRmw) each.slot->operand = each.group->value;
@@ -355,6 +379,7 @@ Outcome drain_proxy() {
     const int64_t wanted = load(proxy->tickets);
     const auto done = [=] { return load(&proxy->header->completed) >= wanted; };
     if (done()) return Satisfied;
+    if (Engine *e = engine()) e->mark();  // the acknowledgements of the host's puts come meanwhile
     return poll(done, [] { return device_status() != 0; }, -1.0);  // a failed kernel may leave an incomplete request
 }
 

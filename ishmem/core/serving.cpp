@@ -25,7 +25,9 @@ size_t payload_of(const Record &record) {
 void Engine::take(const Packet &packet) {
     const PacketHeader &header = packet.header;
     Peer &peer = peers_[static_cast<size_t>(header.from)];
+    const bool was_awaited = peer.is_awaited();
     peer.done = std::max(peer.done, header.complete);
+    awaited_ -= was_awaited && !peer.is_awaited();
     if (!header.number) return take_answers(packet);
     if (header.wants_reply) peer.wanted = header.number;
     const size_t served = peer.deferred.empty() ? serve(header.from, packet, 0) : 0;
@@ -106,6 +108,7 @@ void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
 void Engine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (peer.answers && !peer.answers->has_room(bytes)) {
+        ++traffic_.answers;
         send(peer.answers, pe);
         peer.answers = nullptr;
     }
