@@ -387,9 +387,8 @@ def _watch(
     from ishmem.runtime import monitor_client
 
     listening = _together(this, lambda: monitor.addresses() if monitor else [])
-    hub = member.network.broadcast(listening) if member.network else []
     if monitor:
-        monitor.connect(hub if member.node.number else [])
+        monitor.connect(member.network.from_above(listening) if member.network else [])
 
     def lose(pe: int, how: str) -> None:
         this.links.lost.setdefault(pe, how)

@@ -104,7 +104,7 @@ def _make_transfer(put: int, flags: int) -> Any:
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
         problem = SIZES if whole else NELEMS
-        with_value = put and not binding.options().late  # one element travels in the request, without a wait for the proxy
+        with_value = put and not binding.options().late  # one element goes in the request: no wait for the proxy
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems

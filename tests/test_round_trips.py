@@ -1,4 +1,4 @@
-"""Acknowledgements that operations on PEs of other nodes ask for, and how often a PE waits for some: counted, not timed."""
+"""Acknowledgements that operations on PEs of other nodes ask for, and how often a PE waits for some, by counters."""
 
 from __future__ import annotations
 

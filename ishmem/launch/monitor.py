@@ -1,11 +1,13 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
 The first PE of each node starts one (``ishmem.runtime.monitor_client``). It needs neither MPI nor a PE's interpreter
-lock, so it notices every end: of a PE by its process, of a node by its silence. The monitors of the other nodes connect
-to that of node 0 by TCP, so the number of connections grows linearly; it forwards what one of them reports.
+lock, so it notices every end: of a PE by its process, of a node by its silence. The monitors are connected by TCP as a
+tree (``ishmem.common.monitor_tree``), so each has few connections, and forward what one of them reports: it reaches all
+nodes in a number of steps that grows with the logarithm of the nodes.
 
-The first loss ends the job. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not react:
-a PE in a kernel holds its interpreter's lock.
+The first loss ends the job, so the tree need not be mended: each part into which lost nodes divide it has a neighbour
+of a lost node, which notices. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not
+react: a PE in a kernel holds its interpreter's lock.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ishmem.common.channel import Channel, Message, lost
+from ishmem.common.monitor_tree import above, below
 from ishmem.runtime.status_board import describe_end
 
 BEAT = 0.2
@@ -36,7 +39,7 @@ PATIENCE = 4.0
 GRACE = 0.5
 """Seconds from SIGTERM to SIGKILL."""
 
-_CONNECT = 3.0  # seconds for the connection to node 0
+_CONNECT = 3.0  # seconds for the connection to the node above
 _STRANGERS = 64  # connections that have not sent a valid first message
 _CREDENTIALS = struct.Struct("iII")
 
@@ -82,7 +85,7 @@ class Monitor:
     """The monitor of one node."""
 
     def __init__(self, config: Config) -> None:
-        """Listen for the PEs of the node and, on node 0, for the other nodes."""
+        """Listen for the PEs of the node, and for the nodes below it."""
         self._config = config
         self._name = socket.gethostname()
         self._selector = selectors.DefaultSelector()
@@ -96,7 +99,7 @@ class Monitor:
         local.bind("\0" + config.address)
         self._listen(local, self._take_pe)
         self._tcp: socket.socket | None = None
-        if config.node == 0 and len(config.first) > 1:
+        if below(config.node, len(config.first)):
             dual = socket.has_dualstack_ipv6()
             family = socket.AF_INET6 if dual else socket.AF_INET
             self._tcp = socket.create_server(("", 0), family=family, dualstack_ipv6=dual)
@@ -111,7 +114,8 @@ class Monitor:
         return [(host, port) for host in dict.fromkeys([self._name, *_own_addresses()])]
 
     def connect(self, addresses: list[tuple[str, int]]) -> None:
-        """Connect to the monitor of node 0; print a warning when that is not possible."""
+        """Connect to the monitor of the node above; print a warning when that is not possible."""
+        node = above(self._config.node)
         deadline, problem = time.monotonic() + _CONNECT, "it has no address"
         for host, port in addresses:
             try:
@@ -121,12 +125,16 @@ class Monitor:
                 continue
             channel = Channel(found)
             channel.send(kind="hello", token=self._config.token, node=self._config.node, name=self._name)
-            self._add_node(0, channel, host)
+            self._add_node(node, channel, host)
             return
-        _print(f"{self._name} cannot reach the monitor of node 0 ({problem}): the end of a node may not be noticed")
+        where = f"the monitor of node {node} ({problem})"
+        _print(f"{self._name} cannot reach {where}: the end of a node may not be noticed")
 
     def run(self, stdin: int) -> None:
-        """Watch until all PEs of the node have left or ended; ``stdin`` closes with the first PE of the node."""
+        """Watch until all PEs of the node have left or ended, and the nodes below, for which it forwards reports.
+
+        ``stdin`` closes with the first PE of the node.
+        """
         self._selector.register(stdin, selectors.EVENT_READ, self._first_ended)
         while not self._is_over():
             for key, _events in self._selector.select(max(self._next_beat - time.monotonic(), 0)):
@@ -141,7 +149,8 @@ class Monitor:
         first = self._pes.get(self._config.first[self._config.node])
         begun = not self._started or bool(first and (first.left or first.ended))
         pes = all(pe.left or pe.ended for pe in self._pes.values())
-        nodes = self._config.node != 0 or self._loss or all(node.left for node in self._nodes.values())
+        children = below(self._config.node, len(self._config.first))
+        nodes = self._loss or all(node.left for number, node in self._nodes.items() if number in children)
         return bool(begun and pes and nodes)
 
     def _first_ended(self, stdin: int) -> None:
@@ -357,7 +366,7 @@ def _print(text: str) -> None:
 
 
 def main() -> None:
-    """Read the configuration, say where this monitor listens, read where node 0 listens, and watch."""
+    """Read the configuration, say where this monitor listens, read where that of the node above does, and watch."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)  # it ends with its PEs
     monitor = Monitor(Config(**json.loads(sys.stdin.readline())))

@@ -55,7 +55,7 @@ class MonitorProcess:
         return [(host, port) for host, port in json.loads(line)]
 
     def connect(self, addresses: Addresses) -> None:
-        """Let it connect to the monitor of node 0."""
+        """Let it connect to the monitor of the node above, which listens at these addresses; node 0 gets none."""
         self._write(addresses)
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ishmem import _core
+from ishmem.common import monitor_tree
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
@@ -40,6 +41,7 @@ RECORD = 64
 _TOKEN, _DIGEST = 16, 16  # bytes
 _THREADS = _TOKEN + _DIGEST  # place in a record of the byte that says whether all threads may call MPI
 _PINGS, _CLOCK = 20, 7  # of `clock_offset`: questions, and their tag
+_TREE = 8  # tag of `from_above`
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
@@ -196,9 +198,15 @@ class Network:
         gathered: list[str] = self._world.allgather(text)
         return gathered
 
-    def broadcast(self, value: Any) -> Any:
-        """Return what PE 0 passes; collective, for ``init``."""
-        return self._world.bcast(value)
+    def from_above(self, value: list[Any]) -> list[Any]:
+        """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
+        first, node = self.nodes.index, self._node.number
+        below = monitor_tree.below(node, max(self.nodes) + 1)
+        sent = [self._world.isend(value, first(other), _TREE) for other in below]
+        found: list[Any] = self._world.recv(source=first(monitor_tree.above(node)), tag=_TREE) if node else []
+        for request in sent:
+            request.wait()
+        return found
 
     def clock_offset(self, wanted: bool) -> int:
         """Return the nanoseconds to add to this node's ``CLOCK_MONOTONIC`` to get that of node 0; collective.

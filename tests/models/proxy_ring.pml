@@ -4,7 +4,7 @@
  * a word at another PE, waits for it in quiet, and signals a PE: by an atomic of its own, or by an atomic of the proxy,
  * whose result it reads. That PE then reads the word.
  *
- * take_ticket, is_free, has_begun, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait,
+ * take_ticket, is_free, has_sent, post, submit, completed, release_slot: kernels/proxy_ring.py; request_and_wait,
  * await_requests: kernels/proxy.py; run, serve, move_far, atomic: ishmem/core/proxy.cpp. Loads of the ring are plain: a cache may return
  * the same old value forever unless an acquire invalidates it (NO_ACQUIRE_IN_SPIN).
  */
@@ -153,6 +153,24 @@ proctype sub_group(byte first, last)
     fi
 }
 
+inline complete()
+{
+#ifdef NO_RELEASE_OF_COMPLETED
+    set(COMPLETED, next + 1)
+#else
+    set_release(COMPLETED, next + 1)
+#endif
+}
+
+inline free_slot()
+{
+#ifdef NO_RELEASE_OF_TURN
+    set(TURN(next), LAP(next) + 1)
+#else
+    set_release(TURN(next), LAP(next) + 1)
+#endif
+}
+
 proctype serve()  /* the proxy */
 {
     AGENT;
@@ -178,19 +196,9 @@ end:
             :: else -> store(FAR(lane), 1)
             fi
         }
-#ifdef NO_RELEASE_OF_COMPLETED
-        set(COMPLETED, next + 1);
-#else
-        set_release(COMPLETED, next + 1);
-#endif
-        if
-        :: fetches
-        :: else ->
-#ifdef NO_RELEASE_OF_TURN
-            set(TURN(next), LAP(next) + 1)
-#else
-            set_release(TURN(next), LAP(next) + 1)
-#endif
+        if  /* the slot is free before the request is complete, unless the source of a put is still read */
+        :: !fetches -> free_slot(); complete()
+        :: complete(); if :: fetches :: else -> free_slot() fi
         fi;
         d_step { next++; lane = 0; fetches = false }
     od
