@@ -1,15 +1,14 @@
 """Reductions and scans inside kernels: the device forms of ``ishmem.reductions``.
 
 One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
-members as payload of the rendezvous, and each member reduces all of them. Of large arrays, each member reduces one part
-and puts the result to all members. In a job without proxies, it loads and stores the elements of all members directly;
-otherwise it moves its part in tiles through its rendezvous slots, whose payload is unused in such a call. Elements are
-combined in the order of the members, so all PEs get the same bits.
+members as payload of the rendezvous, and each member combines all of them. Of large arrays, each member combines one
+part and puts the result to all members, in one of three ways: `_make_direct`, `_make_by_tiles`, or in two levels
+(``ishmem.kernels.levels``). Elements are combined in the order of the members, so all PEs get the same bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
@@ -42,80 +41,161 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _make_large(work: Any, by_nodes: Any) -> Any:
-    """Make the reduction of this PE's part of large arrays, with its results for all members; see `_make`."""
+class Blocks(NamedTuple):
+    """One block of each of some members of a team.
+
+    Attributes:
+        at: Address of the block of member 0.
+        apart: Bytes between the blocks of consecutive members; 0 for arrays of the members.
+        on_peers: 1 for arrays of the members: the block of each is at ``at`` on its PE; 0 if all are on this PE.
+        first, end: The members.
+    """
+
+    at: int
+    apart: int
+    on_peers: int
+    first: int
+    end: int
+
+
+@compiled
+def arrays(address, members):
+    """Return the arrays of all members at an address of this PE."""
+    return Blocks(address, 0, 1, 0, members.size)
+
+
+@compiled
+def own_array(address, members):
+    """Return the array of this PE only."""
+    return Blocks(address, 0, 1, members.me, members.me + 1)
+
+
+@compiled
+def tiles_at(address, apart, members):
+    """Return the tiles of all members in the memory of this PE."""
+    return Blocks(address, apart, 0, 0, members.size)
+
+
+@device_function
+def block_of(blocks, member, members):
+    """Return the address of a member's block."""
+
+    def here(blocks, member, members):
+        return blocks.at + member * blocks.apart
+
+    def either(blocks, member, members):
+        if blocks.on_peers:
+            return blocks.at + peer_delta(members.start + member * members.stride)
+        return blocks.at + member * blocks.apart
+
+    return here if binding.options().routed else either
+
+
+class Workers(NamedTuple):
+    """The work-items of a call: this one is number ``rank`` of ``width``."""
+
+    rank: int
+    width: int
+
+
+@compiled
+def workers_of(group):
+    """Return the work-items of the calling group, or the only one where ``group`` is None."""
+    return Workers(rank_in(group), size_of(group))
+
+
+# ---- the elements of one place after the other
+
+
+def _make_reduce_blocks(combine_at: Any) -> Any:
+    """Make the function that combines blocks, from the one that combines the elements at one place of them.
+
+    ``combine_at(like, at, step, sources, dests, members)`` combines as many elements as ``like`` has, ``at`` bytes from
+    the begin of each block, in units that are ``step`` bytes apart.
+    """
 
     @compiled
-    def in_reach(sample, call, nbytes, members, group):
-        """Reduce this PE's part of large arrays by direct loads and stores."""
-        first, end = part_of(nbytes, members.size, members.me)
-        rank, width = rank_in(group), size_of(group)
-        work(sample, 0, 0, 1, call.dest + first, call.source + first, end - first, rank, width, members)
+    def reduce_blocks(sample, sources, dests, nbytes, workers, members):
+        """Combine ``nbytes`` bytes of ``sources`` into ``dests``: the share of one of the workers."""
+        unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
+        if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
+            done = nbytes & -unit
+            first, step, end = work_item_share(done // unit, workers.rank, workers.width)
+            at, step, end = first * unit, step * unit, end * unit
+            while at + (BLOCK - 1) * step < end:
+                combine_at(nothing(sample, BLOCK), at, step, sources, dests, members)
+                at += BLOCK * step
+            while at < end:
+                combine_at(nothing(sample, UNIT), at, 0, sources, dests, members)
+                at += step
+        if done < nbytes:
+            first, step, end = work_item_share((nbytes - done) // item, workers.rank, workers.width)
+            while first < end:
+                combine_at(nothing(sample, ELEMENT), done + first * item, 0, sources, dests, members)
+                first += step
 
+    return reduce_blocks
+
+
+def _make_reduction_at(combine: Any) -> Any:
+    combine_all = elementwise(combine)
+
+    @compiled
+    def reduce_at(like, at, step, sources, dests, members):
+        total = load_units(block_of(sources, 0, members) + at, step, like)
+        for member in range(1, sources.end):
+            total = combine_all(total, load_units(block_of(sources, member, members) + at, step, like))
+        for member in range(dests.first, dests.end):
+            store_units(block_of(dests, member, members) + at, step, total)
+
+    return reduce_at
+
+
+def _make_scan_at(inclusive: bool) -> Any:
+    add = elementwise(compiled(OPERATORS["sum"]))
+
+    @compiled
+    def scan_at(like, at, step, sources, dests, members):
+        before = like
+        for member in range(sources.end):
+            after = add(before, load_units(block_of(sources, member, members) + at, step, like))
+            if dests.first <= member and member < dests.end:
+                store_units(block_of(dests, member, members) + at, step, after if inclusive else before)
+            before = after
+
+    return scan_at
+
+
+# ---- where the members' elements are combined
+
+
+def _make_direct(reduce_blocks: Any) -> Any:
+    @compiled
+    def direct(sample, call, nbytes, members, group):
+        """Combine this PE's part of large arrays by direct loads and stores."""
+        first, end = part_of(nbytes, members.size, members.me)
+        sources, dests = arrays(call.source + first, members), arrays(call.dest + first, members)
+        reduce_blocks(sample, sources, dests, end - first, workers_of(group), members)
+
+    return direct
+
+
+def _make_by_tiles(reduce_blocks: Any) -> Any:
     @compiled
     def by_tiles(sample, call, nbytes, members, group):
-        """Reduce this PE's part of large arrays in tiles, which the proxy moves where needed."""
+        """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
         first, end = part_of(nbytes, members.size, members.me)
-        tile, apart, room = tiles_of(call.team, members.size)
-        rank, width = rank_in(group), size_of(group)
+        at, apart, room = tiles_of(call.team, members.size)
+        tiles, workers = tiles_at(at, apart, members), workers_of(group)
         for low in range(first, end, room):
             n = min(room, end - low)
-            move_tiles(GET, members, tile, apart, call.source + low, n, rank, width)
+            move_tiles(GET, members, tiles, call.source + low, n, workers)
             group_sync(group)
-            work(sample, tile, apart, 1, 0, 0, n, rank, width, members)
+            reduce_blocks(sample, tiles, tiles, n, workers, members)
             group_sync(group)
-            move_tiles(PUT, members, tile, apart, call.dest + low, n, rank, width)
+            move_tiles(PUT, members, tiles, call.dest + low, n, workers)
 
-    @device_function
-    def large(sample, call, nbytes, members, group):
-        """Reduce this PE's part of large arrays, and put the results to all members."""
-        between_nodes = by_nodes or by_tiles
-
-        def either(sample, call, nbytes, members, group):
-            if spans_nodes(call.team):
-                between_nodes(sample, call, nbytes, members, group)
-            else:
-                in_reach(sample, call, nbytes, members, group)
-
-        if binding.options().levels:
-            return either
-        flat = by_tiles if binding.options().proxied else in_reach
-        return lambda sample, call, nbytes, members, group: flat(sample, call, nbytes, members, group)
-
-    return large
-
-
-def _make(work: Any, by_nodes: Any = None) -> Any:
-    """Make a reduction or scan from ``work``, which combines elements of tiles or of the members' arrays.
-
-    ``work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members)`` combines the share of work-item
-    ``rank`` of ``width`` in ``nbytes`` bytes of elements like ``sample``. The elements are in the members' tiles,
-    which are ``apart`` bytes apart, or in the arrays ``source`` where ``tiles`` is 0. This PE gets its result; with
-    ``whole``, each member gets its own, in its tile or its array. ``by_nodes``, if given, reduces the large arrays of
-    teams that span nodes (``kernels.levels``).
-    """
-    large = _make_large(work, by_nodes)
-
-    @device_function
-    def reduce(sample, call, flow, group):
-        """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
-
-        def impl(sample, call, flow, group):
-            status, count = enter(call, flow, group)
-            if status > 0:
-                members, tile, nbytes = members_of(call.team), slots_of(call.team, 1) + PAYLOAD, count * call.itemsize
-                if nbytes <= max_payload():
-                    rank, width = rank_in(group), size_of(group)
-                    work(sample, tile, slot_bytes(), 0, call.dest, 0, nbytes, rank, width, members)
-                    group_sync(group)
-                else:
-                    large(sample, call, nbytes, members, group)
-                    end_phase(group, call.team)
-            return min(status, 0)
-
-        return impl
-
-    return reduce
+    return by_tiles
 
 
 @compiled
@@ -132,15 +212,14 @@ def tiles_of(team, size):
 
 
 @compiled
-def move_tiles(kind, members, tile, apart, address, nbytes, rank, width):
+def move_tiles(kind, members, tiles, address, nbytes, workers):
     """Get (``GET``) a tile of each member's array, or put (``PUT``) the tiles to the members.
 
-    The members are divided among ``width`` work-items; each returns when its tiles have arrived or may be overwritten.
+    The members are divided among the workers; each returns when its tiles have arrived or may be overwritten.
     """
-    start, stride, size, _me = members
     ticket = -1
-    for member in range(rank, size, width):
-        pe, here = start + member * stride, tile + member * apart
+    for member in range(workers.rank, members.size, workers.width):
+        pe, here = members.start + member * members.stride, tiles.at + member * tiles.apart
         if not reachable(pe):
             ticket = copy_by_proxy(kind, pe, address, here, nbytes)
         elif kind == GET:
@@ -151,96 +230,59 @@ def move_tiles(kind, members, tile, apart, address, nbytes, rank, width):
         await_ticket(ticket)
 
 
-@device_function
-def source_of(tiles, apart, source, member, members):
-    """Return the address of a member's elements: of its tile, or of its array where ``tiles`` is 0."""
+def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
+    """Make the combination of large arrays; ``by_nodes`` is that in two levels (``kernels.levels``), or None."""
+    direct, by_tiles = _make_direct(reduce_blocks), _make_by_tiles(reduce_blocks)
 
-    def tile_of(tiles, apart, source, member, members):
-        return tiles + member * apart
+    @device_function
+    def large(sample, call, nbytes, members, group):
+        """Combine this PE's part of large arrays, and put the results to all members."""
+        between_nodes = by_nodes or by_tiles
 
-    def either(tiles, apart, source, member, members):
-        if tiles:
-            return tiles + member * apart
-        return source + peer_delta(members.start + member * members.stride)
+        def either(sample, call, nbytes, members, group):
+            if spans_nodes(call.team):
+                between_nodes(sample, call, nbytes, members, group)
+            else:
+                direct(sample, call, nbytes, members, group)
 
-    return tile_of if binding.options().routed else either
+        if binding.options().levels:
+            return either
+        flat = by_tiles if binding.options().proxied else direct
+        return lambda sample, call, nbytes, members, group: flat(sample, call, nbytes, members, group)
 
-
-@device_function
-def dest_of(tiles, apart, whole, dest, member, members):
-    """Return the address of a member's result: of its tile or its array if ``whole``, otherwise of this PE's array."""
-
-    def either(tiles, apart, whole, dest, member, members):
-        if whole and tiles:
-            return tiles + member * apart
-        return dest + peer_delta(members.start + member * members.stride)
-
-    def array_of(tiles, apart, whole, dest, member, members):
-        return dest + peer_delta(members.start + member * members.stride)
-
-    return either if binding.options().proxied else array_of
+    return large
 
 
-def _make_work(combine_at: Any) -> Any:
-    """Make ``work`` (see `_make`) from what combines the members' elements at one place.
-
-    ``combine_at(like, at, step, tiles, apart, whole, dest, source, members)`` combines as many elements as ``like``
-    has, ``at`` bytes from the begin, in units that are ``step`` bytes apart.
-    """
+def _make(combine_at: Any, by_nodes: Any = None) -> Any:
+    """Make a reduction or scan from what combines the elements at one place."""
+    reduce_blocks = _make_reduce_blocks(combine_at)
+    large = _make_large(reduce_blocks, by_nodes)
 
     @compiled
-    def work(sample, tiles, apart, whole, dest, source, nbytes, rank, width, members):
-        unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
-        if unit == item or not (tiles | apart | dest | source) & (unit - 1):
-            done = nbytes & -unit
-            first, step, end = work_item_share(done // unit, rank, width)
-            at, step, end = first * unit, step * unit, end * unit
-            while at + (BLOCK - 1) * step < end:
-                combine_at(nothing(sample, BLOCK), at, step, tiles, apart, whole, dest, source, members)
-                at += BLOCK * step
-            while at < end:
-                combine_at(nothing(sample, UNIT), at, 0, tiles, apart, whole, dest, source, members)
-                at += step
-        if done < nbytes:
-            first, step, end = work_item_share((nbytes - done) // item, rank, width)
-            while first < end:
-                combine_at(nothing(sample, ELEMENT), done + first * item, 0, tiles, apart, whole, dest, source, members)
-                first += step
+    def reduce(sample, call, flow, group):
+        """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
+        status, count = enter(call, flow, group)
+        if status > 0:
+            members, nbytes = members_of(call.team), count * call.itemsize
+            if nbytes <= max_payload():
+                sources = tiles_at(slots_of(call.team, 1) + PAYLOAD, slot_bytes(), members)
+                reduce_blocks(sample, sources, own_array(call.dest, members), nbytes, workers_of(group), members)
+                group_sync(group)
+            else:
+                large(sample, call, nbytes, members, group)
+                end_phase(group, call.team)
+        return min(status, 0)
 
-    return work
+    return reduce
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
-    combine_all = elementwise(combine)
-
-    @compiled
-    def combine_at(like, at, step, tiles, apart, whole, dest, source, members):
-        total = load_units(source_of(tiles, apart, source, 0, members) + at, step, like)
-        for member in range(1, members.size):
-            there = source_of(tiles, apart, source, member, members) + at
-            total = combine_all(total, load_units(there, step, like))
-        low, high = (0, members.size) if whole else (members.me, members.me + 1)
-        for member in range(low, high):
-            store_units(dest_of(tiles, apart, whole, dest, member, members) + at, step, total)
-
-    return _make(_make_work(combine_at), make_reduction(combine))
+    return _make(_make_reduction_at(combine), make_reduction(combine))
 
 
 def _make_scan(inclusive: bool) -> Any:
-    add = elementwise(compiled(OPERATORS["sum"]))
-
-    @compiled
-    def add_at(like, at, step, tiles, apart, whole, dest, source, members):
-        before = like
-        for member in range(members.size):
-            after = add(before, load_units(source_of(tiles, apart, source, member, members) + at, step, like))
-            if whole or member == members.me:
-                there = dest_of(tiles, apart, whole, dest, member, members) + at
-                store_units(there, step, after if inclusive else before)
-            before = after
-
-    return _make(_make_work(add_at))
+    return _make(_make_scan_at(inclusive))
 
 
 for _name in REDUCTIONS:
