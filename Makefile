@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-numba-dpex test-clients test-mpi order gpu-compile sanitize prove \
+.PHONY: help demo test test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
@@ -30,6 +30,7 @@ help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
+	echo "make test-torch   the tests with torch, which it installs in build/torch-pypi (0.6 GB to download)"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (2 minutes)"
 	echo "make gpu-compile   validate the kernels of tests and examples, and compile them for GPUs (after make test); ARGS='pvc' for this one only"
@@ -63,9 +64,14 @@ CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks
 
 OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) tests/test_function_cache.py \
   tests/test_kernel_cache.py tests/test_kernel_sizes.py tests/test_interop.py tests/test_torch.py \
-  tests/test_inference.py
+  tests/test_process_group.py tests/test_inference.py
 test-numba-dpex:
 	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="$(OF_NUMBA_DPEX) $(ARGS)"
+
+# Downloads 0.6 GB, for 1.1 GB in build/torch-pypi.
+test-torch: $(VENV)/.installed
+	@.ci/torch-pypi $(VENV)/bin/python
+	$(VENV)/bin/python -m pytest tests/test_torch.py tests/test_process_group.py tests/test_interop.py $(ARGS)
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)

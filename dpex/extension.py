@@ -153,6 +153,10 @@ class Extension:
         """
         return None
 
+    def array(self, argument: Any) -> Any:
+        """Return the dpnp array or ``usm_ndarray`` that is passed for an argument of another library."""
+        return argument
+
     def check(self, name: str, arguments: Sequence[Any]) -> None:
         """Raise if the library knows that an argument of a launch is not to be used.
 

@@ -78,8 +78,11 @@ class _Launch:
         return self._other(argument)
 
     def _other(self, argument: Any) -> Any:
-        """Add an argument of a type that a library has registered with numba as an integer."""
-        if isinstance(argument, np.ndarray):
+        """Add an array of another library, or an argument of a type that is registered with numba as an integer."""
+        array = installed().array(argument)
+        if hasattr(array, "get_array"):
+            return self._add(array)
+        if isinstance(array, np.ndarray):
             raise UnsupportedKernelArgumentError(argument, COPY)
         installed().load()
         from numba.core import types

@@ -4,6 +4,7 @@ PGAS programming for Intel GPUs: every PE owns a GPU and a symmetric heap in its
 atomically updates the same arrays on every other PE, from the host and from inside kernels, by the same names.
 """
 
+import importlib
 from typing import Any
 
 import lazy_loader
@@ -39,6 +40,8 @@ _ELSEWHERE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "torch":  # needs torch, so it is no name of the package
+        return importlib.import_module("ishmem.torch")
     try:
         return _import(name)
     except AttributeError:

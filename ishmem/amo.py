@@ -68,7 +68,7 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = N
         job.current().raise_lost(name)
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
-    return atomic_by_kernel(globals()[atomic.fetching], target, number, check.position(array, index), operands)
+    return atomic_by_kernel(globals()[atomic.fetching], array.array, number, check.position(array, index), operands)
 
 
 def _run_nbi(

@@ -227,7 +227,7 @@ class Communicator(KernelCalls):
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
         self._check_alive()
-        kinds = _DTYPES if dtype is None else ("int16", "uint16") if dtype == "bfloat16" else (dtype,)
+        kinds = _DTYPES if dtype is None else ("int16", "uint16", "bfloat16") if dtype == "bfloat16" else (dtype,)
         if dtype is not None and dtype not in _DTYPES:
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")
         given = ((first, first_name), (second, second_name))

@@ -13,7 +13,7 @@ import numpy as np
 from ishmem.common.errors import SymmetryError
 from ishmem.environment import arrays
 from ishmem.memory import extent
-from ishmem.runtime import check, job
+from ishmem.runtime import check, foreign, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -65,6 +65,7 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
     this = job.current()
     number, reach = this.pe if pe is None else check.pe(pe), extent(a)
     described = check.view(a, "a", routine="host_view")
+    a = described.array
     statics: Statics = this.statics
     if statics.ptr(a, this.pe) is not None:
         return statics.ptr(a, number)
@@ -78,7 +79,7 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
     shape = a.shape if hasattr(a, "shape") else (described.count,)
     strides = [step * described.itemsize for step in getattr(arrays.usm_array(a), "strides", (1,))]
     offset = described.address - this.heap.base - low
-    view: np.ndarray[Any, Any] = np.ndarray(shape, described.dtype, memoryview(memory), offset, strides)
+    view: np.ndarray[Any, Any] = np.ndarray(shape, described.storage, memoryview(memory), offset, strides)
     return view
 
 
@@ -100,7 +101,8 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
         >>> x = ishmem.zeros(4, dtype="f4")
         >>> ishmem.put(x, ishmem.from_dlpack(dpnp.ones(4, dtype="f4")), right)
     """
-    if isinstance(x, np.ndarray):
+    x = foreign.native(x)
+    if isinstance(x, np.ndarray) or hasattr(x, "get_array"):
         return x
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"x is an array with __dlpack__ and __dlpack_device__, got {type(x).__name__}")

@@ -94,7 +94,7 @@ def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, rou
         ValueError: Not in C order.
     """
     found = check.view(array, name, dtypes, routine)
-    if not hasattr(array, "__sycl_usm_array_interface__"):
+    if not hasattr(found.array, "__sycl_usm_array_interface__"):
         raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
     if not found.order & 1:
         raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")

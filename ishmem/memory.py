@@ -22,7 +22,7 @@ from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.environment import arrays
-from ishmem.runtime import check, job
+from ishmem.runtime import check, foreign, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
 
 if TYPE_CHECKING:
@@ -173,8 +173,9 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
     """
 
     def make() -> Any:
-        usable = hasattr(type(a), "__sycl_usm_array_interface__") and hasattr(a, "flags")  # memory has none
-        return a if usable else np.asarray(a, None if isinstance(a, np.ndarray) else dtype)
+        given = foreign.native(a)
+        usable = hasattr(type(given), "__sycl_usm_array_interface__") and hasattr(given, "flags")  # memory has none
+        return given if usable else np.asarray(given, None if isinstance(given, np.ndarray) else dtype)
 
     return _copied("array", make, dtype, order)
 
@@ -485,7 +486,7 @@ def is_symmetric(a: Any) -> bool:
         (True, False)
     """
     this = job.current()
-    return extent(a) is not None or this.statics.ptr(a, this.pe) is not None
+    return extent(a) is not None or this.statics.ptr(foreign.native(a), this.pe) is not None
 
 
 def view(a: Any, dtype: Any) -> Any:
@@ -522,10 +523,10 @@ def view(a: Any, dtype: Any) -> Any:
     shape = _viewed_shape(described, new.itemsize)
     check.writable(described)
     this = job.current()
-    if this.statics.ptr(a, this.pe) is not None:
-        return a.view(new)
+    if this.statics.ptr(described.array, this.pe) is not None:
+        return described.array.view(new)
     check.symmetric(described)
-    memory = getattr(arrays.usm_array(a), "usm_data", a)
+    memory = getattr(arrays.usm_array(described.array), "usm_data", described.array)
     return this.heap.array_on(memory, described.address, shape, new)
 
 
@@ -548,6 +549,7 @@ def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
 
 def extent(a: Any) -> tuple[int, int] | None:
     """Return the half-open range of heap offsets of ``a`` if it lies in one live allocation, else ``None``."""
+    a = foreign.native(a)
     facts = _core.describe(a)
     if facts is None or not facts[5]:
         return None
@@ -625,6 +627,7 @@ def _queue_of(device: Any) -> dpctl.SyclQueue | None:
 
 
 def _request_like(a: Any, dtype: Any, order: str, shape: Any) -> _Request:
+    a = foreign.native(a)
     if not hasattr(a, "shape") or not hasattr(a, "dtype"):
         raise TypeError(f"a is an array, got {type(a).__name__}")
     return _request(a.shape if shape is None else shape, dtype or a.dtype, order)
@@ -656,6 +659,15 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
             _forget(allocation)
             raise
     return result
+
+
+def filled(routine: str, shape: Any, dtype: Callable[[], str], value: Callable[[], Any] | None) -> ndarray:
+    """Return a new symmetric array, filled with what ``value`` returns; both may raise.
+
+    Raises:
+        Exception: As for ``empty``.
+    """
+    return _array(routine, lambda: _request(shape, dtype(), "C"), value)
 
 
 def _fill(result: ndarray, value: Any) -> None:

@@ -40,7 +40,7 @@ _device_array = functools.partial(device_array, routine="Buffer")
 
 _INDICES = ("int32", "int64")
 _WEIGHTS = ("float32",)
-_OUTPUTS = {"float32": ("float32",), "float16": ("float16",), "bfloat16": ("int16", "uint16")}
+_OUTPUTS = {"float32": ("float32",), "float16": ("float16",), "bfloat16": ("int16", "uint16", "bfloat16")}
 
 Tokens = Union["ndarray", "tuple[ndarray, ndarray]"]
 Hook = Callable[[], dpctl.SyclEvent]
@@ -359,7 +359,7 @@ class Buffer(KernelCalls):
         queue, rows = tokens.array.sycl_queue, self._members * self.max_tokens
         shapes = (lists,), (lists, self._members, 2), (lists, rows)
         counts, layout, origins = (_empty(shape, "int32", queue) for shape in shapes)
-        received = tuple(_empty((lists, rows, *each.shape[1:]), each.dtype, queue) for each in (tokens, scales))
+        received = tuple(_empty((lists, rows, *each.shape[1:]), each.storage, queue) for each in (tokens, scales))
         given = [_bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
         given += [_bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows)
@@ -374,15 +374,17 @@ class Buffer(KernelCalls):
         from ishmem.kernels.moe import combine_kernel
 
         queue, lists, shape = outputs.array.sycl_queue, handle.layout.shape[0], (indices.shape[0], self.hidden)
-        dest = _device_array(_empty(shape, outputs.dtype, queue) if out is None else out, "out")
+        dest = _device_array(_empty(shape, outputs.storage, queue) if out is None else out, "out")
         _check_shape(dest, shape)
-        check.same_dtype(dest, outputs)
+        if out is not None:
+            check.same_dtype(dest, outputs)
         check.writable(dest)
         same_queue(outputs, indices, weights, dest)
         given = [_bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
         given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), _bits(dest.array)]
         numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
-        return dest.array, _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
+        work = _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
+        return dest.array if out is None else out, work
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
         """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
@@ -423,7 +425,7 @@ class Buffer(KernelCalls):
             wanted = f"[tokens, {self.hidden}] with at most {self.max_tokens} tokens"
             raise ValueError(f"x has shape {tokens.shape}; allowed are {wanted}")
         if scales is None:
-            scales = _empty((tokens.shape[0], 0), "float32", given.sycl_queue)
+            scales = _empty((tokens.shape[0], 0), "float32", tokens.array.sycl_queue)
         factors = _device_array(scales, "the scales of x")
         _check_shape(factors, (tokens.shape[0], factors.shape[-1] if factors.shape else 0))
         return tokens, factors
@@ -451,7 +453,7 @@ class Buffer(KernelCalls):
         """Check an array of numbers; return their dtype and the array."""
         if dtype is not None and dtype not in _OUTPUTS:
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
-        outputs = _device_array(array, name, ("float32", "float16") if dtype is None else _OUTPUTS[dtype])
+        outputs = _device_array(array, name, tuple(_OUTPUTS) if dtype is None else _OUTPUTS[dtype])
         _check_shape(outputs, shape)
         if self.hidden * outputs.itemsize > self._row:
             wanted = self.hidden * outputs.itemsize

@@ -458,7 +458,7 @@ class _Blocks:
     """A strided copy of blocks on a queue."""
 
     def __init__(self, worker: QueueWorker, plan: blocks.Plan, kept: list[Any]) -> None:
-        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(plan.dest.dtype), kept
+        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(plan.dest.storage), kept
         self.packed = plan.nbytes * plan.nblocks
 
     def copy(self, before: Events) -> dpctl.SyclEvent:

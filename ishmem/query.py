@@ -123,6 +123,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     """
     number, reach = check.pe(pe), extent(a)
     described = check.view(a, "a", routine="ptr")
+    a = described.array
     if not hasattr(a, "shape"):
         wrap = f"{arrays.tensor.__name__}.usm_ndarray(buffer=)"
         raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {wrap}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ishmem import _core, strided
-from ishmem.runtime import blocks, check, job
+from ishmem.common.type_tables import OPAQUE
+from ishmem.runtime import blocks, check, foreign, job
 from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
-    _move_element(dest, check.as_element(dest, value), pe, index, to_peer=True)
+    _move_element(dest, foreign.native(check.as_element(dest, value)), pe, index, to_peer=True)
 
 
 @fast_path(_core.g)
@@ -175,9 +176,10 @@ def g(source: ndarray, pe: int, index: Index = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.6.1.5 (shmem_g); ishmem_g.
     """
-    out = np.empty(1, check.view(source, "source", routine="g").dtype)
+    described = check.view(source, "source", routine="g")
+    out = np.empty(1, described.storage)
     _move_element(source, out, pe, index, to_peer=False)
-    return out[0].item()
+    return foreign.number(out, described.dtype) if described.dtype in OPAQUE else out[0].item()
 
 
 put_work_group = work_group_form(put)

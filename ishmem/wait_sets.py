@@ -26,7 +26,7 @@ import numpy as np
 from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.runtime import blocks, check, job
+from ishmem.runtime import blocks, check, foreign, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -423,7 +423,8 @@ def _look(
 def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndarray[Any, Any]:
     """Return the value to compare with, or one for each variable, as the dtype of ``ivars``."""
     if not routine.endswith("_vector"):
-        return check.as_element(ivars, wanted)
+        value: np.ndarray[Any, Any] = check.as_element(ivars, wanted)
+        return value
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
     if given.dtype != array.dtype:
         raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
@@ -449,11 +450,13 @@ def _check_indices(routine: str, array: check.View, indices: Any) -> None:
 
 def _host(array: Any) -> np.ndarray[Any, Any]:
     """Return a dpnp or numpy array as a numpy array."""
-    return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
+    given = foreign.native(array)
+    return given.asnumpy() if hasattr(given, "asnumpy") else np.asarray(given)
 
 
 def _deliver(found: np.ndarray[Any, Any], indices: Any) -> None:
     """Write the indices into the caller's array."""
+    indices = foreign.native(indices)
     if hasattr(indices, "asnumpy"):
         import dpnp
 

@@ -1,4 +1,4 @@
-"""Where torch is for the tests: in this environment, or where ``.ci/torch`` has put it."""
+"""Where torch is for the tests: in this environment, or where ``.ci/torch`` or ``.ci/torch-pypi`` has put it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-TORCH = Path(__file__).parents[1] / "build" / "torch"
-PACKAGES = TORCH / "usr/lib/python3/dist-packages"
+BUILD = Path(__file__).parents[1] / "build"
+DEBIAN, PYPI = BUILD / "torch", BUILD / "torch-pypi"
+
+NUMPY_1 = np.__version__.startswith("1.")
 
 
 def environment() -> dict[str, str]:
     """Return the variables for a process that imports torch; skip the test if there is no torch for this Python."""
     if importlib.util.find_spec("torch"):
         return {}
-    built = PACKAGES / f"torch/_C.{sysconfig.get_config_var('SOABI')}.so"
-    if not built.exists() or not np.__version__.startswith("1."):
-        pytest.skip("no torch for this Python: install torch, or run .ci/torch (Debian 12, Python 3.11, numpy 1)")
+    built = f"torch/_C.{sysconfig.get_config_var('SOABI')}.so"
+    root, packages = (DEBIAN, DEBIAN / "usr/lib/python3/dist-packages") if NUMPY_1 else (PYPI, PYPI)
+    if not (packages / built).exists():
+        command = ".ci/torch (Debian 12, Python 3.11)" if NUMPY_1 else ".ci/torch-pypi"
+        pytest.skip(f"no torch for this Python: install torch, or run {command}")
     # libOpenCL and TBB are this environment's.
-    return {"LD_LIBRARY_PATH": f"{sys.prefix}/lib:{TORCH / 'libraries'}", "PYTHONPATH": str(PACKAGES)}
+    return {"LD_LIBRARY_PATH": f"{sys.prefix}/lib:{root / 'libraries'}", "PYTHONPATH": str(packages)}

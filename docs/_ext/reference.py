@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 from pathlib import Path
 from typing import Any
+
+from sphinx.ext.napoleon import GoogleDocstring
 
 import ishmem
 from ishmem.cli import c_map
@@ -125,6 +128,21 @@ def calls(name: str) -> list[tuple[str, str]]:
     return found
 
 
+def tensors() -> str:
+    """Return the page of ``ishmem.torch``, from its source: importing it needs torch."""
+    tree = ast.parse((Path(ishmem.__file__).parent / "torch.py").read_text())
+    lines = [_title("Tensors of torch", "="), str(GoogleDocstring(ast.get_docstring(tree) or "")), ""]
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            names = [each.arg for each in node.args.args]
+            names += ["*", *(f"{each.arg}=None" for each in node.args.kwonlyargs)] if node.args.kwonlyargs else []
+            lines += [_title(node.name, "-"), f".. py:function:: ishmem.torch.{node.name}({', '.join(names)})", ""]
+            text = str(GoogleDocstring(ast.get_docstring(node) or ""))
+            lines += [f"   {line}".rstrip() for line in text.splitlines()]
+            lines.append("")
+    return "\n".join(lines)
+
+
 def errors() -> str:
     """Return the page of the exceptions."""
     lines = [_title("Errors", "=")]
@@ -145,7 +163,7 @@ def slug(chapter: str) -> str:
 def write(_app: Any) -> None:
     """Write all pages, and only those whose text has changed, so that Sphinx reads only these anew."""
     FOLDER.mkdir(exist_ok=True)
-    pages = {slug(chapter): page(chapter) for chapter in EXTRA} | {"errors": errors()}
+    pages = {slug(chapter): page(chapter) for chapter in EXTRA} | {"torch": tensors(), "errors": errors()}
     for name, text in pages.items():
         path = FOLDER / f"{name}.rst"
         if not path.exists() or path.read_text() != text:

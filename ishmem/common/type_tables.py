@@ -13,6 +13,11 @@ RMA_TYPES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
+OPAQUE = {
+    "bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e4m3fnuz": "uint8", "float8_e5m2": "uint8",
+    "float8_e5m2fnuz": "uint8", "float8_e8m0fnu": "uint8",
+}  # fmt: skip
+"""The dtypes of torch that dpnp lacks, and the integers that hold their bits: their elements only move."""
 STANDARD = ("int32", "int64", "uint32", "uint64")
 EXTENDED = (*STANDARD, "float32", "float64")
 BITWISE = STANDARD
@@ -121,6 +126,11 @@ REDUCTIONS = {
     "sum_exscan": ARITHMETIC_TYPES,
 }
 """Reductions and scans, and the dtypes that each takes, on the host and in kernels."""
+
+
+def movable(types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the dtypes that a routine takes, with those of `OPAQUE` if it only moves elements."""
+    return (*types, *OPAQUE) if types is RMA_TYPES else types
 
 
 def misfit(name: str, value: object, dtype: object) -> str:

@@ -31,6 +31,12 @@ struct Dpctl {
     mutable PyTypeObject *wrapper = nullptr;  // the type of the last object with this attribute
 };
 
+// Arrays of another library: their type, and the function that describes one; null where there is none.
+struct Foreign {
+    PyTypeObject *type = nullptr;
+    PyObject *describe = nullptr;
+} foreign;
+
 template <class Function>
 bool bind(PyObject *capsules, const char *name, Function &function) {
     PyObject *capsule = PyDict_GetItemString(capsules, name);
@@ -186,6 +192,22 @@ bool view_buffer(PyObject *object, View &view) {
     return true;
 }
 
+bool view_foreign(PyObject *object, View &view) {
+    PyObject *facts = PyObject_CallOneArg(foreign.describe, object);
+    unsigned long long address = 0, count = 0, item = 0;
+    int type = Other, device = 0;
+    const bool known = facts && PyArg_ParseTuple(facts, "KKKiip", &address, &count, &item, &view.order, &type, &device);
+    Py_XDECREF(facts);
+    PyErr_Clear();  // Python describes the array once more, and raises
+    view.address = reinterpret_cast<char *>(address);
+    view.count = count;
+    view.item = item;
+    view.type = static_cast<Type>(type);
+    view.writable = true;
+    view.device = device;
+    return known;
+}
+
 template <class T>
 bool store_signed(PyObject *value, void *out) {
     int overflow = 0;
@@ -272,8 +294,15 @@ bool view_of(PyObject *object, View &view) {
         if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view);
         if (api.memory && PyObject_TypeCheck(object, api.memory)) return view_memory(api, object, view);
         if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
+        if (foreign.type && PyObject_TypeCheck(object, foreign.type)) return view_foreign(object, view);
     }
     return view_wrapped(api, object, view);
+}
+
+void set_foreign(PyObject *type, PyObject *describe) {
+    Py_INCREF(type);
+    Py_INCREF(describe);
+    foreign = {reinterpret_cast<PyTypeObject *>(type), describe};
 }
 
 void set_freed(std::vector<Freed> allocations) { freed = std::move(allocations); }

@@ -8,7 +8,8 @@
 
 namespace ishmem {
 
-// numpy's type numbers, which dpctl shares; long and long long map to the same 64-bit type.
+// numpy's type numbers, which dpctl shares; long and long long map to the same 64-bit type. Larger ones are those of
+// ishmem/common/type_tables.py, of elements that only move.
 enum Type { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32 = 11, F64 = 12, C64 = 14, C128 = 15, F16 = 23, Other = -1 };
 
 // Whether waits and signals take elements of a type.
@@ -42,6 +43,10 @@ bool arrays_known();
 // Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects
 // and for arrays of freed symmetric memory.
 bool view_of(PyObject *object, View &view);
+
+// Makes view_of take the arrays of another library: `describe` returns address, elements, bytes of each, contiguity
+// bits, type and whether on the device.
+void set_foreign(PyObject *type, PyObject *describe);
 
 // A symmetric allocation that was freed, and the object from which the memory of its arrays was made.
 struct Freed {

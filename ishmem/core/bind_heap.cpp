@@ -170,6 +170,7 @@ void bind_memory(nb::module_ &m) {
     m.def("read", &read_bytes);
     m.def("read_all", &read_all);
     m.def("describe", &describe, any);
+    m.def("set_foreign", [](nb::handle type, nb::handle describe) { set_foreign(type.ptr(), describe.ptr()); });
     m.def("set_freed", &set_freed_arrays);
     m.def("freed_of", [](nb::handle array) { return freed_of(array.ptr()); }, any);
 }

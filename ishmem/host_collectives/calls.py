@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES, Collective
 from ishmem.common.team_shape import Shape
-from ishmem.common.type_tables import RMA_TYPES
 from ishmem.runtime import check
+from ishmem.runtime.foreign import TYPE_NUMBERS
 
 ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
-_TYPE_NAMES = {np.dtype(name).num: name for name in RMA_TYPES}
+_TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 _REFUSAL = 7
 
 

@@ -133,7 +133,7 @@ def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
 
 
 def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = [_device_array(address, count, call.dest.dtype) for address in sources]
+    parts = [_device_array(address, count, call.dest.storage) for address in sources]
     combine, total = _operation(call.routine, dpnp), dpnp.array(parts[0])
     for part in parts[1:]:
         total = combine(total, part)
@@ -148,7 +148,7 @@ def _device_array(address: int, count: int, dtype: str) -> Any:
 
 
 def _combine_on_host(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = _fetch(sources, count, call.dest.dtype, engine)
+    parts = _fetch(sources, count, call.dest.storage, engine)
     combine, total = _operation(call.routine, np), parts[0]
     with np.errstate(all="ignore"):
         for part in parts[1:]:
@@ -170,7 +170,7 @@ def _scan(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
         return
     item, pes = call.dest.itemsize, list(call.team.shape)
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
-    sums = _fetch(sources, last - first, call.dest.dtype, engine)
+    sums = _fetch(sources, last - first, call.dest.storage, engine)
     with np.errstate(all="ignore"):
         np.add.accumulate(sums, axis=0, out=sums)
     if call.routine == "sum_exscan":

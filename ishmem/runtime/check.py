@@ -14,17 +14,22 @@ import numpy as np
 from ishmem import _core
 from ishmem.common import array_sizes
 from ishmem.common.errors import SymmetryError
-from ishmem.common.type_tables import RMA_TYPES, misfit, refusal
+from ishmem.common.type_tables import OPAQUE, RMA_TYPES, misfit, movable, refusal
 from ishmem.environment import arrays
-from ishmem.runtime import job
+from ishmem.runtime import foreign, job
 
 # For each kind of dtype, the kinds of values that its elements can take.
 _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
+_ONLY_MOVED = "; elements of this dtype only move, but ishmem.inference.Communicator sums bfloat16"
+
 
 @dataclass(frozen=True)
 class View:
-    """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous."""
+    """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous.
+
+    Of an array of another library, ``array`` is the dpnp or numpy array on its memory.
+    """
 
     array: Any = field(repr=False, compare=False)
     name: str
@@ -35,6 +40,11 @@ class View:
     writable: bool
     device: bool
     dtype: str
+
+    @property
+    def storage(self) -> str:
+        """Return the dtype of numpy that holds the elements: another one for the dtypes of `OPAQUE`."""
+        return OPAQUE.get(self.dtype, self.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,14 +130,16 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
         TypeError: Not an array, or of a dtype that is not in ``types``.
         SymmetryError: It was freed.
     """
+    other, array = foreign.dtype_of(array), foreign.native(array)
     facts = _core.describe(array)
     if facts is None:
         if _core.freed_of(array) >= 0:
             job.current().heap.freed.refuse(array, name)
         raise TypeError(f"{name} is a dpnp or numpy array, got {type(array).__name__}{_instead(array, name)}")
-    dtype = str(np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8"))
-    if dtype not in types:
-        raise TypeError(refusal(routine, name, dtype, types))
+    own = np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8")
+    dtype = other or str(own)
+    if dtype not in movable(types):
+        raise TypeError(refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
     address, count, itemsize, order, writable, device = facts
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
 
@@ -136,6 +148,8 @@ def _instead(array: Any, name: str) -> str:
     """Return what to call to get an array on the memory of an array of another library."""
     if hasattr(array, "__sycl_usm_array_interface__"):
         return f"; {arrays.tensor.__name__}.asarray({name}) is an array on its memory"
+    if type(array).__module__.partition(".")[0] == "torch":
+        return "; calls take tensors once ishmem.torch is imported"
     if hasattr(array, "__dlpack__"):
         return f"; ishmem.from_dlpack({name}) is an array on its memory"
     return ""
@@ -272,10 +286,16 @@ def is_scalar(value: Any) -> bool:
     return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
 
 
-def as_element(dest: Any, value: Any) -> np.ndarray[Any, Any]:
-    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers."""
+def as_element(dest: Any, value: Any) -> Any:
+    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers.
+
+    It is a numpy array, or one of another library for the dtypes of `OPAQUE`.
+    """
     job.current()
-    dtype = np.dtype(view(dest, "dest").dtype)
+    name = view(dest, "dest").dtype
+    if name in OPAQUE:
+        return foreign.element(value, name)
+    dtype = np.dtype(name)
     kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
     if kind not in _TAKES[dtype.kind]:
         raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")

@@ -23,12 +23,14 @@ from ishmem.common import algorithms, callsite, kernel_wait
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.layout import LINE, Layout
+from ishmem.common.type_tables import movable
 from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
 from ishmem.runtime import numpy_protocol
 from ishmem.runtime.allocator import Allocation, Allocator
 from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
+from ishmem.runtime.foreign import TYPE_NUMBERS
 from ishmem.runtime.freed import FreedMemory
 from ishmem.runtime.private_memory import PrivateMemory
 from ishmem.runtime.routes import (
@@ -363,6 +365,17 @@ class SymmetricHeap:
         """Return a dpnp array in C order on the memory of another one, from an address in it on."""
         return _wrap(memory, shape, dtype, offset=(address - memory._pointer) // dtype.itemsize)
 
+    def array_at(self, offset: int, shape: Sequence[int], dtype: str, strides: Sequence[int]) -> dpnp.ndarray:
+        """Return a dpnp array on this PE's heap; the strides are in elements and not negative."""
+        span = sum((n - 1) * step for n, step in zip(shape, strides)) + 1 if math.prod(shape) else 1
+        memory = self.bytes_at(offset, span * np.dtype(dtype).itemsize)
+        return _wrap(memory, tuple(shape), dtype, strides=tuple(strides))
+
+    def own_offset(self, address: int) -> int | None:
+        """Return the offset in this PE's heap of an address in its mapping for the host; None for other addresses."""
+        offset = address - self._own.address
+        return offset if 0 <= offset < self.size else None
+
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
         """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
@@ -408,7 +421,7 @@ def configure_layout(layout: Layout) -> None:
     _core.configure_parts(
         sync=layout.host_sync(0), sync_bytes=layout.sync_bytes, barriers_begun=layout.barriers_begun, begun=layout.begun
     )
-    masks = [sum(1 << np.dtype(name).num for name in routine.types) for routine in COLLECTIVES.values()]
+    masks = [sum(1 << TYPE_NUMBERS[name] for name in movable(routine.types)) for routine in COLLECTIVES.values()]
     _core.configure_collectives(
         offset=layout.host_ring(0), ring_bytes=layout.ring_bytes, slot_bytes=layout.slot_bytes, types=masks
     )

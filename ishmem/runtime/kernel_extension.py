@@ -22,7 +22,7 @@ from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding
+from . import binding, foreign
 
 
 class BuildError(KernelBuildError, IshmemError):
@@ -117,6 +117,10 @@ class Ishmem(Extension):
         except LevelZeroError as error:
             return BuildError(f"the kernel {name} does not build: {error}")
         return None
+
+    def array(self, argument: Any) -> Any:
+        """Return the dpnp array on the memory of a tensor."""
+        return foreign.native(argument)
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
         """Raise ``SymmetryError`` if an argument is an array of a freed allocation."""

@@ -1,0 +1,80 @@
+"""Arrays of another library that calls and kernels take: the tensors of torch, once `ishmem.torch` is imported.
+
+`native` is the only conversion. The core describes them by `Library.describe`, and the fast path converts nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ishmem import _core
+from ishmem.common.type_tables import OPAQUE, RMA_TYPES
+
+TYPE_NUMBERS: dict[str, int] = {name: np.dtype(name).num for name in RMA_TYPES}
+"""The numbers of dtypes in the core: those of numpy, and numbers that numpy does not use."""
+TYPE_NUMBERS.update((name, number) for number, name in enumerate(OPAQUE, 24))
+
+
+class Library(Protocol):
+    """What ishmem needs to know of the arrays of a library."""
+
+    kind: type
+
+    def describe(self, array: Any) -> tuple[int, int, int, int, int, bool]:
+        """Return address, elements, bytes of each, contiguity bits, number of the type, and whether on the device."""
+
+    def native(self, array: Any) -> Any:
+        """Return a dpnp or numpy array on the memory of an array.
+
+        Raises:
+            TypeError: There is none.
+        """
+
+    def dtype(self, array: Any) -> str:
+        """Return the name of the dtype of an array."""
+
+    def element(self, value: Any, dtype: str) -> Any:
+        """Return an array in host memory of one element, a number, of a dtype of `OPAQUE`."""
+
+    def number(self, bits: np.ndarray[Any, Any], dtype: str) -> float:
+        """Return the number of one element of a dtype of `OPAQUE`."""
+
+
+_library: Library | None = None
+
+
+def install(library: Library) -> None:
+    """Make all calls take the arrays of a library."""
+    global _library
+    _library = library
+    _core.set_foreign(library.kind, library.describe)
+
+
+def native(array: Any) -> Any:
+    """Return a dpnp or numpy array on the memory of an array, and other objects unchanged.
+
+    Elements of a dtype of `OPAQUE` are integers in it.
+
+    Raises:
+        TypeError: An array that has none.
+    """
+    return array if _library is None or not isinstance(array, _library.kind) else _library.native(array)
+
+
+def dtype_of(array: Any) -> str | None:
+    """Return the name of the dtype of an array of the library; None for other objects."""
+    return None if _library is None or not isinstance(array, _library.kind) else _library.dtype(array)
+
+
+def element(value: Any, dtype: str) -> Any:
+    """Return an array of the library in host memory of one element, a number, of a dtype of `OPAQUE`."""
+    assert _library
+    return _library.element(value, dtype)
+
+
+def number(bits: np.ndarray[Any, Any], dtype: str) -> float:
+    """Return the number of one element of a dtype of `OPAQUE`."""
+    assert _library
+    return _library.number(bits, dtype)

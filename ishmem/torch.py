@@ -1,0 +1,341 @@
+"""Symmetric tensors of torch; once this module is imported, all calls and kernels take tensors.
+
+Host calls, and kernels of ``ishmem.dpex``, take tensors as they take dpnp arrays: symmetric ones wherever an array is
+symmetric, others in device memory or in host memory as private arrays. Elements of bfloat16 and float8, which dpnp
+lacks, move as bits; kernels get them as int16 and uint8.
+
+A tensor is on the XPU if torch has the device of the symmetric heap. Else it is a CPU tensor on the host's mapping of
+the same memory, so programs run where there is no card. Wait for kernels and on-queue operations before torch reads
+on the CPU what they write.
+
+Nothing on the symmetric heap is freed when tensors are garbage: that would be on one PE alone. ``free`` is collective,
+and ``finalize`` frees everything.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+from ishmem import interop, memory, query
+from ishmem.common.type_tables import OPAQUE, RMA_TYPES, refusal
+from ishmem.environment import arrays
+from ishmem.runtime import foreign, job
+
+__all__ = ["empty", "empty_like", "free", "full", "ones", "peer", "zeros", "zeros_like"]
+
+
+def empty(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor of uninitialised elements.
+
+    Collective, blocking. It is freed by ``free``, or at the end of the job.
+
+    Args:
+        shape: A number of elements, or a sequence of them; the same on all PEs.
+        dtype: A dtype of torch that dpnp has too, bfloat16 or one of float8 with 8 bits; by default torch's.
+        device: "xpu" or "cpu"; by default the XPU if torch has the device of the heap.
+
+    Raises:
+        TypeError: Another dtype.
+        ValueError: Another device, or "xpu" where torch does not have the device of the heap.
+        HeapExhausted, SymmetryError, StateError, PeerLost: As for ``ishmem.empty``.
+
+    Example:
+        >>> x = ishmem.torch.empty((2, 3), dtype=torch.bfloat16)
+    """
+    return _new("empty", shape, dtype, device, None)
+
+
+def zeros(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor of zeros.
+
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a sequence of them.
+        dtype: As for ``empty``.
+        device: As for ``empty``.
+
+    Example:
+        >>> x = ishmem.torch.zeros(4, dtype=torch.int64)
+    """
+    return _new("zeros", shape, dtype, device, 0)
+
+
+def ones(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor of ones.
+
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a sequence of them.
+        dtype: As for ``empty``.
+        device: As for ``empty``.
+
+    Example:
+        >>> x = ishmem.torch.ones(4)
+    """
+    return _new("ones", shape, dtype, device, 1)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor filled with a number, which may differ between PEs.
+
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a sequence of them.
+        fill_value: A number, which may differ between PEs.
+        dtype: As for ``empty``; by default torch's for the number.
+        device: As for ``empty``.
+
+    Example:
+        >>> x = ishmem.torch.full((2, 2), 0.5, dtype=torch.bfloat16)
+        >>> x.sum().item()
+        2.0
+    """
+    return _new("full", shape, dtype, device, fill_value)
+
+
+def empty_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor of uninitialised elements with the shape and dtype of a tensor.
+
+    Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        tensor: Any tensor.
+        dtype: Another dtype.
+        device: As for ``empty``.
+
+    Example:
+        >>> x = ishmem.torch.empty_like(torch.arange(6))
+    """
+    return empty(tensor.shape, dtype=dtype or tensor.dtype, device=device)
+
+
+def zeros_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
+    """Return a new symmetric tensor of zeros with the shape and dtype of a tensor.
+
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
+
+    Args:
+        tensor: Any tensor.
+        dtype: Another dtype.
+        device: As for ``empty``.
+
+    Example:
+        >>> x = ishmem.torch.zeros_like(torch.ones(3))
+    """
+    return zeros(tensor.shape, dtype=dtype or tensor.dtype, device=device)
+
+
+def peer(tensor: torch.Tensor, pe: int) -> torch.Tensor | None:
+    """Return a tensor on the memory of a symmetric tensor on a PE, as ``ishmem.ptr`` does for arrays.
+
+    Nothing is copied. It is valid until ``tensor`` is freed, and is not itself symmetric. Not collective, not blocking.
+
+    Args:
+        tensor: A symmetric tensor, or a view of one.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+
+    Returns:
+        A tensor with the shape, strides, dtype and device of ``tensor``; None for a PE that this PE does not reach by
+        load and store: of a CPU tensor, one on another node.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``tensor`` is not on the symmetric heap.
+        TypeError: ``tensor`` is not a tensor.
+        IndexError: There is no such PE.
+
+    Example:
+        >>> x = ishmem.torch.full(3, me)
+        >>> theirs = ishmem.torch.peer(x, right)
+        >>> theirs is None or theirs.tolist() == [right] * 3
+        True
+
+    Source: shmem_ptr; NVSHMEM4Py, get_peer_tensor.
+    """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"tensor is a torch.Tensor, got {type(tensor).__name__}; ishmem.ptr takes arrays")
+    found = query.ptr(tensor, pe) if tensor.device.type == "xpu" else interop.host_view(tensor, pe)
+    return None if found is None else _on(found).view(tensor.dtype)
+
+
+def free(tensor: torch.Tensor | None) -> None:
+    """Free a symmetric tensor; ``None`` is ignored. The same as ``ishmem.free``.
+
+    Collective, blocking: returns when every PE has called. ``del tensor`` frees nothing. The tensor and its views must
+    not be used afterwards: their memory may belong to a later allocation.
+
+    Args:
+        tensor: A whole tensor, not a view of a part.
+
+    Raises:
+        ValueError, SymmetryError, StateError, TypeError: As for ``ishmem.free``.
+
+    Example:
+        >>> x = ishmem.torch.zeros(4)
+        >>> ishmem.torch.free(x)
+    """
+    memory.free(tensor)
+
+
+def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value: Any) -> torch.Tensor:
+    """Return a new symmetric tensor, of which all elements have a value unless that is None."""
+    kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
+    where = []
+
+    def storage() -> str:
+        where.append(_device(device))
+        return _storage(kind)
+
+    def fill() -> np.ndarray[Any, Any]:
+        filled: np.ndarray[Any, Any] = _bits(torch.full((), value, dtype=kind)).numpy()
+        return filled
+
+    array = memory.filled(routine, shape, storage, None if value is None else fill)
+    return _tensor(array, kind, where[0])
+
+
+def _storage(dtype: torch.dtype) -> str:
+    """Return the dtype of numpy that holds elements of one of torch."""
+    name = _name(dtype)
+    if name not in (*RMA_TYPES, *OPAQUE):
+        raise TypeError(refusal("allocation", "the tensor", name, (*RMA_TYPES, *OPAQUE)))
+    return OPAQUE.get(name, name)
+
+
+def _device(asked: Any) -> str:
+    """Return "xpu" or "cpu"."""
+    has_device = _has_device()
+    found = ("xpu" if has_device else "cpu") if asked is None else torch.device(asked).type
+    if found not in ("xpu", "cpu"):
+        raise ValueError(f"device is {asked}; allowed are xpu and cpu")
+    if found == "xpu" and not has_device:
+        name = job.current().heap.queue.sycl_device.name
+        raise ValueError(f"device is {asked}, and this torch does not have {name}, the device of the symmetric heap")
+    return found
+
+
+def _has_device() -> bool:
+    """Return whether torch has the device of the heap, whose numbers of devices are those of DLPack."""
+    if not hasattr(torch, "xpu") or not torch.xpu.is_available():
+        return False
+    bytes_of_heap = arrays.tensor.usm_ndarray((1,), dtype="uint8", buffer=job.current().heap.memory)
+    return bool(bytes_of_heap.__dlpack_device__()[1] < torch.xpu.device_count())
+
+
+def _tensor(array: Any, dtype: torch.dtype, device: str) -> torch.Tensor:
+    """Return a tensor on the memory of a symmetric dpnp array with the bits of its elements."""
+    heap = job.current().heap
+    found = array
+    if not array.size:  # of one byte, as tensors without memory have no address
+        found = heap.array_at(array.get_array().usm_data._pointer - heap.base, (1,), "uint8", (1,))
+    if device == "cpu":
+        low, nbytes = found.get_array().usm_data._pointer - heap.base, max(found.nbytes, 1)
+        window = heap.window(heap.pe, low, nbytes)
+        assert window is not None
+        found = np.ndarray(found.shape, found.dtype, memoryview(window))
+    return _on(found).view(dtype) if array.size else _on(found)[:0].view(dtype).reshape(array.shape)
+
+
+def _on(array: Any) -> torch.Tensor:
+    """Return a tensor on the memory of a dpnp or numpy array."""
+    return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.from_dlpack(array)
+
+
+@functools.cache
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor whose elements dpnp has too, with the same bits."""
+    name = _name(tensor.dtype)
+    return tensor.view(getattr(torch, OPAQUE[name])) if name in OPAQUE else tensor
+
+
+_NUMBERS = {getattr(torch, name): number for name, number in foreign.TYPE_NUMBERS.items() if hasattr(torch, name)}
+
+
+class _Tensors:
+    """The tensors of torch as `foreign.Library`."""
+
+    kind = torch.Tensor
+
+    def describe(self, tensor: torch.Tensor) -> tuple[int, int, int, int, int, bool]:
+        """Return what the core needs of a tensor; an exception makes it decline the call."""
+        number, on_host = _NUMBERS.get(tensor.dtype, -1), tensor.is_cpu
+        if number < 0 or not on_host or tensor.is_conj() or tensor.is_neg():
+            _check(tensor)
+        contiguous, count, address = tensor.is_contiguous(), tensor.numel(), _address(tensor)
+        order = 3 if contiguous and tensor.ndim < 2 else contiguous | _is_fortran(tensor) << 1
+        if on_host and (offset := _offset(address)) is not None:
+            address, on_host = job.current().heap.base + offset, False
+        return address, count, tensor.element_size(), order, number, not on_host
+
+    def native(self, tensor: torch.Tensor) -> Any:
+        """Return an array on the memory of a tensor."""
+        _check(tensor)
+        bits = _bits(tensor.detach())
+        if tensor.device.type == "xpu":
+            import dpnp
+
+            return dpnp.from_dlpack(bits)
+        offset = _offset(_address(tensor))
+        if offset is None:
+            return bits.numpy()
+        return job.current().heap.array_at(offset, tuple(tensor.shape), _storage(tensor.dtype), tensor.stride())
+
+    def dtype(self, tensor: torch.Tensor) -> str:
+        """Return the name of the dtype."""
+        return _name(tensor.dtype)
+
+    def element(self, value: Any, dtype: str) -> torch.Tensor:
+        """Return a tensor of one number."""
+        if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+            raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
+        rounded = torch.tensor([float(value)], dtype=getattr(torch, dtype))
+        if math.isfinite(value) and not rounded.float().isfinite().all():
+            raise ValueError(f"value is {value!r}, which does not fit dtype {dtype}")
+        return rounded
+
+    def number(self, bits: np.ndarray[Any, Any], dtype: str) -> float:
+        """Return the number with these bits."""
+        return float(torch.from_numpy(bits).view(getattr(torch, dtype)).float().item())
+
+
+def _check(tensor: torch.Tensor) -> None:
+    """Raise ``TypeError`` for a tensor whose elements are not in memory of the device or of the host as they are."""
+    if tensor.layout is not torch.strided or tensor.device.type not in ("cpu", "xpu"):
+        found = f"a tensor of layout {tensor.layout} on {tensor.device}"
+        raise TypeError(f"{found}; allowed are strided ones on cpu and xpu")
+    if tensor.is_conj() or tensor.is_neg():
+        raise TypeError("a conjugate view of a tensor; tensor.resolve_conj().resolve_neg() has the elements in memory")
+    if tensor.dtype not in _NUMBERS:
+        raise TypeError(refusal("ishmem", "a tensor", _name(tensor.dtype), tuple(foreign.TYPE_NUMBERS)))
+
+
+def _is_fortran(tensor: torch.Tensor) -> bool:
+    return bool(tensor.permute(tuple(range(tensor.ndim))[::-1]).is_contiguous())
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """Return the address of the first element, or of the memory of a tensor without elements."""
+    if tensor.numel():
+        return int(tensor.data_ptr())
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return int(storage.data_ptr())
+
+
+def _offset(address: int) -> int | None:
+    """Return the offset in this PE's heap of an address in the host's mapping of it; None for others."""
+    return job.current().heap.own_offset(address) if job.running() else None
+
+
+foreign.install(_Tensors())

@@ -1,0 +1,153 @@
+"""Jobs whose PEs are the processes of a torch process group.
+
+The processes get the variables that torchrun sets: the torchrun of torch 1.13, which ``.ci/torch`` fetches, does not
+run with Python 3.11.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch_library
+from pes import run_program
+
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import process_group
+
+PROGRAM = """
+import sys
+import torch, torch.distributed as dist
+import numpy as np
+import ishmem
+
+dist.init_process_group("gloo")
+group = dist.group.WORLD if sys.argv[1] == "all" else dist.new_group([2, 0])
+if dist.get_rank(group) < 0:
+    try:
+        ishmem.init(process_group=group)
+    except ValueError as error:
+        print(error, flush=True)
+    sys.exit()
+with ishmem.init(process_group=group):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.full(4, dist.get_rank(), dtype="f4")
+    ishmem.sum_reduce(a, a)
+    sent = torch.arange(4.0) + me
+    b = ishmem.zeros(4, dtype="f4")
+    ishmem.put(b, ishmem.from_dlpack(sent), (me + 1) % n)
+    ishmem.barrier_all()
+    received = torch.from_numpy(ishmem.host_view(b)).clone()
+    assert torch.equal(received, torch.arange(4.0) + (me - 1) % n), received
+    print(f"PE {me} of {n}, rank {dist.get_rank()}: {int(a[0])}", flush=True)
+"""
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "torch_allreduce.py"
+
+ALONE = """
+import ishmem
+try:
+    ishmem.init()
+except ishmem.IshmemError as error:
+    print(error, flush=True)
+"""
+
+
+def torchrun(tmp_path: Path, n: int, text: str, *arguments: str) -> list[str]:
+    """Run a program on ``n`` processes as torchrun does; return the lines of their output, sorted."""
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    common = {"WORLD_SIZE": str(n), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "none"}
+    common.update(os.environ, **common, **torch_library.environment())
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(program), *arguments], env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in range(n)
+    ]  # fmt: skip
+    try:
+        outputs = [process.communicate(timeout=120) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0] * n, outputs
+    return sorted(line for out, _ in outputs for line in out.splitlines())
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_all_processes(tmp_path, n):
+    total = sum(range(n))
+    assert torchrun(tmp_path, n, PROGRAM, "all") == [f"PE {pe} of {n}, rank {pe}: {total}" for pe in range(n)]
+
+
+def test_some_processes(tmp_path):
+    """PE numbers are those of the processes in the group."""
+    said = torchrun(tmp_path, 3, PROGRAM, "some")
+    assert said == ["PE 0 of 2, rank 0: 2", "PE 1 of 2, rank 2: 2", "this process is not in process_group"]
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_example(tmp_path, n):
+    total, left = 0.25 * n * (n + 1), 10 * (n - 1)
+    wanted = f"{n} PEs, tensors on cpu: the sum is {total}, PE 0 got {left}"
+    assert torchrun(tmp_path, n, EXAMPLE.read_text()) == [wanted]
+
+
+def test_torchrun():
+    """The example by torchrun itself."""
+    found = torch_library.environment()
+    if torch_library.NUMPY_1:
+        pytest.skip("torchrun of torch 1.13 does not run with Python 3.11")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLE)]
+    done = subprocess.run(command, env={**os.environ, **found}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("2 PEs, tensors on cpu: the sum is 1.5, PE 0 got 10")
+
+
+def test_init_without_the_group(tmp_path):
+    assert torchrun(tmp_path, 2, ALONE) == [
+        "torchrun has started 2 processes; call torch.distributed.init_process_group() and "
+        "ishmem.init(process_group=torch.distributed.group.WORLD)"
+    ] * 2
+
+
+def test_torchrun_of_one_process(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    process_group.refuse_torchrun()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(IshmemError, match="torchrun has started 2 processes"):
+        process_group.refuse_torchrun()
+
+
+WRONG = """
+import ishmem
+try:
+    ishmem.init(process_group="WORLD")
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_not_a_group():
+    done = run_program(WRONG, 1)
+    assert "process_group is a ProcessGroup of torch.distributed" in done.stdout and "got str" in done.stdout
+
+
+def test_several_nodes():
+    """Without MPI, processes of several nodes cannot be one job; each of them says so."""
+    from ishmem.runtime import network
+
+    class Comm:
+        def allgather(self, record):
+            return [record, network.record("another node")]
+
+    with pytest.raises(IshmemError, match=r"the PEs are on several nodes \(.*\), which need MPI"):
+        network.meet_on_one_node(Comm(), None)
