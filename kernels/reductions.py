@@ -91,6 +91,19 @@ def block_of(blocks, member, members):
     return here if binding.options().routed else either
 
 
+@device_function
+def result_of(blocks, member, members):
+    """Return the address of a member's result: a block, in an array unless there is a proxy."""
+
+    def in_array(blocks, member, members):
+        return blocks.at + peer_delta(members.start + member * members.stride)
+
+    def either(blocks, member, members):
+        return block_of(blocks, member, members)
+
+    return either if binding.options().proxied else in_array
+
+
 class Workers(NamedTuple):
     """The work-items of a call: this one is number ``rank`` of ``width``."""
 
@@ -146,7 +159,7 @@ def _make_reduction_at(combine: Any) -> Any:
         for member in range(1, sources.end):
             total = combine_all(total, load_units(block_of(sources, member, members) + at, step, like))
         for member in range(dests.first, dests.end):
-            store_units(block_of(dests, member, members) + at, step, total)
+            store_units(result_of(dests, member, members) + at, step, total)
 
     return reduce_at
 
@@ -160,7 +173,7 @@ def _make_scan_at(inclusive: bool) -> Any:
         for member in range(sources.end):
             after = add(before, load_units(block_of(sources, member, members) + at, step, like))
             if dests.first <= member and member < dests.end:
-                store_units(block_of(dests, member, members) + at, step, after if inclusive else before)
+                store_units(result_of(dests, member, members) + at, step, after if inclusive else before)
             before = after
 
     return scan_at
