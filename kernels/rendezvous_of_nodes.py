@@ -1,14 +1,21 @@
-"""The rendezvous in two levels, for teams that span nodes: on each node, then between the leaders of the nodes."""
+"""The rendezvous in two levels, for teams that span nodes: on each node, then between the leaders of the nodes.
+
+The leaders follow a table of steps that the host writes: those of its own rendezvous (ishmem/core/exchange.hpp).
+"""
 
 from __future__ import annotations
 
+from ishmem.common.layout import LINE
+from ishmem.runtime import binding
+
 from .barrier import await_line, release
 from .copy import copy_bytes
-from .intrinsics import compiled, load_word, store_word
-from .nodes import after, nodes_of, pe_in
+from .intrinsics import compiled, device_function, load_word, store_word
+from .nodes import nodes_of, pe_in, step_at
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, reachable, store_flag
-from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at
+from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at, slot_bytes
+from .spec_constants import meeting_bytes, meeting_lines
 
 
 @compiled
@@ -25,9 +32,9 @@ def meet_by_nodes(team, members, slots, number, call_id, count, share, item, roo
     for i in range(nodes.n_near):
         await_line(slot_at(slots, member_at(members, nodes.near, i)), number, pe_in(nodes.near, i))
     if nodes.index == 0:
-        exchange_slots(members, nodes, slots, number, item, root)
+        exchange_slots(nodes, slots, meeting_lines() + meeting_bytes() * team, number, item)
     release(team, nodes, number)
-    if nodes.index:
+    if nodes.index and are_read(item):
         fetch_slots(members, slots, item, root, peer_delta(pe_in(nodes.near, 0)))
 
 
@@ -54,22 +61,40 @@ def data_in(slot, member, item, root):
     return nbytes if 0 <= nbytes <= max_payload() and (root < 0 or member == root) else 0
 
 
-@compiled
-def exchange_slots(members, nodes, slots, number, item, root):
-    """Put the slots of this node's members to the leaders of the other nodes, and wait for theirs.
+@device_function
+def are_read(item):
+    """Return whether slots of other nodes are read: for their data, or to compare the calls."""
+    return (lambda item: True) if binding.options().check else (lambda item: item != 0)
 
-    Requests to one PE are executed in order, so the number in the leader's own slot arrives after everything else.
+
+@compiled
+def put_slots(leader, begin, count, item):
+    """Put the slots of consecutive members to a leader. Without data for all members, those of its own stay there."""
+    if item:
+        copy_by_proxy(PUT, leader, begin, begin, count * slot_bytes())
+    elif are_read(item):
+        for i in range(count):
+            at = begin + i * slot_bytes()
+            copy_by_proxy(PUT, leader, at, at, PAYLOAD)
+
+
+@compiled
+def exchange_slots(nodes, slots, lines, number, item):
+    """Put the slots of members to the leaders of other nodes and receive those of all members, in a logarithm of steps.
+
+    Requests to one PE are executed in order, so the number in the line of a step arrives after the slots.
     """
-    for step in range(1, nodes.count):
-        leader = pe_in(nodes.leaders, after(nodes.node, step, nodes.count))
-        for i in range(nodes.n_near):
-            member = member_at(members, nodes.near, i)
-            begin = slot_at(slots, member) + CALL
-            nbytes = PAYLOAD - CALL + data_in(slot_at(slots, member), member, item, root)
-            copy_by_proxy(PUT, leader, begin, begin, nbytes)
-        store_flag(leader, slot_at(slots, members.me), number)
-    for node in range(nodes.count):
-        await_line(slot_at(slots, member_at(members, nodes.leaders, node)), number, pe_in(nodes.leaders, node))
+    address = nodes.steps
+    for _ in range(nodes.n_steps):
+        step, address = step_at(address)
+        line = lines + LINE * step.line
+        for run in range(step.n_runs):
+            begin, count = slot_at(slots, load_word(step.runs + 16 * run)), load_word(step.runs + 16 * run + 8)
+            put_slots(step.partner, begin, count, item)
+        if step.n_runs:
+            store_flag(step.partner, line, number)
+        if step.takes:
+            await_line(line, number, step.partner)
 
 
 @compiled

@@ -21,12 +21,14 @@ tickets         int64: requests that kernels have begun             used by this
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
 tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
+meetings        a line per team and step between nodes              written by peers' kernels
 ==============  ==================================================  ===========================================
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,6 +49,9 @@ WIDE_BYTES = 10 << 20  # for the slots of larger teams
 PREDEFINED = 3  # teams
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
+StepsOf = Callable[[int, int], list[tuple[int, int, bool, bool, int, int]]]
+"""The steps of a node, of a number of nodes: line, partner, whether it sends and takes, and the nodes that it sends."""
+
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
@@ -103,8 +108,28 @@ class Begun(NamedTuple):
         return 8 * (2 + MAX_TEAMS)
 
 
+class NodeStep(NamedTuple):
+    """What the leader of a node does in a step with another leader, as kernels see it: an int64 each, then the runs.
+
+    Attributes:
+        partner: The PE of the other leader.
+        line: Number of the line that tells of the step, among those of the team.
+        takes: Whether the other leader sends.
+        runs: Members whose slots this leader sends, then the line: the first of consecutive ones, and their number.
+    """
+
+    partner: int
+    line: int
+    takes: int
+    runs: tuple[tuple[int, int], ...]
+
+    def words(self) -> list[int]:
+        """Return the record as integers."""
+        return [*self[:3], len(self.runs), *(word for run in self.runs for word in run)]
+
+
 class NodeList(NamedTuple):
-    """Where the members of a team that spans nodes are, as kernels see it: an int64 each, then the two lists.
+    """Where the members of a team that spans nodes are, as kernels see it: an int64 each, then the lists.
 
     Attributes:
         n_near: Members on this node; the first is its leader.
@@ -114,6 +139,7 @@ class NodeList(NamedTuple):
         rounds: Rounds of a dissemination barrier on the largest node.
         near: PEs on this node.
         leaders: The first PE of each node.
+        steps: The steps of this PE in a rendezvous, if it is a leader: those of hosts (ishmem/core/exchange.hpp).
     """
 
     n_near: int
@@ -123,10 +149,14 @@ class NodeList(NamedTuple):
     rounds: int
     near: tuple[int, ...]
     leaders: tuple[int, ...]
+    steps: tuple[NodeStep, ...] = ()
 
     @classmethod
-    def of(cls, pes: list[int], me: int, nodes: list[int]) -> NodeList | None:
-        """Return the list for PE ``me`` of the members ``pes``; None if they are on one node of ``nodes``."""
+    def of(cls, pes: list[int], me: int, nodes: list[int], steps_of: StepsOf) -> NodeList | None:
+        """Return the list for PE ``me`` of the members ``pes``; None if they are on one node of ``nodes``.
+
+        ``steps_of`` is ``_core.pair_steps``.
+        """
         groups: dict[int, list[int]] = {}
         for pe in pes:
             groups.setdefault(nodes[pe], []).append(pe)
@@ -134,12 +164,30 @@ class NodeList(NamedTuple):
             return None
         near, rounds = groups[nodes[me]], max(len(group) - 1 for group in groups.values()).bit_length()
         leaders = tuple(group[0] for group in groups.values())
-        return cls(len(near), near.index(me), len(leaders), leaders.index(near[0]), rounds, tuple(near), leaders)
+        node = leaders.index(near[0])
+        steps = _steps(pes, list(groups.values()), node, steps_of) if near[0] == me else ()
+        return cls(len(near), near.index(me), len(leaders), node, rounds, tuple(near), leaders, steps)
 
     def pack(self) -> bytes:
         """Return the list as bytes."""
-        words = [*self[:5], *self.near, *self.leaders]
+        steps = [word for step in self.steps for word in step.words()]
+        words = [*self[:5], len(self.steps), *self.near, *self.leaders, *steps]
         return struct.pack(f"<{len(words)}q", *words)
+
+
+def _steps(pes: list[int], groups: list[list[int]], node: int, steps_of: StepsOf) -> tuple[NodeStep, ...]:
+    """Return the steps of the leader of a node; ``groups`` are the members on each node, of the members ``pes``."""
+    steps, member = [], {pe: number for number, pe in enumerate(pes)}
+    for line, partner, sends, takes, first, last in steps_of(len(groups), node):
+        known = [pe for number in range(first, last) if number != partner for pe in groups[number]] if sends else []
+        runs: list[tuple[int, int]] = []
+        for number in sorted(member[pe] for pe in known):
+            if runs and sum(runs[-1]) == number:
+                runs[-1] = runs[-1][0], runs[-1][1] + 1
+            else:
+                runs.append((number, 1))
+        steps.append(NodeStep(groups[partner][0], line, int(takes), tuple(runs)))
+    return tuple(steps)
 
 
 class RendezvousSlot(NamedTuple):
@@ -319,9 +367,18 @@ class Layout:
         return _round_up(self.places + (self.n_pes if self.width < self.n_pes else 0), LINE)
 
     @property
+    def meeting_bytes(self) -> int:
+        """Size of the lines of one team for the steps between the leaders of nodes; none in a job on one node."""
+        return LINE * ((self.n_pes - 1).bit_length() + 2) if self.width < self.n_pes else 0
+
+    def meeting(self, handle: int) -> int:
+        """First line of a team for the steps between the leaders of nodes, in collective calls inside kernels."""
+        return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle
+
+    @property
     def size(self) -> int:
         """Bytes of the internal part, in whole pages."""
-        return _round_up(self.tiles + self.tile_bytes * TWIN, PAGE)
+        return _round_up(self.meeting(TWIN), PAGE)
 
 
 def _round_up(value: int, unit: int) -> int:

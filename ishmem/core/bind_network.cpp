@@ -3,8 +3,10 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "exchange.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -56,6 +58,12 @@ void set_regions(uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, u
 
 void bind_network(nb::module_ &m) {
     bind_engine(m);
+    m.def("pair_steps", [](int nodes, int node) {
+        std::vector<std::tuple<int, int, bool, bool, int, int>> steps;
+        for (const PairStep &step : Pairs(nodes).steps_of(node))
+            if (step.partner >= 0) steps.emplace_back(step.number, step.partner, step.sends, step.takes, step.first, step.last);
+        return steps;
+    });
     m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });
     m.def("set_regions", &set_regions, nb::kw_only(), nb::arg("mirrors"), nb::arg("mirror_bytes"), nb::arg("departures"), nb::arg("landings"));
     m.def("departure_bytes", &departure_bytes);

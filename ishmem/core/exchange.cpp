@@ -37,6 +37,19 @@ int highest_below(int count) {
     return bit;
 }
 
+std::vector<PairStep> Pairs::steps_of(int node) const {
+    const int v = number_of(node), other = is_joined(node) ? node - 1 : takes(node) ? node + 1 : -1;
+    std::vector<PairStep> all;
+    all.reserve(static_cast<size_t>(steps()));
+    if (joined) all.push_back({0, other, is_joined(node), takes(node), node, node + 1, false, false});
+    for (int round = 0; round < rounds; ++round) {
+        const int first = v >> round << round, partner = is_joined(node) ? -1 : node_of(v ^ 1 << round);
+        all.push_back({1 + round, partner, partner >= 0, partner >= 0, node_of(first), node_of(first + (1 << round)), (v >> round & 1) != 0, false});
+    }
+    if (joined) all.push_back({1 + rounds, other, takes(node), is_joined(node), 0, nodes, false, true});
+    return all;
+}
+
 Exchange::Exchange(const Call &call, size_t most) : call_(call), team_(*call.team), step_(combine_of(call.routine, call.type)) {
     for (const auto &group : team_.groups) parts_ = std::max(parts_, static_cast<int>(group.size()));
     share_ = std::min(share_of(call.bytes, parts_), most);

@@ -43,6 +43,17 @@ int rounds_of(int count);
 // The highest power of two below a count.
 int highest_below(int count);
 
+// What a node does in a step with another one: it sends what it knows of the nodes `first` to before `last`, and takes what
+// the other knows.
+struct PairStep {
+    int number;   // the same on both nodes
+    int partner;
+    bool sends, takes;
+    int first, last;
+    bool is_second;  // whether the nodes of the partner come before those of this one
+    bool is_whole;   // whether the one that sends knows of all nodes
+};
+
 // The nodes of a team, joined to a power of two: node 2i takes part for node 2i + 1, of the first ones.
 struct Pairs {
     const int nodes, joined, rounds;  // `joined`: nodes that are the second of a pair
@@ -53,6 +64,10 @@ struct Pairs {
     int number_of(int node) const { return node < 2 * joined ? node / 2 : node - joined; }
     int steps() const { return rounds + (joined ? 2 : 0); }
     int node_of(int number) const { return number < joined ? 2 * number : number + joined; }
+
+    // The steps by which all nodes learn what one knows; those in which a node does nothing have partner -1. The first
+    // and the last are only for nodes that are joined.
+    std::vector<PairStep> steps_of(int node) const;
 };
 
 class Exchange {

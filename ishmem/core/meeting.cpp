@@ -22,8 +22,6 @@
 namespace ishmem {
 namespace {
 
-enum Step { Join = 0, First = 1, Again = MEETING_LINES - 1 };
-
 // What a leader knows of the calls of some nodes.
 struct Digest {
     uint64_t signature, extra, dest, source, differs;
@@ -82,26 +80,17 @@ class Meeting {
     // The steps of the leader of this node. The other members take, too, but send nothing.
     void pass(int number, Carried what) {
         number_ = number, what_ = what;
-        const int v = pairs_.number_of(me_), joined = me_ + 1, n = pairs_.nodes;
-        if (pairs_.is_joined(me_)) send(me_ - 1, Join, me_, me_ + 1);
-        if (pairs_.takes(me_)) take(Join, false);
-        if (pairs_.joined) end_stage(1);
-        for (int round = 0; round < pairs_.rounds; ++round) {
-            const int first = v >> round << round, partner = pairs_.node_of(v ^ 1 << round);
-            if (!pairs_.is_joined(me_)) {
-                send(partner, First + round, pairs_.node_of(first), pairs_.node_of(first + (1 << round)));
-                take(First + round, v >> round & 1);
-            }
+        for (const PairStep &step : pairs_.steps_of(me_)) {
+            if (step.sends) send(step);
+            if (step.takes) take(step);
             end_stage(1);
         }
-        if (pairs_.takes(me_)) send(joined, Again, 0, n);
-        if (pairs_.is_joined(me_)) take(Again, false);
-        if (pairs_.joined) end_stage(1);
     }
 
-    // Sends what is carried of the nodes `first` to before `last`, and the digest.
-    void send(int to, int step, int first, int last) {
+    // Sends what is carried of the nodes of a step, and the digest.
+    void send(const PairStep &step) {
         if (!good() || team_.index) return;
+        const int to = step.partner, first = step.first, last = step.last;
         const int pe = team_.leaders[static_cast<size_t>(to)];
         const auto far = [&](size_t offset) { return far_address(pe, call_.meeting_place(offset)); };
         bool sent = true;
@@ -116,32 +105,32 @@ class Meeting {
                 break;
             }
             case Carried::Sum:
-                if (call_.bytes) sent = puts_.start(far(buffer_of(step)), call_.sum.data(), call_.bytes);
+                if (call_.bytes) sent = puts_.start(far(buffer_of(step.number)), call_.sum.data(), call_.bytes);
                 break;
             case Carried::Slots:
                 for (int node = first; node < last && sent; ++node)
                     for (int member : team_.groups[static_cast<size_t>(node)])
                         if (node != to && sent) sent = forward_slot(member, pe);
         }
-        char *line = far(line_of(step));
+        char *line = far(line_of(step.number));
         sent = sent && write_before_flag(line + sizeof(uint64_t), &digest_, sizeof digest_) && store_flag(reinterpret_cast<uint64_t *>(line), call_.sequence);
         if (!sent) outcome_ = PyErr_Occurred() ? Interrupted : Lost;
     }
 
-    // Takes what another leader has sent in a step; `second`: whether its nodes come before those of this one.
-    void take(int step, bool second) {
+    // Takes what another leader has sent in a step.
+    void take(const PairStep &step) {
         if (!good()) return;
         if (rehearsal) return rehearsal->reach(1);
-        const char *line = call_.meeting(line_of(step));
+        const char *line = call_.meeting(line_of(step.number));
         outcome_ = await_line(call_, reinterpret_cast<const uint64_t *>(line));
         if (!good()) return;
         Digest theirs;
         std::memcpy(&theirs, line + sizeof(uint64_t), sizeof theirs);
         digest_.add(theirs, traits(call_.routine).own_counts);
         if (what_ != Carried::Sum) return;
-        char *sum = call_.sum.data(), *other = call_.meeting(buffer_of(step));
-        if (step == Again) std::memcpy(sum, other, call_.bytes);
-        else combine_of(call_.routine, call_.type)(sum, second ? other : sum, second ? sum : other, call_.count);
+        char *sum = call_.sum.data(), *other = call_.meeting(buffer_of(step.number));
+        if (step.is_whole) std::memcpy(sum, other, call_.bytes);
+        else combine_of(call_.routine, call_.type)(sum, step.is_second ? other : sum, step.is_second ? sum : other, call_.count);
     }
 
     size_t line_of(int step) const { return (static_cast<size_t>(number_) * MEETING_LINES + static_cast<size_t>(step)) * 64; }

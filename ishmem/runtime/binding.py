@@ -70,6 +70,8 @@ class ProcessConstants(NamedTuple):
     places: int
     tiles: int
     tile_bytes: int
+    meetings: int
+    meeting_bytes: int
     near_count: int
     first_near: int
     run: int
@@ -93,7 +95,7 @@ class ProcessConstants(NamedTuple):
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
             "turn": layout.turn, "violation": layout.violation, "proxy": layout.proxy, "tickets": layout.tickets,
             "wait": layout.kernel_wait, "routes": layout.routes, "user": layout.size, "end": size,
-            "places": layout.places, "tiles": layout.tiles,
+            "places": layout.places, "tiles": layout.tiles, "meetings": layout.meeting(0),
         }  # fmt: skip
         return cls(
             my_pe=pe,
@@ -101,6 +103,7 @@ class ProcessConstants(NamedTuple):
             sync_bytes=layout.sync_bytes,
             rendezvous_bytes=layout.rendezvous_bytes,
             tile_bytes=layout.tile_bytes,
+            meeting_bytes=layout.meeting_bytes,
             near_count=len(near),
             first_near=near[0],
             run=sum(pe == near[0] + place for place, pe in enumerate(near)),

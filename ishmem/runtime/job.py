@@ -240,7 +240,7 @@ class Job:
     def _write_nodes(self, handle: int, shape: Shape) -> int:
         """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node."""
         assert self.network is not None
-        nodes = NodeList.of(list(shape), self.pe, self.network.nodes)
+        nodes = NodeList.of(list(shape), self.pe, self.network.nodes, _core.pair_steps)
         if nodes is None:
             return 0
         self._node_lists[handle] = self.heap.device_bytes(nodes.pack())

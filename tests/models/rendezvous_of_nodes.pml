@@ -1,12 +1,13 @@
 /* How the members of a team on two nodes enter collective calls in kernels, and use their slots again.
  *
- * meet_by_nodes, announce_near, exchange_slots, fetch_slots: kernels/rendezvous_of_nodes.py; release: kernels/barrier.py;
+ * meet_by_nodes, announce_near, exchange_slots, put_slots, fetch_slots: kernels/rendezvous_of_nodes.py; release: kernels/barrier.py;
  * copy_from_slots: kernels/collectives.py. The last PE is alone on its node; the first PE of a node is its leader. What a
- * leader puts to the other one arrives in the order of the requests. All members make CALLS calls.
+ * leader puts to the other one arrives in the order of the requests. With two nodes there is one step; meeting.pml has the
+ * steps of more, which hosts and kernels share. All members make CALLS calls.
  */
 #define CALLS 3
 #define AGENTS N
-#define FLAGS (N * N * 2 + N)  /* of each PE: the numbers in two slots of each member, and the line of its leader */
+#define FLAGS (N * N * 2 + 2 * N)  /* of each PE: the numbers in two slots of each member; lines of its leader and of a step */
 #define TIMES CALLS
 #define DATA (N * N * 2)       /* of each PE: the rest of the slots */
 #define me _pid
@@ -19,6 +20,7 @@
 #endif
 #define SLOT(pe, member) (((pe) * 2 + PARITY) * N + (member))
 #define LINE(pe) (N * N * 2 + (pe))
+#define STEP(pe) (N * N * 2 + N + (pe))
 #define ALONE (N - 1)
 #define NEAR(pe) ((pe == ALONE) == (me == ALONE))
 #define LEADS (me == 0 || me == ALONE)
@@ -59,7 +61,7 @@ inline await_near()
 inline exchange_slots()
 {
 #ifdef NO_DATA_BEFORE_NUMBER
-    set_release(SLOT(leader, me), number);
+    set_release(STEP(leader), number);
 #endif
     do
     :: other < N && NEAR(other) -> load(SLOT(me, other), number); store(SLOT(leader, other), number); other++
@@ -68,9 +70,9 @@ inline exchange_slots()
     od;
     other = 0;
 #ifndef NO_DATA_BEFORE_NUMBER
-    set_release(SLOT(leader, me), number);
+    set_release(STEP(leader), number);
 #endif
-    await(SLOT(me, leader), number);
+    await(STEP(me), number);
     acquire()
 }
 

@@ -1,0 +1,60 @@
+"""The steps between the leaders of nodes in a rendezvous, which the host and kernels follow."""
+
+from __future__ import annotations
+
+import pytest
+
+from ishmem import _core
+from ishmem.common.layout import LINE, MAX_TEAMS, Layout, NodeList
+
+SHAPES = {
+    "blocks": [pe // 2 for pe in range(16)],
+    "in turn": [pe % 3 for pe in range(12)],
+    "uneven": [0, 1, 1, 1, 2, 3, 3, 4, 5, 5],
+    "two": [0, 1],
+    "many": [pe // 3 for pe in range(300)],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_steps(shape: str) -> None:
+    """After the steps each leader has the slots of all members, by few messages, each into lines of its own."""
+    nodes = SHAPES[shape]
+    pes, count = list(range(len(nodes))), max(nodes) + 1
+    lists = {pe: NodeList.of(pes, pe, nodes, _core.pair_steps) for pe in pes}
+    leaders = [nodes.index(node) for node in range(count)]
+    known = {pe: {other for other in pes if nodes[other] == nodes[pe]} for pe in leaders}
+    waiting = {pe: list(lists[pe].steps) for pe in leaders}
+    sent: dict[tuple[int, int, int], set[int]] = {}
+    while any(waiting.values()):
+        before = sum(map(len, waiting.values()))
+        for pe, steps in waiting.items():
+            while steps:
+                step = steps[0]
+                members = {first + i for first, n in step.runs for i in range(n)}
+                assert members <= known[pe] and all(nodes[member] != nodes[step.partner] for member in members)
+                if members:
+                    sent[pe, step.partner, step.line] = members
+                if step.takes and (step.partner, pe, step.line) not in sent:
+                    break
+                if step.takes:
+                    known[pe] |= sent[step.partner, pe, step.line]
+                steps.pop(0)
+        assert sum(map(len, waiting.values())) < before, "the leaders wait for each other"
+    assert all(members == set(pes) for members in known.values())
+    for pe in leaders:
+        messages = [key for key in sent if key[0] == pe]
+        assert len(messages) <= (count - 1).bit_length() + 1
+        lines = [step.line for step in lists[pe].steps]
+        assert lines == sorted(set(lines)) and max(lines) < Layout(len(pes), 1).meeting_bytes // LINE
+    assert all(not lists[pe].steps for pe in pes if pe not in leaders)
+
+
+@pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (96, 12), (10_000, 12)])
+def test_lines(n_pes: int, width: int) -> None:
+    """The lines of teams are behind the tiles, and do not overlap; a job on one node has none."""
+    layout = Layout(n_pes, width)
+    assert layout.meeting(0) == layout.tiles + layout.tile_bytes * (MAX_TEAMS // 2)
+    assert layout.meeting(MAX_TEAMS // 2) <= layout.size
+    assert layout.meeting(1) - layout.meeting(0) == layout.meeting_bytes > 0
+    assert Layout(n_pes, n_pes).meeting_bytes == 0
