@@ -15,6 +15,7 @@
 //
 // A sum arrives in a buffer of its round. With `Levels`, a node that has begun the next round of parts has received its
 // results from those to whose buffers it puts, so they have combined what was there. With `Rounds` there is one such round.
+// Model: tests/models/rounds.pml.
 //
 // Alltoall. Each member serves some of the other nodes, consecutive ones, in both directions. It collects the blocks of its
 // node's members for them, puts those for a node into the landing of the member that serves this node there, as one

@@ -24,6 +24,7 @@ COMPILER = os.environ.get("CC") or "cc"
 PES = {
     "barrier": (2, 3, 4),  # with 3 PEs, every PE is notified by each other PE directly
     "meeting": (2, 3, 4),  # with 3, two are joined; with 4, there are two rounds
+    "rounds": (2, 3, 4),  # as for meeting
 }
 USUAL = (2, 3)
 LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=8192", "-DMEMLIM=6000"]
