@@ -13,7 +13,7 @@ from typing import Any
 from ishmem.benchmarks.group import Group, GroupError, missing
 from ishmem.benchmarks.results import environment
 from ishmem.benchmarks.show import short_time
-from ishmem.examples.apps import APPS, find
+from ishmem.examples.apps import APPS, App, find
 
 OWN, PEER = "ishmem", "mpi4py"
 PES = (1, 2, 4)
@@ -31,7 +31,7 @@ class Row:
         app: Its name.
         scaling: ``strong`` or ``weak``.
         pes: Number of PEs.
-        contender: The library.
+        contender: The library; or the host routines of `App.beside`, or one more of `App.forms`, with ishmem.
         seconds, communication: Medians over the runs, of the whole on the slowest PE and of its communication.
         runs: Number of runs.
         reason: Why there is no result.
@@ -56,8 +56,8 @@ class _Contender:
 
     def __init__(self, group: Group, row: Row, fused: bool) -> None:
         self.row = row
-        self._group, self._fused = group, fused and row.contender == OWN
-        self._beside = row.contender not in (OWN, PEER)
+        self._beside = row.contender == find(row.app).beside
+        self._group, self._fused = group, fused and row.contender != PEER and not self._beside
         self._whole: list[float] = []
         self._communication: list[float] = []
 
@@ -92,8 +92,8 @@ def measure(
     """Measure; yield the rows of each application, scaling and number of PEs: one of each library.
 
     The first run of each compiles and is checked; then the libraries take turns, ``runs`` times and on for as long as
-    ``seconds`` have not passed. Where an application names routines that do the same (`App.beside`), one more row has
-    their name as contender.
+    ``seconds`` have not passed. Where an application names routines that do the same (`App.beside`) or has several
+    forms (`App.forms`), more rows have their names as contender.
     """
     libraries = [library for library in (OWN, PEER) if not missing(library)]
     for n in pes:
@@ -103,18 +103,27 @@ def measure(
                 kind = find(name)
                 done: dict[Any, list[Row]] = {}
                 for scaling, app in ((STRONG, kind.scaled(max(pes))), (WEAK, kind.scaled(n))):
-                    users = {**groups, **({kind.beside: groups[OWN]} if kind.beside else {})}
-                    rows = [Row(name, scaling, n, user, options=asdict(app)) for user in users]  # type: ignore[call-overload]
+                    rows = [Row(name, scaling, n, user, options=options) for user, options in _problems(app, libraries)]
                     if app in done:  # the largest number of PEs: both scalings have the same problem
                         rows = [Row(**{**asdict(row), "scaling": scaling}) for row in done[app]]
                     else:
-                        contenders = [_Contender(users[row.contender], row, kind.fused) for row in rows]
+                        users = [groups.get(row.contender, groups[OWN]) for row in rows]
+                        contenders = [_Contender(user, row, kind.fused) for user, row in zip(users, rows)]
                         _measure(contenders, runs, seconds, timeout)
                     done[app] = rows
                     yield rows
         finally:
             for group in groups.values():
                 group.stop()
+
+
+def _problems(app: App, libraries: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the contenders of an application, and the options that each runs it with."""
+    options = asdict(app)  # type: ignore[call-overload]
+    yield from ((library, options) for library in libraries)
+    if app.beside:
+        yield app.beside, options
+    yield from ((form, {**options, "form": form}) for form in app.forms[1:])
 
 
 def _measure(contenders: list[_Contender], runs: int, seconds: float, timeout: float) -> None:
@@ -181,15 +190,21 @@ def table(rows: list[Row]) -> str:
 
 
 def beside(rows: list[Row]) -> str:
-    """Return the table of the applications beside host routines that do the same, in markdown; empty: none."""
-    found = {(row.app, row.scaling, row.pes): row for row in rows if row.contender not in (OWN, PEER) and row.runs}
-    lines = ["| | scaling | PEs | one kernel | host routines | | ratio |", "|---" * 7 + "|"]
+    """Return the table of the applications beside host routines and other forms, in markdown; empty: none."""
+    found = [row for row in rows if row.contender not in (OWN, PEER) and row.runs]
+    lines = ["| | scaling | PEs | one kernel | beside it | | ratio |", "|---" * 7 + "|"]
     for own, _other in pairs(rows):
-        row = found.get((own.app, own.scaling, own.pes))
-        if row:
-            cells = [find(own.app).title, own.scaling, str(own.pes), short_time(own.seconds), row.contender]
-            lines.append(f"| {' | '.join([*cells, short_time(row.seconds), f'{own.seconds / row.seconds:.2f}'])} |")
+        for row in found:
+            if (row.app, row.scaling, row.pes) == (own.app, own.scaling, own.pes):
+                cells = [_form(own), own.scaling, str(own.pes), short_time(own.seconds), row.contender]
+                lines.append(f"| {' | '.join([*cells, short_time(row.seconds), f'{own.seconds / row.seconds:.2f}'])} |")
     return "\n".join(lines) if found else ""
+
+
+def _form(row: Row) -> str:
+    """Return the title of an application, with its form if it has several."""
+    kind = find(row.app)
+    return f"{kind.title}, {row.options['form']}" if kind.forms else kind.title
 
 
 def _ratio(own: float, other: float, most: float) -> str:

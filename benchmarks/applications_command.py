@@ -42,7 +42,7 @@ def figures_command(results: Path, page: Path | None, output: Path | None) -> No
     counts = f"{min(runs, default=0)} to {max(runs, default=0)} runs of each, in turn."
     text = f"{figures.about(head)} {counts}\n\n{applications.table(rows)}"
     if others := applications.beside(rows):
-        text += f"\n\nBeside the host routines that do the same:\n\n{others}"
+        text += f"\n\nBeside host routines that do the same, and other forms of the kernel:\n\n{others}"
     if page is None:
         click.echo(text)
     else:

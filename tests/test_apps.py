@@ -110,6 +110,15 @@ def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(applications.draw(rows).axes) >= 2
 
 
+def test_forms_are_measured_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = find("matmul_allscatter")
+    monkeypatch.setattr(kind, "scaled", lambda n: kind.small()[0])
+    rows = [row for found in applications.measure(("matmul_allscatter",), (2,), 1, 0) for row in found]
+    assert [row.reason for row in rows] == [""] * len(rows)
+    assert {row.contender for row in rows} >= {"ishmem", "specialised", kind.beside}
+    assert "Product and all-scatter, fused | strong | 2 |" in applications.beside(rows)
+
+
 def test_table_beside_host_routines() -> None:
     times = {"ishmem": 2.0, "mpi4py": 3.0, "sum_reduce": 1.0}
     rows = [applications.Row("ring", "weak", 2, name, seconds, seconds, 1) for name, seconds in times.items()]

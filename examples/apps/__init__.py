@@ -25,6 +25,9 @@ APPS = {
     "retrieval": "Retrieval",
     "ring": "Ring",
     "matmul": "Matmul",
+    "matmul_allscatter": "MatmulAllscatter",
+    "matmul_scatter": "MatmulScatter",
+    "decode": "Decode",
 }
 """The applications: the name, which is that of the module, and the class."""
 

@@ -80,12 +80,14 @@ class App:
         fused: The kernels that compute communicate, too. The time in communication is then that of the whole without
             that of a run whose `Run.communicates` is false.
         beside: The host routines by which `run_beside` does the same, if the application has it.
+        forms: The values of its option ``form``, the default first, if it has several forms.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     fused: ClassVar[bool] = False
     beside: ClassVar[str] = ""
+    forms: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def small(cls) -> list[App]:

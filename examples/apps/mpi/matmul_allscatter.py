@@ -1,0 +1,24 @@
+"""Matrix product and all-scatter with mpi4py: a kernel that multiplies, then MPI_Allgather."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
+from ishmem.examples.apps.frame import Run, shared
+from ishmem.examples.apps.matmul import GROUP
+from ishmem.examples.apps.matmul_allscatter import MatmulAllscatter
+from ishmem.examples.apps.mpi.matmul import multiply
+
+
+def program(app: MatmulAllscatter, run: Run) -> Any:
+    """Run with mpi4py; return what ``MatmulAllscatter.run`` returns."""
+    rows, a, b = app.parts(run)
+    mine, own_view = shared((rows.size, app.columns), "f8")
+    c, view = shared((run.n_pes * rows.size, app.columns), "f8")
+    with run.timed():
+        dpex.call_kernel(multiply, kapi.NdRange((GROUP,), (GROUP,)), a, b, mine, rows.size, app.inner)
+        with run.communication():
+            run.comm.Allgather(own_view, view)
+    return app.shaped(c)
