@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
-from ishmem.common.layout import Layout
+from ishmem.common.layout import MAX_TEAMS, TWIN, Layout
 from ishmem.runtime import heap, network
 
 BARRIER, INIT = "barrier_all", "init"
@@ -194,6 +194,27 @@ def predictions(
             for size in (0,) if routine == BARRIER else sizes:
                 if size * (pes if routine in BY_RECEIVERS else 1) <= MOST:
                     yield predict(nodes, routine, size, links)
+
+
+def memory_of(pes: int, width: int) -> dict[str, int]:
+    """Return the bytes of the parts of a PE's memory that grow with the job: in its heap, then elsewhere.
+
+    Pages of the mirrors and of the records of PEs that leave take memory only once they are written.
+    """
+    layout = Layout(pes, min(width, pes))
+    lines = layout.rendezvous(0) - layout.host_sync(0) + layout.meeting(TWIN) - layout.meeting(0)
+    return {
+        "lines of barriers, and of the steps of kernels between nodes": lines,
+        "slots of collectives in kernels": layout.barriers_begun - layout.rendezvous(0),
+        "slots of collectives of the host": layout.turn - layout.host_ring(0),
+        "lines of active sets": layout.gave_up - layout.active_set(0, 0),
+        "table of places, which kernels read": pes if width < pes else 0,
+        "the engine's state of the other PEs": _core.PEER_BYTES * pes,
+        "what `init` gathers, until it ends": network.RECORD * pes,
+        "records of PEs that leave": _core.departure_bytes(pes),
+        "mirrors of the slots of other nodes, one for the node": MAX_TEAMS
+        * _core.team_mirror_bytes(pes, layout.ring_bytes, layout.slot_bytes),
+    }
 
 
 def internal_bytes(pes: int, width: int) -> int:

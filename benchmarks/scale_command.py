@@ -11,9 +11,12 @@ import click
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ishmem.benchmarks.scale import Links, Point
 
-MARKER, CHECK_MARKER = "scale", "scale check"
+MARKER, CHECK_MARKER, MEMORY_MARKER = "scale", "scale check", "scale memory"
+_MORE = 64  # nodes over which what one adds is averaged: sizes are rounded
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _OLD = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -47,7 +50,7 @@ def scale(
     from ishmem.benchmarks import figures, scale as model
 
     if measured:
-        text, marker = check(json.loads(measured.read_text())), CHECK_MARKER
+        parts = {CHECK_MARKER: check(json.loads(measured.read_text()))}
     else:
         try:
             links = model.with_costs(model.Links(), costs)
@@ -55,13 +58,15 @@ def scale(
             raise click.UsageError(str(error)) from None
         jobs = pes or model.sizes_of_jobs(width)
         points = list(model.predictions(jobs, width, size, links))
-        text, marker = f"{about(links, width)}\n\n{table(points, width, links)}", MARKER
+        predicted = f"{about(links, width)}\n\n{table(points, width, links)}"
+        parts = {MARKER: predicted, MEMORY_MARKER: memory_table(jobs, width)}
         if output:
             _draw(points, width, links, output)
-    click.echo(text)
+    click.echo("\n\n".join(parts.values()))
     if page:
         try:
-            figures.update(page, text, marker)
+            for marker, text in parts.items():
+                figures.update(page, text, marker)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
 
@@ -114,6 +119,22 @@ def table(points: list[Point], width: int, links: Links) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
     lines.append("| internal part of the heap | | " + " | ".join(memory) + " | | |")
+    return "\n".join(lines)
+
+
+def memory_table(jobs: Sequence[int], width: int) -> str:
+    """Return the markdown table of the memory that grows with the job; its last column is what one more node adds."""
+    from ishmem.benchmarks import scale as model
+
+    shown = sorted({min(jobs), max(jobs)})
+    lines = ["| part | " + " | ".join(f"{pes:,} PEs" for pes in shown) + " | one more node |"]
+    lines.append("|---" * (2 + len(shown)) + "|")
+    columns = [model.memory_of(pes, width) for pes in (*shown, shown[-1] + _MORE * width)]
+    for part, more in columns[-1].items():
+        cells = [short_bytes(column[part]) for column in columns[:-1]]
+        added = more - columns[-2][part]  # negative where fewer teams may be large
+        cells.append(short_bytes(max(added, 0) / _MORE))
+        lines.append(f"| {part} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

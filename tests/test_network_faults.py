@@ -36,6 +36,16 @@ def test_fault(trial: trials.Trial, how: str) -> None:
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 
+def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
+    """The loss goes through nodes that are not neighbours of the lost one."""
+    if not nodes.has_namespaces():
+        pytest.skip("needs namespaces")
+    draw, outcome = random.Random(8), None
+    while outcome is None:
+        outcome = node_faults.one_fault(trial, [2] * 8, "kill node", draw)
+    assert not outcome.wrong, "\n".join(outcome.wrong)
+
+
 def run_on(tmp_path: Path, text: str, sizes: list[int], **env: str) -> tuple[int, str]:
     """Run a program on emulated nodes; return its status and its output."""
     path = tmp_path / "program.py"

@@ -99,6 +99,17 @@ def test_nothing_is_faster_than_the_bound(routine: str, n_pes: int, width: int) 
         assert scale.predict(scale.nodes_of(n_pes, width), routine, size, links).seconds > 0.999 * least
 
 
+def test_memory() -> None:
+    """Memory grows by few bytes for each PE; what grows with the logarithm of the nodes does not grow by one more."""
+    many, more = scale.memory_of(10_000, 12), scale.memory_of(10_120, 12)
+    grown = {part: (more[part] - many[part]) / 120 for part in many}
+    assert grown["table of places, which kernels read"] == 1
+    assert grown["lines of active sets"] == 2 * layout.LINE
+    assert grown["lines of barriers, and of the steps of kernels between nodes"] == 0
+    assert 0 < grown["the engine's state of the other PEs"] < 256
+    assert scale.memory_of(12, 12)["table of places, which kernels read"] == 0
+
+
 def called(*words: str) -> str:
     result = CliRunner().invoke(scale_command.scale, words)
     assert result.exit_code == 0, result.output
@@ -107,12 +118,14 @@ def called(*words: str) -> str:
 
 def test_command(tmp_path: Path) -> None:
     picture, page = tmp_path / "scale.png", tmp_path / "page.md"
-    marks = [text.replace("figures", scale_command.MARKER) for text in (figures.BEGIN, figures.END)]
+    markers = (scale_command.MARKER, scale_command.MEMORY_MARKER)
+    marks = [text.replace("figures", name) for name in markers for text in (figures.BEGIN, figures.END)]
     page.write_text("\n".join(marks))
     said = called("--pes", "16,48,96", "--size", "8,64K", "-o", str(picture), "--page", str(page))
     assert "| `broadcast` | 64K |" in said
     assert "16 PEs | 48 PEs | 96 PEs | bound | ratio |" in said
-    assert said.strip() in page.read_text()
+    predicted, memory = said.strip().split("\n\n| part |")
+    assert predicted in page.read_text() and f"| part |{memory}" in page.read_text()
     assert picture.stat().st_size > 1000
     assert "Usage" in CliRunner().invoke(scale_command.scale, ["--link", "far=1"]).output
 

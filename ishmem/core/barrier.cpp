@@ -191,7 +191,7 @@ void publish_begun(bool alone) {
     store(at, ++version);
 }
 
-size_t departure_bytes() { return static_cast<size_t>(heap().n_pes) * WORDS * sizeof(uint64_t); }
+size_t departure_bytes(size_t n_pes) { return n_pes * WORDS * sizeof(uint64_t); }
 
 uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_TEAMS + 1 + team]; }
 

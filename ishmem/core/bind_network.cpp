@@ -50,7 +50,7 @@ void bind_engine(nb::module_ &m) {
 }
 
 void set_regions(uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, uintptr_t landings) {
-    heap().regions = {pointer<char *>(mirrors), mirror_bytes, pointer<char *>(departures), departure_bytes(),
+    heap().regions = {pointer<char *>(mirrors), mirror_bytes, pointer<char *>(departures), departure_bytes(static_cast<size_t>(heap().n_pes)),
                       pointer<char *>(landings), landing_bytes()};
 }
 
@@ -68,6 +68,7 @@ void bind_network(nb::module_ &m) {
     m.def("set_regions", &set_regions, nb::kw_only(), nb::arg("mirrors"), nb::arg("mirror_bytes"), nb::arg("departures"), nb::arg("landings"));
     m.def("departure_bytes", &departure_bytes);
     m.def("landing_bytes", &landing_bytes);
+    m.attr("PEER_BYTES") = Engine::peer_bytes();
     m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
     m.def("is_far", [](uintptr_t address) { return is_far(pointer<char *>(address)); });
     m.def("copy", &copy_addresses);

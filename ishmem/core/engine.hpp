@@ -31,7 +31,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -103,6 +103,8 @@ class Engine {
     void count_direct(size_t more = 1) { direct_.fetch_add(more, std::memory_order_relaxed); }
     uint64_t direct() const { return direct_.load(std::memory_order_relaxed); }
 
+    static size_t peer_bytes() { return sizeof(Peer); }  // what is kept for each PE of the job
+
     Group background;              // operations that only `quiet` waits for
     std::atomic<bool (*)()> also{nullptr};  // further work of each `drive`, or null
 
@@ -123,7 +125,7 @@ class Engine {
         uint64_t told = 0;              // the last packet acknowledged to the origin
         uint64_t wanted = 0;            // the last packet that asks for an acknowledgement
         int arriving = 0;               // pieces of long payloads in flight to this PE
-        std::deque<std::pair<std::unique_ptr<Packet>, size_t>> deferred;  // packets and the offsets to continue at
+        std::list<std::pair<std::unique_ptr<Packet>, size_t>> deferred;  // packets and the offsets to continue at
     };
     struct Slot {  // a request that expects an answer
         char *into;

@@ -144,7 +144,7 @@ void set_left(int pe);
 void publish_barriers_begun(bool lost);
 void publish_begun(bool alone);
 void note_departure(int pe);  // called when a PE on another node has published its departure
-size_t departure_bytes();     // of the records of all PEs
+size_t departure_bytes(size_t n_pes);  // of the records of all PEs
 uint64_t collectives_begun(int pe, unsigned team);  // by a PE of another node that has left
 
 }  // namespace ishmem

@@ -270,7 +270,7 @@ class Network:
         """
         _core.set_nodes(self.nodes)
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-        own = [mmap.mmap(-1, size, flags) for size in (_core.departure_bytes(), _core.landing_bytes())]
+        own = [mmap.mmap(-1, size, flags) for size in (_core.departure_bytes(len(self.nodes)), _core.landing_bytes())]
         self._memory += own
         mirrors, (departures, landings) = self._memory[0], map(_address, own)
         _core.set_regions(
