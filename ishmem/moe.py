@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 import dpctl
 import numpy as np
 
-from ishmem import memory
+from ishmem import interop, memory, reductions
 from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
@@ -58,12 +58,15 @@ class Handle:
         choices: The experts that the tokens of this PE were sent to: ``topk_idx``; in the normal form their PEs, each
             once, which count as experts in the arrays above.
         rows: Rows per expert of the tokens received.
+        rounds: Of a dispatch of more than ``max_tokens`` tokens: for each round a handle, and the rows that the round's
+            tokens have among those received, an array of int64.
     """
 
     layout: ndarray
     origins: ndarray
     choices: ndarray
     rows: int
+    rounds: tuple[tuple[Handle, ndarray], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Buffer(KernelCalls):
     for the call's event.
 
     Attributes:
-        max_tokens: Largest number of tokens of a PE in a call.
+        max_tokens: Largest number of tokens of a PE in a call; ``dispatch`` takes more, in rounds of so many.
         hidden: Number of elements of a token.
         num_experts: Number of experts on all PEs; those of PE ``i`` of the team begin at ``i * num_experts // n_pes``.
         topk: Largest number of choices of a token.
@@ -189,7 +192,7 @@ class Buffer(KernelCalls):
         Source: DeepEP, Buffer.low_latency_dispatch.
         """
         self._check_ready("dispatch")
-        tokens, scales = self._tokens(x)
+        tokens, scales = self._tokens(x, self.max_tokens)
         indices = self._choices(topk_idx, tokens.shape[0])
         same_queue(tokens, scales, indices)
         self._check_experts(indices, depends)
@@ -269,10 +272,11 @@ class Buffer(KernelCalls):
     ) -> tuple[Tokens, ndarray, ndarray, list[int], Handle]:
         """Send each token once to each PE that has experts of it, with its choices and weights, and receive tokens.
 
-        Collective over the team, blocking until the tokens for this PE have arrived.
+        Collective over the team, blocking until the tokens for this PE have arrived. More than ``max_tokens`` tokens
+        of any PE go in rounds, on whose number the PEs agree first.
 
         Args:
-            x: As for ``low_latency_dispatch``.
+            x: As for ``low_latency_dispatch``, of any number of tokens.
             topk_idx: As for ``low_latency_dispatch``.
             topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
             depends: Events that the kernel starts after.
@@ -290,7 +294,7 @@ class Buffer(KernelCalls):
         import dpnp
 
         self._check_ready("dispatch")
-        tokens, scales = self._tokens(x)
+        tokens, scales = self._tokens(x, None)
         indices = self._choices(topk_idx, tokens.shape[0])
         weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
         _check_shape(weights, indices.shape)
@@ -299,17 +303,14 @@ class Buffer(KernelCalls):
             event.wait()
         self._check_experts(indices, None)
         sides = [each.array for each in (scales, indices, weights)]
-        beside = _device_array(_joined(sides), "the scales and choices of x")
-        received, counts, handle, work = self._dispatch(1, tokens, beside, self._pes_of(indices))
-        self._start(work, False, None)[0].wait()
-        count = int(counts[0])
-        factors, chosen, shares = _parted(received[1][0, :count], sides)
+        n_rounds = self._agree_on_rounds(tokens.shape[0])
+        rounds = [self._round(number, tokens.array, sides) for number in range(n_rounds)]
+        rows, beside, handle = rounds[0] if n_rounds == 1 else self._join(rounds)
+        factors, chosen, shares = _parted(beside, sides)
         local = chosen - self.team.my_pe() * self._local
         mine = dpnp.where((local >= 0) & (local < self._local), local, -1)
-        rows = received[0][0, :count]
         on_host = mine.asnumpy()
         lengths = [int((on_host == expert).any(axis=1).sum()) for expert in range(self._local)]
-        handle = replace(handle, rows=count)
         return ((rows, factors) if isinstance(x, tuple) else rows), mine, shares, lengths, handle
 
     def combine(
@@ -341,10 +342,72 @@ class Buffer(KernelCalls):
 
         self._check_ready("combine")
         kind, outputs = self._outputs(x, "x", (handle.rows, self.hidden), dtype)
+        if not handle.rounds:
+            return self._combine_round(kind, outputs, handle, out, depends)
+        dest = self._output(outputs, (handle.choices.shape[0], self.hidden), out)
+        first, whole, event = 0, dpnp.asarray(outputs.array), None
+        for each, places in handle.rounds:
+            end, rows = first + each.choices.shape[0], dpnp.take(whole, places, axis=0)
+            part = dest.array[first:end]
+            event = self._combine_round(kind, _device_array(rows, "x"), each, part, depends)[1]
+            first = end
+        assert event
+        return dest.array if out is None else out, event
+
+    def _combine_round(
+        self, kind: str, outputs: check.View, handle: Handle, out: Any, depends: Depends
+    ) -> tuple[Any, dpctl.SyclEvent]:
+        """Start the combine of a dispatch, or of a round of one, in the normal form."""
+        import dpnp
+
         indices = _device_array(handle.choices, "the choices of the handle")
         ones = dpnp.ones(indices.shape, dtype="float32", sycl_queue=indices.array.sycl_queue)
         out, work = self._combine(kind, outputs, indices, _device_array(ones, "weights"), handle, out)
         return out, self._start(work, False, depends)[0]
+
+    def _agree_on_rounds(self, tokens: int) -> int:
+        """Return how many rounds the PE with most tokens needs, at least 1."""
+        words = self._workspace[1]
+        interop.host_view(words)[moe.ROUNDS] = max(-(-tokens // self.max_tokens), 1)
+        most = words[moe.MOST_ROUNDS : moe.MOST_ROUNDS + 1]
+        reductions.max_reduce(most, words[moe.ROUNDS : moe.ROUNDS + 1], self.team)
+        return int(interop.host_view(most)[0])
+
+    def _round(self, number: int, tokens: Any, sides: list[Any]) -> tuple[Any, Any, Handle]:
+        """Send the tokens of a round, with ``sides`` beside them; return what is received, and its handle."""
+        first = min(number * self.max_tokens, tokens.shape[0])
+        own = slice(first, first + self.max_tokens) if first < tokens.shape[0] else slice(0, 0)
+        beside = _device_array(_joined([each[own] for each in sides]), "the scales and choices of x")
+        pes = self._pes_of(_device_array(sides[1][own], "topk_idx"))
+        received, counts, handle, work = self._dispatch(1, _device_array(tokens[own], "x"), beside, pes)
+        self._start(work, False, None)[0].wait()
+        count = int(counts[0])
+        return received[0][0, :count], received[1][0, :count], replace(handle, rows=count)
+
+    def _join(self, rounds: list[tuple[Any, Any, Handle]]) -> tuple[Any, Any, Handle]:
+        """Return what was received in several rounds in the order of PEs, as `_round` does for one."""
+        import dpnp
+
+        handles, queue = [handle for _, _, handle in rounds], rounds[0][0].sycl_queue
+        layouts = np.stack([each.layout.asnumpy()[0] for each in handles])  # [rounds, PEs, 2]
+        ends = np.cumsum([each.rows for each in handles])
+        starts = layouts[:, :, 0] + (ends - [each.rows for each in handles])[:, None]
+        lists = zip(starts.T.ravel(), layouts[:, :, 1].T.ravel())  # those of a PE follow one another
+        order = np.concatenate([np.arange(start, start + length) for start, length in lists])
+        places = np.argsort(order)
+        on_device = dpnp.asarray(order, sycl_queue=queue)
+        both = zip(*(each[:2] for each in rounds))
+        joined = [dpnp.take(dpnp.concatenate(parts), on_device, axis=0) for parts in both]
+        of_rounds = [dpnp.asarray(each, sycl_queue=queue) for each in np.split(places, ends[:-1])]
+        step = self.max_tokens * handles[0].choices.shape[1]
+        origins = dpnp.concatenate([each.origins[0, : each.rows] + i * step for i, each in enumerate(handles)])
+        lengths = layouts[:, :, 1].sum(axis=0)
+        layout = np.stack([np.cumsum(lengths) - lengths, lengths], axis=1)[None].astype(np.int32)
+        whole = Handle(
+            dpnp.asarray(layout, sycl_queue=queue), dpnp.take(origins, on_device)[None],
+            dpnp.concatenate([each.choices for each in handles]), len(order), tuple(zip(handles, of_rounds)),
+        )  # fmt: skip
+        return joined[0], joined[1], whole
 
     def _dispatch(
         self, lists: int, tokens: check.View, scales: check.View, indices: check.View
@@ -373,18 +436,23 @@ class Buffer(KernelCalls):
         """Return the output of a combine and its work."""
         from ishmem.kernels.moe import combine_kernel
 
-        queue, lists, shape = outputs.array.sycl_queue, handle.layout.shape[0], (indices.shape[0], self.hidden)
-        dest = _device_array(_empty(shape, outputs.storage, queue) if out is None else out, "out")
-        _check_shape(dest, shape)
-        if out is not None:
-            check.same_dtype(dest, outputs)
-        check.writable(dest)
+        lists, shape = handle.layout.shape[0], (indices.shape[0], self.hidden)
+        dest = self._output(outputs, shape, out)
         same_queue(outputs, indices, weights, dest)
         given = [_bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
         given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), _bits(dest.array)]
         numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
         work = _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
         return dest.array if out is None else out, work
+
+    def _output(self, outputs: check.View, shape: tuple[int, ...], out: Any) -> check.View:
+        """Return the array for the result of a combine: ``out``, once checked, or a new one."""
+        dest = _device_array(_empty(shape, outputs.storage, outputs.array.sycl_queue) if out is None else out, "out")
+        _check_shape(dest, shape)
+        if out is not None:
+            check.same_dtype(dest, outputs)
+        check.writable(dest)
+        return dest
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
         """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
@@ -417,12 +485,13 @@ class Buffer(KernelCalls):
         if call in self._pending:
             raise StateError(f"the hook of the last {call} was not called; call it before the next {call}")
 
-    def _tokens(self, x: Any) -> tuple[check.View, check.View]:
+    def _tokens(self, x: Any, most: int | None) -> tuple[check.View, check.View]:
         """Check tokens; return them and their scales, which have no columns if there are none."""
         given, scales = x if isinstance(x, tuple) else (x, None)
         tokens = _device_array(given, "x")
-        if len(tokens.shape) != 2 or tokens.shape[1] != self.hidden or tokens.shape[0] > self.max_tokens:
-            wanted = f"[tokens, {self.hidden}] with at most {self.max_tokens} tokens"
+        too_many = most is not None and tokens.shape[:1] > (most,)
+        if len(tokens.shape) != 2 or tokens.shape[1] != self.hidden or too_many:
+            wanted = f"[tokens, {self.hidden}]{'' if most is None else f' with at most {most} tokens'}"
             raise ValueError(f"x has shape {tokens.shape}; allowed are {wanted}")
         if scales is None:
             scales = _empty((tokens.shape[0], 0), "float32", tokens.array.sycl_queue)

@@ -8,7 +8,7 @@ Calls alternate between two halves of the workspace. A PE that begins call ``k +
 ``k + 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free.
 Dispatches and combines count separately, with rows of their own.
 
-Model: tests/models/inference.pml, with a list for a slot.
+Model: tests/models/moe.pml.
 """
 
 from __future__ import annotations

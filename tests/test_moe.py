@@ -215,7 +215,14 @@ def of_pe(topk_idx, pe):
     return np.where((local >= 0) & (local < PER_PE), local, -1)
 
 
-def check_normal(dtype, routes=tuple(ROUTES)):
+def many_inputs(route, pe, n, dtype, seed):
+    """Return the inputs of up to 3 rounds and a part of one more, of another number for each PE."""
+    parts = [inputs(route, pe, n, dtype, seed + 10 * turn) for turn in range(1 + (2 * pe + seed) % 4)]
+    whole = [np.concatenate(each) for each in zip(*parts)]
+    return tuple(each[: len(each) - 2] for each in whole) if pe % 2 else tuple(whole)
+
+
+def check_normal(dtype, routes=tuple(ROUTES), inputs=inputs):
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Buffer(MOST, HIDDEN, PER_PE * n, TOPK, dtype=dtype) as buffer:
         for seed, route in enumerate(routes):
@@ -264,6 +271,26 @@ def test_normal(pes):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_normal_of_16_bits(pes, dtype):
     pes.run(check_normal, dtype, ("random", "an expert twice"))
+
+
+@pytest.mark.pes(1, 2, 3)
+def test_normal_in_rounds(pes):
+    pes.run(check_rounds)
+
+
+def check_rounds():
+    check_normal("float32", inputs=many_inputs)
+    check_normal("bfloat16", routes=("random",), inputs=many_inputs)
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Buffer(2, 8, n, 1) as buffer:
+        x, scales = dpnp.full((5, 8), me + 1, dtype="u1"), dpnp.full((5, 3), me / 2, dtype="f4")
+        topk_idx, weights = dpnp.full((5, 1), (me + 1) % n), dpnp.full((5, 1), me, dtype="f4")
+        (recv_x, recv_scales), _, _, lengths, handle = buffer.dispatch((x, scales), topk_idx, weights)
+        before = (me - 1) % n
+        assert recv_x.shape == (5, 8) and (recv_x.asnumpy() == before + 1).all() and lengths == [5]
+        assert recv_scales.shape == (5, 3) and (recv_scales.asnumpy() == before / 2).all()
+        assert handle.layout.asnumpy()[0, before].tolist() == [0, 5]
+        assert handle.origins.asnumpy().tolist() == [list(range(5))]
 
 
 def check_normal_float8():

@@ -18,6 +18,9 @@ LISTS, MAX_TOKENS, OUTPUTS, ROW = 8, 9, 10, 11
 """Indices of the words that hold the number of lists, the tokens in each, the number of outputs, and the bytes of a
 row."""
 
+ROUNDS, MOST_ROUNDS = 12, 13
+"""Indices of the words by which PEs agree on the rounds of a dispatch: its own, and the largest of any PE."""
+
 HEADER = 16
 """Words of the header."""
 
