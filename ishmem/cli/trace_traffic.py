@@ -8,42 +8,16 @@ root or gives to others, so that the calls of all PEs together count everything 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Callable, NamedTuple
 
 from ishmem.cli.trace_data import Call, Trace
+from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
 from ishmem.common.team_shape import Shape
-from ishmem.common.type_tables import REDUCTIONS
 
 Matrix = list[list[int]]
 Moved = Iterator[tuple[int, int, int]]
 """Origin, target and bytes."""
 
 ONE_SIDED, COLLECTIVE = "Puts, gets and atomics", "Collectives"
-
-
-class _Flow(NamedTuple):
-    """The data of a call of a collective.
-
-    Attributes:
-        pairs: Returns origins and targets, given the PE that calls, the root, and the members of the team.
-        blocks: Whether ``source`` has a block for each member.
-    """
-
-    pairs: Callable[[int, int, Sequence[int]], list[tuple[int, int]]]
-    blocks: bool = False
-
-
-_TO_ALL = _Flow(lambda pe, _root, members: [(pe, member) for member in members])
-_TO_LATER = _Flow(lambda pe, _root, members: [(pe, member) for member in members[members.index(pe) :]])
-_FLOWS = {
-    **dict.fromkeys(REDUCTIONS, _TO_ALL),
-    **dict.fromkeys(("sum_inscan", "sum_exscan"), _TO_LATER),
-    **dict.fromkeys(("fcollect", "collect"), _TO_ALL),
-    **dict.fromkeys(("alltoall", "alltoalls"), _TO_ALL._replace(blocks=True)),
-    "gather": _Flow(lambda pe, root, _members: [(pe, root)]),
-    "broadcast": _Flow(lambda pe, root, _members: [(root, pe)]),
-    "scatter": _Flow(lambda pe, root, _members: [(root, pe)], blocks=True),
-}
 
 
 def between(trace: Trace) -> dict[str, Matrix]:
@@ -61,7 +35,7 @@ def between(trace: Trace) -> dict[str, Matrix]:
 def left_out(trace: Trace) -> list[str]:
     """Return the collectives that were called and do not count: a trace does not have their lists of counts."""
     named = {call.name for call in _counted(trace) if {"team", "bytes"} <= set(call.arguments)}
-    return sorted(name for name in named if _flow(name) is None)
+    return sorted(name for name in named if _routine_of(name) is None)
 
 
 def _counted(trace: Trace) -> Iterator[Call]:
@@ -70,22 +44,36 @@ def _counted(trace: Trace) -> Iterator[Call]:
 
 def _by_peer(call: Call) -> Moved:
     """Yield the bytes of a put or an atomic to the peer, or those of a get from it."""
-    if "pe" in call.arguments:
-        pair = (call.pe, call.arguments["pe"])
-        yield (*(pair[::-1] if "get" in call.categories else pair), call.arguments.get("bytes", 0))
+    pair, nbytes = (call.pe, call.arguments.get("pe", -1)), call.arguments.get("bytes", 0)
+    if "get" in call.categories:
+        yield (*pair[::-1], nbytes)
+    elif "put" in call.categories:
+        yield (*pair, nbytes)
 
 
 def _by_team(call: Call) -> Moved:
     """Yield the bytes of a collective that this PE gives, or gets from the root; not those that it gives itself."""
-    flow = _flow(call.name)
-    if flow is None or "bytes" not in call.arguments:
+    routine = _routine_of(call.name)
+    if routine is None or "bytes" not in call.arguments:
         return
     members = tuple(Shape(*map(int, call.arguments["team"].split(":"))))
-    parts = len(members) if flow.blocks and "whole" in call.arguments else 1
-    for origin, target in flow.pairs(call.pe, call.arguments.get("root", -1), members):
+    parts = len(members) if routine.source_blocks and "whole" in call.arguments else 1
+    for origin, target in _pairs(routine, call.pe, call.arguments.get("root", -1), members):
         if origin != target:
             yield origin, target, call.arguments["bytes"] // parts
 
 
-def _flow(name: str) -> _Flow | None:
-    return _FLOWS.get(name.removesuffix("_on_queue"))
+def _routine_of(name: str) -> Collective | None:
+    """Return the routine of a call if its arguments tell how much goes where."""
+    routine = COLLECTIVES.get(name.removesuffix("_on_queue"))
+    return None if routine is None or routine.counted else routine
+
+
+def _pairs(routine: Collective, pe: int, root: int, members: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the origins and targets of what a PE gives to others or gets from the root."""
+    if routine.root is Root.SENDS:
+        return [(root, pe)]
+    if routine.root is Root.RECEIVES:
+        return [(pe, root)]
+    later = members.index(pe) if routine.combines is Combines.SCAN else 0
+    return [(pe, member) for member in members[later:]]

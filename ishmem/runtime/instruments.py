@@ -22,6 +22,9 @@ Routine = Callable[..., Any]
 
 _LAUNCHES = ("call_kernel", "call_kernel_async")
 _NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
+_DIRECTIONS = {"dest": "put", "sig_addr": "put", "source": "get"}
+"""Parameters that name what is on the peer; the first that a routine has decides."""
+
 _LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
 
 
@@ -136,13 +139,7 @@ def _shown(owner: Any, name: str) -> str:
 
 
 def _direction(routine: Routine) -> str:
-    """Return ``get`` if the data come from the peer, ``put`` if they go there, and nothing if there is no peer."""
+    """Return ``get`` if the data come from the peer, ``put`` if they go there, and nothing if none do."""
     parameters = inspect.signature(routine).parameters
-    if "pe" not in parameters:
-        return ""
-    symmetric = next((name for name in ("dest", "source") if _is_array(parameters.get(name))), "")
-    return "get" if symmetric == "source" else "put"
-
-
-def _is_array(parameter: inspect.Parameter | None) -> bool:
-    return parameter is not None and str(parameter.annotation) == "ndarray"
+    remote = (name for name in _DIRECTIONS if name in parameters and str(parameters[name].annotation) == "ndarray")
+    return _DIRECTIONS.get(next(remote, ""), "") if "pe" in parameters else ""
