@@ -32,9 +32,9 @@ def meet_by_nodes(team, members, slots, number, call_id, count, share, item, roo
     for i in range(nodes.n_near):
         await_line(slot_at(slots, member_at(members, nodes.near, i)), number, pe_in(nodes.near, i))
     if nodes.index == 0:
-        exchange_slots(nodes, slots, meeting_lines() + meeting_bytes() * team, number, item)
+        exchange_slots(nodes, slots, meeting_lines() + meeting_bytes() * team, number, item, root)
     release(team, nodes, number)
-    if nodes.index and are_read(item):
+    if nodes.index and (item or are_compared()):
         fetch_slots(members, slots, item, root, peer_delta(pe_in(nodes.near, 0)))
 
 
@@ -62,24 +62,31 @@ def data_in(slot, member, item, root):
 
 
 @device_function
-def are_read(item):
-    """Return whether slots of other nodes are read: for their data, or to compare the calls."""
-    return (lambda item: True) if binding.options().check else (lambda item: item != 0)
+def are_compared():
+    """Return whether the calls of all members are compared, for which each of them needs all slots."""
+    return (lambda: True) if binding.options().check else (lambda: False)
 
 
 @compiled
-def put_slots(leader, begin, count, item):
-    """Put the slots of consecutive members to a leader. Without data for all members, those of its own stay there."""
-    if item:
+def put_slots(leader, slots, first, count, item, root):
+    """Put what is needed of the slots of consecutive members to a leader.
+
+    Without data for all members, the payloads there are those of its own.
+    """
+    begin = slot_at(slots, first)
+    if item and (root < 0 or are_compared()):
         copy_by_proxy(PUT, leader, begin, begin, count * slot_bytes())
-    elif are_read(item):
+    elif item and first <= root < first + count:
+        begin = slot_at(slots, root)
+        copy_by_proxy(PUT, leader, begin, begin, PAYLOAD + data_in(begin, root, item, root))
+    elif not item and are_compared():
         for i in range(count):
             at = begin + i * slot_bytes()
             copy_by_proxy(PUT, leader, at, at, PAYLOAD)
 
 
 @compiled
-def exchange_slots(nodes, slots, lines, number, item):
+def exchange_slots(nodes, slots, lines, number, item, root):
     """Put the slots of members to the leaders of other nodes and receive those of all members, in a logarithm of steps.
 
     Requests to one PE are executed in order, so the number in the line of a step arrives after the slots.
@@ -89,8 +96,8 @@ def exchange_slots(nodes, slots, lines, number, item):
         step, address = step_at(address)
         line = lines + LINE * step.line
         for run in range(step.n_runs):
-            begin, count = slot_at(slots, load_word(step.runs + 16 * run)), load_word(step.runs + 16 * run + 8)
-            put_slots(step.partner, begin, count, item)
+            first, count = load_word(step.runs + 16 * run), load_word(step.runs + 16 * run + 8)
+            put_slots(step.partner, slots, first, count, item, root)
         if step.n_runs:
             store_flag(step.partner, line, number)
         if step.takes:
@@ -100,7 +107,10 @@ def exchange_slots(nodes, slots, lines, number, item):
 @compiled
 def fetch_slots(members, slots, item, root, to_leader):
     """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away."""
-    for member in range(members.size):
+    first, end = 0, members.size
+    if root >= 0 and not are_compared():
+        first, end = root, root + 1
+    for member in range(first, end):
         if not reachable(members.start + member * members.stride):
             slot = slot_at(slots, member)
             nbytes = PAYLOAD - CALL + data_in(slot + to_leader, member, item, root)
