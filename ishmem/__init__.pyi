@@ -84,6 +84,7 @@ from .contexts import (
     ctx_create as ctx_create,
     ctx_destroy as ctx_destroy,
     ctx_fence as ctx_fence,
+    ctx_flush as ctx_flush,
     ctx_get_team as ctx_get_team,
     ctx_pe_quiet as ctx_pe_quiet,
     ctx_quiet as ctx_quiet,
@@ -252,6 +253,7 @@ if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from wh
     from .signals import put_signal_work_group as put_signal_work_group
     from .signals import signal_wait_until_work_group as signal_wait_until_work_group
     from .order import fence_work_group as fence_work_group
+    from .order import flush_work_group as flush_work_group
     from .order import quiet_work_group as quiet_work_group
     from .wait import test_work_group as test_work_group
     from .wait import wait_until_work_group as wait_until_work_group
@@ -587,6 +589,22 @@ def fence_work_group(group: typing.Any) -> None:
             ishmem.fence_work_group(group)
 
     Source: ishmemx_fence_work_group.
+    """
+
+def flush_work_group(group: typing.Any) -> None:
+    """Run ``flush`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.flush_work_group(group)
+
+    Source: NVSHMEM 3.7 (flush), in the manner of ishmemx_quiet_work_group.
     """
 
 def quiet_work_group(group: typing.Any) -> None:

@@ -23,8 +23,8 @@ from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
 
 __all__ = [
-    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_get_team",
-    "ctx_pe_quiet", "ctx_quiet", "ctx_session_start", "ctx_session_stop",
+    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_flush",
+    "ctx_get_team", "ctx_pe_quiet", "ctx_quiet", "ctx_session_start", "ctx_session_stop",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=IntFlag)
@@ -120,6 +120,20 @@ class Ctx:
         this = self._usable()
         (self._engine or this.default_engine).quiet()
         _core.fence()
+
+    def flush(self) -> None:
+        """Wait for local completion of the operations of this context: see ``ishmem.flush``.
+
+        It also waits for those of all contexts on PEs of other nodes. CTX_INVALID is ignored. Not collective, blocking.
+
+        Raises:
+            StateError: As for ``quiet``.
+            PeerLost: A PE of another node is gone.
+
+        Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
+        """
+        if self:
+            order.flush_engine(self._usable(), self._engine)
 
     def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
         """Wait for remote completion of all operations of this context on some PEs.
@@ -380,6 +394,24 @@ def ctx_quiet(ctx: Ctx) -> None:
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
     """
     _context(ctx).quiet()
+
+
+def ctx_flush(ctx: Ctx) -> None:
+    """Wait for local completion of the operations of a context: see ``Ctx.flush``.
+
+    Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_flush(ctx)
+        >>> ctx.destroy()
+
+    Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
+    """
+    _context(ctx).flush()
 
 
 def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:

@@ -6,13 +6,16 @@ Host calls. The same names inside a kernel are the functions of ``ishmem.kernels
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
 
-__all__ = ["fence", "fence_work_group", "flush", "pe_quiet", "quiet", "quiet_work_group"]
+if TYPE_CHECKING:
+    from ishmem.runtime.copy_engine import CopyEngine
+
+__all__ = ["fence", "fence_work_group", "flush", "flush_work_group", "pe_quiet", "quiet", "quiet_work_group"]
 
 
 def fence() -> None:
@@ -97,8 +100,8 @@ def flush() -> None:
 
     Afterwards the source buffers of ``put_nbi`` may be reused, and the results of ``get_nbi`` and of atomics are
     available. It does not wait for remote completion, as ``quiet`` does, nor order deliveries, as ``fence`` does. On
-    the host it covers operations of the host; in a kernel those of this work-item, where only ``ISHMEM_SIM_ORDER``
-    leaves anything to do. Not collective, blocking.
+    the host it covers operations of the host; in a kernel those of this work-item, or those of the group in
+    ``flush_work_group``, where only ``ISHMEM_SIM_ORDER`` leaves anything to do. Not collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -113,8 +116,12 @@ def flush() -> None:
 
     Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
     """
-    this = job.current()
-    this.default_engine.quiet()
+    flush_engine(job.current(), None)
+
+
+def flush_engine(this: job.Job, engine: CopyEngine | None) -> None:
+    """Wait for local completion of the copies of an engine, by default that of no context, and of the core."""
+    (engine or this.default_engine).quiet()
     if not _core.flush():
         this.raise_lost("flush")
 
@@ -136,3 +143,4 @@ def listed(target_pes: Any) -> Sequence[Any]:
 
 fence_work_group = work_group_form(fence)
 quiet_work_group = work_group_form(quiet)
+flush_work_group = work_group_form(flush, "NVSHMEM 3.7 (flush), in the manner of ishmemx_quiet_work_group")

@@ -69,9 +69,19 @@ def _quiet_work_group(group):
     return impl
 
 
+def _flush_work_group(group):
+    def impl(group):
+        group_sync(group)
+        complete_locally()
+        kapi.group_barrier(group)
+
+    return impl
+
+
 device(order.fence)(_fence)
 device(order.quiet)(_quiet)
 device(order.pe_quiet)(_pe_quiet)
 device(order.flush)(_flush)
 device(order.fence_work_group)(_fence_work_group)
 device(order.quiet_work_group)(_quiet_work_group)
+device(order.flush_work_group)(_flush_work_group)

@@ -103,7 +103,10 @@ def check_pe_quiet() -> None:
                 ctx.pe_quiet(wrong)
     with pytest.raises(ishmem.StateError, match="destroyed"):
         ctx.pe_quiet(0)
+    with pytest.raises(ishmem.StateError, match="destroyed"):
+        ctx.flush()
     ishmem.CTX_INVALID.pe_quiet([n])
+    ishmem.CTX_INVALID.flush()
     team.destroy()
 
 

@@ -249,29 +249,50 @@ def put_and_change(item: kapi.Item, dest, source, back, got, pe):  # type: ignor
     ishmem.quiet()
 
 
+@dpex.kernel
+def put_and_change_by_group(item: kapi.NdItem, dest, source, back, got, pe):  # type: ignore
+    group, rank = item.get_group(), item.get_local_id(0)
+    ishmem.put_nbi_work_group(dest, source, pe, group)
+    ishmem.get_nbi_work_group(got, back, pe, group)
+    ishmem.flush_work_group(group)
+    for k in range(rank, source.size, 8):
+        source[k] = -1
+        got[k] += 1
+    ishmem.quiet_work_group(group)
+
+
 def check_flush(where: str, count: int, on_heap: bool) -> None:
     """Flush: source buffers may be reused and the data of a get are there; those of a put arrive unchanged."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
     dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)
     source, got = np.full(count, me + 1.0), np.zeros(count)
-    if on_heap or where == "kernel":
+    if on_heap or where != "host":
         source, got = ((symmetric if on_heap else dpnp.asarray)(each) for each in (source, got))
     ishmem.barrier_all()
     if where == "kernel":
         dpex.call_kernel(put_and_change, kapi.Range(1), dest, source, back, got, right)
+    elif where == "group":
+        dpex.call_kernel(put_and_change_by_group, kapi.NdRange((8,), (8,)), dest, source, back, got, right)
+    elif where == "context":
+        with ishmem.ctx_create() as ctx:
+            ctx.put_nbi(dest, source, right)
+            ctx.get_nbi(got, back, right)
+            ishmem.ctx_flush(ctx)
+            source[:] = -1
     else:
         ishmem.put_nbi(dest, source, right)
         ishmem.get_nbi(got, back, right)
         ishmem.flush()
         source[:] = -1
-    same(got, np.full(count, right + 0.5))
+    same(got, np.full(count, right + (1.5 if where == "group" else 0.5)))
     ishmem.barrier_all()
     same(dest, np.full(count, left + 1.0))
 
 
 FLUSHES = [
     ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
+    ("group", 300, True), ("group", 7, False), ("context", 200_000, False), ("context", 5, True),
 ]  # fmt: skip
 """Where it is called, elements, and whether the arrays of this PE are symmetric."""
 
