@@ -91,6 +91,7 @@ from .contexts import (
     ctx_session_start as ctx_session_start,
     ctx_session_stop as ctx_session_stop,
 )
+from .indexed import ixget as ixget, ixput as ixput
 from .interop import from_dlpack as from_dlpack, host_view as host_view
 from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
 from .memory import (
@@ -249,6 +250,8 @@ if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from wh
     from .strided import ibput_work_group as ibput_work_group
     from .strided import iget_work_group as iget_work_group
     from .strided import iput_work_group as iput_work_group
+    from .indexed import ixget_work_group as ixget_work_group
+    from .indexed import ixput_work_group as ixput_work_group
     from .signals import put_signal_nbi_work_group as put_signal_nbi_work_group
     from .signals import put_signal_work_group as put_signal_work_group
     from .signals import signal_wait_until_work_group as signal_wait_until_work_group
@@ -497,6 +500,54 @@ def iput_work_group(
             ishmem.iput_work_group(dest, source, dst, sst, nelems, pe, group)
 
     Source: ishmemx_iput_work_group.
+    """
+
+def ixget_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
+    None,
+) -> None:
+    """Run ``ixget`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        dest: Contiguous array of one dimension, of any dtype of dpnp, with an element for each index.
+        source: Symmetric contiguous array of one dimension of the dtype of ``dest``.
+        indices: Array of int32, int64, uint32 or uint64, of one dimension.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        mask: Array of bool or integers with an element for each index; by default all elements move.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.ixget_work_group(dest, source, indices, pe, group)
+
+    Source: ixget, in the manner of ishmemx_iget_work_group; the masked load of Iris.
+    """
+
+def ixput_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
+    None,
+) -> None:
+    """Run ``ixput`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        dest: Symmetric contiguous array of one dimension, of any dtype of dpnp.
+        source: Contiguous array of one dimension of the dtype of ``dest``, with an element for each index.
+        indices: Array of int32, int64, uint32 or uint64, of one dimension.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        mask: Array of bool or integers with an element for each index; by default all elements move.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.ixput_work_group(dest, source, indices, pe, group)
+
+    Source: ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris.
     """
 
 def put_signal_nbi_work_group(

@@ -19,6 +19,7 @@ from . import (
     front_end,
     group_arguments,
     host_only,
+    indexed,
     indices,
     intrinsics,
     locks,
@@ -39,8 +40,9 @@ from . import (
 
 __all__ = [
     "all_reduce", "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end",
-    "group_arguments", "host_only", "indices", "intrinsics", "locks", "memory", "order", "query", "reductions",
-    "rma", "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait", "wait_sets",
+    "group_arguments", "host_only", "indexed", "indices", "intrinsics", "locks", "memory", "order", "query",
+    "reductions", "rma", "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait",
+    "wait_sets",
 ]  # fmt: skip
 
 host_only.register()

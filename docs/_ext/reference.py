@@ -21,7 +21,7 @@ EXTRA = {
     "Memory": ("memory", "statics", "interop"),
     "Teams": ("teams", "active_sets"),
     "Contexts": ("contexts",),
-    "Remote memory access": ("rma", "strided"),
+    "Remote memory access": ("rma", "strided", "indexed"),
     "Atomics": ("amo",),
     "Signals": ("signals",),
     "Waiting and testing": ("wait", "wait_sets"),

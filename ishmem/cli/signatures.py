@@ -18,7 +18,7 @@ import ishmem
 PAGE = Path(ishmem.__file__).with_suffix(".pyi")
 MARK = "# Written by python -m ishmem.cli.signatures from here on.\n"
 _CHAPTERS = (
-    "rma", "strided", "signals", "order", "wait", "wait_sets", "collectives", "vcollectives", "reductions",
+    "rma", "strided", "indexed", "signals", "order", "wait", "wait_sets", "collectives", "vcollectives", "reductions",
     "collectives_on_queue",
 )  # fmt: skip
 _NAMES = {

@@ -1,0 +1,127 @@
+"""Remote memory access by lists of indices: ``ixput``, ``ixget`` and their forms.
+
+Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.indexed``. All arrays have one
+dimension. The host moves one element after the other; kernels move those of a work-group at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ishmem import strided
+from ishmem.common.type_tables import STANDARD, STATUS_TYPES
+from ishmem.runtime import check, foreign
+from ishmem.runtime.stubs import work_group_form
+
+if TYPE_CHECKING:
+    from dpnp import ndarray
+
+__all__ = ["ixget", "ixget_work_group", "ixput", "ixput_work_group"]
+
+
+def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -> None:
+    """Put elements of ``source`` to the elements of ``dest`` on a PE that a list of indices names.
+
+    Element ``i`` of ``source`` goes to element ``indices[i]`` of ``dest``, if ``mask[i]`` is not 0. Not collective.
+    Blocking until local completion: ``source`` may then be reused. The data are at the destination after the next
+    ``quiet`` or ``barrier_all``. If an index is there twice, one of the elements arrives.
+
+    Args:
+        dest: Symmetric contiguous array of one dimension, of any dtype of dpnp.
+        source: Contiguous array of one dimension of the dtype of ``dest``, with an element for each index.
+        indices: Array of int32, int64, uint32 or uint64, of one dimension.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        mask: Array of bool or integers with an element for each index; by default all elements move.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: ``dest`` is not on the symmetric heap.
+        IndexError: There is no such PE or element.
+        TypeError: Not arrays, or of other dtypes.
+        ValueError: Arrays of other lengths, of several dimensions or not contiguous.
+
+    Example:
+        >>> table = ishmem.zeros(5, dtype="i4")
+        >>> ishmem.ixput(table, np.array([7, 8, 9], "i4"), np.array([4, 0, 2]), right, np.array([1, 1, 0]))
+        >>> ishmem.barrier_all()
+        >>> print(table)
+        [8 0 0 0 7]
+
+    Source: Cray SHMEM, shmem_ixput; the masked store of Iris.
+    """
+    to, origin = _arrays("ixput", dest, source)
+    check.remote(to, check.pe(pe))
+    for i, index in _moves(to, origin, indices, mask):
+        strided.run("iput", to.array[index : index + 1], origin.array[i : i + 1], 1, 1, 1, 1, pe, True)
+
+
+def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -> None:
+    """Get the elements of ``source`` on a PE that a list of indices names into ``dest``.
+
+    Element ``indices[i]`` of ``source`` goes to element ``i`` of ``dest``, if ``mask[i]`` is not 0; other elements of
+    ``dest`` stay. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.
+
+    Args:
+        dest: Contiguous array of one dimension, of any dtype of dpnp, with an element for each index.
+        source: Symmetric contiguous array of one dimension of the dtype of ``dest``.
+        indices: Array of int32, int64, uint32 or uint64, of one dimension.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        mask: Array of bool or integers with an element for each index; by default all elements move.
+
+    Example:
+        >>> table, picked = ishmem.full(5, me, dtype="i4"), np.full(3, -1, "i4")
+        >>> ishmem.ixget(picked, table, np.array([4, 0, 2]), right, np.array([True, True, False]))
+        >>> picked.tolist() == [right, right, -1]
+        True
+
+    Source: Cray SHMEM, shmem_ixget; the masked load of Iris.
+    """
+    to, origin = _arrays("ixget", dest, source)
+    check.remote(origin, check.pe(pe))
+    for i, index in _moves(origin, to, indices, mask):
+        strided.run("iget", to.array[i : i + 1], origin.array[index : index + 1], 1, 1, 1, 1, pe, False)
+
+
+ixput_work_group = work_group_form(ixput, "ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris")
+ixget_work_group = work_group_form(ixget, "ixget, in the manner of ishmemx_iget_work_group; the masked load of Iris")
+
+
+def _arrays(routine: str, dest: Any, source: Any) -> tuple[check.View, check.View]:
+    """Check the arrays of the elements."""
+    to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
+    check.same_dtype(to, origin)
+    check.writable(to)
+    for each in (to, origin):
+        _one_dimension(each)
+        check.contiguous(each)
+    return to, origin
+
+
+def _one_dimension(array: check.View) -> None:
+    if len(array.shape) != 1:
+        raise ValueError(f"{array.name} has shape {array.shape}; allowed is one dimension, as of {array.name}.ravel()")
+
+
+def _moves(indexed: check.View, plain: check.View, indices: Any, mask: Any) -> Iterator[tuple[int, int]]:
+    """Return the numbers of the elements of ``plain`` that move, each with its index in ``indexed``."""
+    numbers = _list(indices, "indices", STANDARD)
+    chosen = np.ones(len(numbers), bool) if mask is None else _list(mask, "mask", STATUS_TYPES) != 0
+    for name, count in (("mask", len(chosen)), (plain.name, plain.count)):
+        if count < len(numbers):
+            raise ValueError(f"{name} has {count} elements and indices has {len(numbers)}; it needs at least as many")
+    places = np.flatnonzero(chosen[: len(numbers)])
+    wrong = places[(numbers[places] < 0) | (numbers[places] >= indexed.count)]
+    if wrong.size:
+        what = f"indices[{wrong[0]}] is {numbers[wrong[0]]}"
+        raise IndexError(f"{what}; {indexed.name} has the elements 0 to {indexed.count - 1}")
+    return zip(places.tolist(), numbers[places].tolist())
+
+
+def _list(array: Any, name: str, types: tuple[str, ...]) -> np.ndarray[Any, Any]:
+    """Return the elements of an array in host memory."""
+    _one_dimension(check.view(array, name, types, "ixput or ixget"))
+    found = foreign.native(array)
+    return found.asnumpy() if hasattr(found, "asnumpy") else np.asarray(found)

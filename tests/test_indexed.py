@@ -1,0 +1,172 @@
+"""``ixput`` and ``ixget``: elements by indices and masks, on the host, in kernels, and by work-groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, pattern, same, symmetric
+from pes import Pool
+
+import ishmem
+from ishmem.common.type_tables import RMA_TYPES
+
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
+LENGTH = 70
+CASES = [(0, None), (1, None), (5, "bool"), (33, None), (64, "int64"), (57, "uint8")]
+"""The number of indices, and the dtype of the mask."""
+
+
+def lists(count: int, mask: str | None, pe: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return different indices, and a mask that is 0 for some, the same on all PEs."""
+    random = np.random.default_rng([count, pe])
+    indices = random.permutation(LENGTH)[:count].astype(["int64", "uint32", "int32", "uint64"][count % 4])
+    return indices, None if mask is None else random.integers(0, 3, count).astype(mask)
+
+
+def wanted_put(dtype: str, count: int, mask: str | None, writer: int) -> np.ndarray:
+    indices, chosen = lists(count, mask, writer)
+    result, keep = pattern(dtype, LENGTH, 99), slice(None) if chosen is None else chosen != 0
+    result[indices[keep]] = pattern(dtype, count + 2, writer)[:count][keep]
+    return result
+
+
+def wanted_get(dtype: str, count: int, mask: str | None, me: int, pe: int) -> np.ndarray:
+    indices, chosen = lists(count, mask, me)
+    result, keep = pattern(dtype, count + 2, 77), slice(None) if chosen is None else chosen != 0
+    result[:count][keep] = pattern(dtype, LENGTH, pe)[indices[keep]]
+    return result
+
+
+def on_host(put: Any, got: Any, source: Any, table: Any, indices: Any, mask: Any, pe: int) -> None:
+    ishmem.ixput(put, source, indices, pe, mask)
+    ishmem.ixget(got, table, indices, pe, mask)
+
+
+@dpex.kernel
+def alone(item: kapi.Item, put, got, source, table, indices, mask, pe):  # type: ignore
+    ishmem.ixput(put, source, indices, pe, mask)
+    ishmem.ixget(got, table, indices, pe, mask=mask)
+    ishmem.quiet()
+
+
+@dpex.kernel
+def alone_without(item: kapi.Item, put, got, source, table, indices, pe):  # type: ignore
+    ishmem.ixput(put, source, indices, pe)
+    ishmem.ixget(got, table, indices, pe)
+    ishmem.quiet()
+
+
+@dpex.kernel
+def by_group(item: kapi.NdItem, put, got, source, table, indices, mask, pe):  # type: ignore
+    group = item.get_group()
+    ishmem.ixput_work_group(put, source, indices, pe, group, mask)
+    ishmem.ixget_work_group(got, table, indices, pe, group, mask)
+    ishmem.quiet_work_group(group)
+
+
+@dpex.kernel
+def by_group_without(item: kapi.NdItem, put, got, source, table, indices, pe):  # type: ignore
+    group = item.get_group()
+    ishmem.ixput_work_group(put, source, indices, pe, group)
+    ishmem.ixget_work_group(got, table, indices, pe, group)
+    ishmem.quiet_work_group(group)
+
+
+def in_kernel(where: str, put: Any, got: Any, source: Any, table: Any, indices: Any, mask: Any, pe: int) -> None:
+    group = where == "group"
+    kernel = ((alone_without, alone), (by_group_without, by_group))[group][mask is not None]
+    span = kapi.NdRange((16,), (16,)) if group else kapi.Range(1)
+    arrays = [put, got, *(dpnp.asarray(each) for each in (source, table, indices, mask) if each is not None)]
+    arrays[3] = table
+    dpex.call_kernel(kernel, span, *arrays, pe)
+
+
+def check_moves(dtype: str, where: str) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    table = symmetric(pattern(dtype, LENGTH, me))
+    for distance in (0, 1):
+        pe, writer = (me + distance) % n, (me - distance) % n
+        for count, kind in CASES:
+            put, source = symmetric(pattern(dtype, LENGTH, 99)), pattern(dtype, count + 2, me)
+            indices, mask = lists(count, kind, me)
+            if where == "host":
+                got = pattern(dtype, count + 2, 77)
+                on_host(put, got, source[:count], table, indices, mask, pe)
+            else:
+                got = dpnp.asarray(pattern(dtype, count + 2, 77))
+                in_kernel(where, put, got, source, table, indices, mask, pe)
+            same(got, wanted_get(dtype, count, kind, me, pe))
+            ishmem.barrier_all()
+            same(put, wanted_put(dtype, count, kind, writer))
+            ishmem.free(put)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_on_host(pes: Pool, dtype: str) -> None:
+    pes.run(check_moves, dtype, "host")
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("dtype", KERNEL_TYPES)
+def test_in_kernels(pes: Pool, dtype: str) -> None:
+    for where in ("alone", "group"):
+        pes.run(check_moves, dtype, where)
+
+
+@pytest.mark.pes(1, 3)
+def test_places(pes: Pool) -> None:
+    for where in ("host", "alone", "group"):
+        pes.run(check_moves, "int32", where)
+
+
+def test_on_nodes_and_late() -> None:
+    for environment, nodes in (({}, [1, 1]), ({"ISHMEM_SIM_ORDER": "late:3"}, [2])):
+        pool = Pool(2, environment, nodes=nodes)
+        try:
+            for where in ("host", "alone", "group"):
+                pool.run(check_moves, "int32", where)
+        finally:
+            pool.stop()
+
+
+def check_errors() -> None:
+    a, host, indices = ishmem.zeros(6, dtype="i4"), np.zeros(3, "i4"), np.arange(3)
+    wrong: list[tuple[type[Exception], str, tuple[Any, ...]]] = [
+        (IndexError, r"indices\[1\] is 6; dest has the elements 0 to 5", (a, host, np.array([0, 6, 1]), 0)),
+        (IndexError, r"indices\[0\] is -1", (a, host, np.array([-1]), 0)),
+        (IndexError, "pe is 9", (a, host, indices, 9)),
+        (ValueError, "source has 2 elements and indices has 3", (a, host[:2], indices, 0)),
+        (ValueError, "mask has 1 elements and indices has 3", (a, host, indices, 0, np.ones(1, bool))),
+        (ValueError, r"dest has shape \(2, 3\)", (a.reshape(2, 3), host, indices, 0)),
+        (ValueError, "dest is not contiguous", (a[::2], host, indices, 0)),
+        (TypeError, "indices has dtype float64", (a, host, np.zeros(3), 0)),
+        (TypeError, "mask has dtype float64", (a, host, indices, 0, np.zeros(3))),
+        (TypeError, "dest has dtype int32 and source has dtype int64", (a, indices, indices, 0)),
+        (ishmem.SymmetryError, "not on the symmetric heap", (dpnp.zeros(3, dtype="i4"), host, indices[:0], 0)),
+    ]
+    for error, words, arguments in wrong:
+        with pytest.raises(error, match=words):
+            ishmem.ixput(*arguments)
+    with pytest.raises(IndexError, match=r"indices\[2\] is 7; source has the elements 0 to 5"):
+        ishmem.ixget(host, a, np.array([0, 1, 7]), 0)
+    with pytest.raises(TypeError, match="kernels only"):
+        ishmem.ixput_work_group(a, host, indices, 0, None)
+    ishmem.ixput(a, host, np.array([0, 99, 1]), 0, np.array([1, 0, 1]))  # an index that is masked out
+    for kernel, arguments, words in (
+        (alone_without, (a, a, a, a, dpnp.zeros(3)), "indices has dtype float64"),
+        (alone, (a, a, a, a, dpnp.arange(3), dpnp.zeros(3)), "mask has dtype float64"),
+        (alone_without, (a.reshape(2, 3), a, a, a, dpnp.arange(3)), "dest has one dimension"),
+    ):
+        with pytest.raises(Exception, match=words):
+            dpex.call_kernel(kernel, kapi.Range(1), *arguments, 0)
+    dpex.call_kernel(alone_without, kapi.Range(1), a, a, a[:2], a, dpnp.arange(3), 0)
+    with pytest.raises((ValueError, IndexError), match="ixput in a kernel"):
+        ishmem.quiet()
+
+
+@pytest.mark.pes(1)
+def test_errors(pes: Pool) -> None:
+    pes.run(check_errors)
