@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.common import type_tables
+from ishmem.common.constants import MemoryOrder, no_member
+from ishmem.order import fence
 from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
@@ -71,6 +73,18 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = N
     return atomic_by_kernel(globals()[atomic.fetching], array.array, number, check.position(array, index), operands)
 
 
+def _release(order: Any) -> None:
+    """Order earlier operations before an atomic, if its memory order asks for it; blocking atomics acquire anyway.
+
+    Raises:
+        ValueError: There is no such order.
+    """
+    if order not in list(MemoryOrder):
+        raise ValueError(no_member("order", MemoryOrder, order))
+    if order & MemoryOrder.RELEASE:
+        fence()
+
+
 def _run_nbi(
     fetch: Any, name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
 ) -> None:
@@ -86,7 +100,7 @@ def _run_nbi(
         fetch[(0,) * fetch.ndim] = old
 
 
-def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
+def atomic_fetch(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Return an element of ``source`` on a PE, read atomically.
 
     Not collective, blocking.
@@ -95,6 +109,7 @@ def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
         source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -103,11 +118,13 @@ def atomic_fetch(source: ndarray, pe: int, index: Index = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_FETCH, source, pe, index, None, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch", source, pe, index)
 
 
-def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to ``value``.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -117,6 +134,7 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -127,11 +145,13 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
+    if order:
+        _release(order)
     if _core.atomic(_SET_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_set", dest, pe, index, value)
 
 
-def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` and return the old value.
 
     Not collective, blocking.
@@ -141,6 +161,7 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -149,11 +170,13 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_SWAP, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_swap", dest, pe, index, value)
 
 
-def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
 
     Not collective, blocking.
@@ -164,6 +187,7 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: In
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -172,11 +196,13 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: In
 
     Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_COMPARE_SWAP, dest, pe, index, value, cond)
     return old if old is not NotImplemented else _by_kernel("atomic_compare_swap", dest, pe, index, value, cond)
 
 
-def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
+def atomic_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
     """Add one to an element of ``dest`` on a PE.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -185,6 +211,7 @@ def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -195,11 +222,13 @@ def atomic_inc(dest: ndarray, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
+    if order:
+        _release(order)
     if _core.atomic(_INC_ONLY, dest, pe, index, 1, None) is NotImplemented:
         _by_kernel("atomic_inc", dest, pe, index, 1)
 
 
-def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Add one to an element of ``dest`` on a PE and return the old value.
 
     Not collective, blocking.
@@ -208,6 +237,7 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
         dest: Symmetric array of int32, int64, uint32 or uint64.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -216,11 +246,13 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0) -> Any:
 
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_INC, dest, pe, index, 1, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
 
 
-def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Add ``value`` to an element of ``dest`` on a PE.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -230,6 +262,7 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -240,11 +273,13 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
+    if order:
+        _release(order)
     if _core.atomic(_ADD_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_add", dest, pe, index, value)
 
 
-def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Add ``value`` to an element of ``dest`` on a PE and return the old value.
 
     Not collective, blocking.
@@ -254,6 +289,7 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -262,11 +298,13 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
     Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_ADD, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_add", dest, pe, index, value)
 
 
-def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -276,6 +314,7 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -286,11 +325,13 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
+    if order:
+        _release(order)
     if _core.atomic(_AND_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_and", dest, pe, index, value)
 
 
-def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
 
     Not collective, blocking.
@@ -300,6 +341,7 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -308,11 +350,13 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
     Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_AND, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_and", dest, pe, index, value)
 
 
-def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -322,6 +366,7 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -332,11 +377,13 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
+    if order:
+        _release(order)
     if _core.atomic(_OR_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_or", dest, pe, index, value)
 
 
-def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
 
     Not collective, blocking.
@@ -346,6 +393,7 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -354,11 +402,13 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any
 
     Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_OR, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_or", dest, pe, index, value)
 
 
-def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -368,6 +418,7 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -378,11 +429,13 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
+    if order:
+        _release(order)
     if _core.atomic(_XOR_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_xor", dest, pe, index, value)
 
 
-def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
 
     Not collective, blocking.
@@ -392,6 +445,7 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -400,11 +454,13 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
     Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_XOR, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_xor", dest, pe, index, value)
 
 
-def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to the minimum of it and ``value``; NaN if either is NaN.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -414,6 +470,7 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -424,11 +481,13 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: Iris (iris.atomic_min); not in OpenSHMEM.
     """
+    if order:
+        _release(order)
     if _core.atomic(_MIN_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_min", dest, pe, index, value)
 
 
-def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to the minimum of it and ``value``; return the old value.
 
     The element becomes NaN if either is NaN. Not collective, blocking.
@@ -438,6 +497,7 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -446,11 +506,13 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
     Source: Iris (iris.atomic_min); not in OpenSHMEM.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_MIN, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_min", dest, pe, index, value)
 
 
-def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
     """Set an element of ``dest`` on a PE to the maximum of it and ``value``; NaN if either is NaN.
 
     Not collective; ``quiet`` waits for remote completion.
@@ -460,6 +522,7 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -470,11 +533,13 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: Iris (iris.atomic_max); not in OpenSHMEM.
     """
+    if order:
+        _release(order)
     if _core.atomic(_MAX_ONLY, dest, pe, index, value, None) is NotImplemented:
         _by_kernel("atomic_max", dest, pe, index, value)
 
 
-def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> Any:
+def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
     """Set an element of ``dest`` on a PE to the maximum of it and ``value``; return the old value.
 
     The element becomes NaN if either is NaN. Not collective, blocking.
@@ -484,6 +549,7 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
         value: A number that the dtype can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
 
     Example:
         >>> a = ishmem.full(2, 5, dtype="i8")
@@ -492,6 +558,8 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0) -> An
 
     Source: Iris (iris.atomic_max); not in OpenSHMEM.
     """
+    if order:
+        _release(order)
     old = _core.atomic(_MAX, dest, pe, index, value, None)
     return old if old is not NotImplemented else _by_kernel("atomic_fetch_max", dest, pe, index, value)
 

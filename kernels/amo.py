@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
+
+from numba.core import types
 
 from ishmem import amo
+from ishmem.common.constants import MemoryOrder
 from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 from ishmem.runtime import binding
@@ -18,15 +21,17 @@ from .intrinsics import (
     atomic_add_float,
     atomic_max_float,
     atomic_min_float,
+    compiled,
     device,
     device_function,
     item_bytes,
+    memory_fence,
     store,
 )
-from .memory_orders import AMO
+from .memory_orders import AMO, WAIT
 from .peers import peer_delta
-from .proxy import atomic_by_proxy as by_proxy, has_atomics, update_by_proxy
-from .runtime_checks import allowed, value_fits
+from .proxy import atomic_by_proxy as by_proxy, has_atomics, order_stores, update_by_proxy
+from .runtime_checks import allowed, is_order, value_fits
 
 INSTRUCTIONS = {
     Rmw.FETCH: atomic("AtomicLoad", AMO, operands=0),
@@ -46,25 +51,93 @@ INSTRUCTIONS = {
 }
 
 
-def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
+acquired = memory_fence(WAIT)
+
+
+@compiled
+def before(routine, order):
+    """Order earlier operations before an atomic, if its memory order asks for it."""
+    if is_order(routine, order) and order & MemoryOrder.RELEASE:
+        order_stores()
+
+
+@compiled
+def after(order):
+    """Order later accesses after an atomic, if its memory order asks for it."""
+    if order & MemoryOrder.ACQUIRE:
+        acquired()
+
+
+def _check(
+    routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any, order: Any = MemoryOrder.RELAXED
+) -> None:
     name = "source" if routine.rmw is Rmw.FETCH else "dest"
     type_checks.array(routine.name, name, target, routine.types)
     type_checks.contiguous(routine.name, **{name: target})
     type_checks.integer(routine.name, "pe", pe)
     type_checks.integer(routine.name, "index", index)
+    if not _is_relaxed(order):
+        type_checks.member(routine.name, "order", order)
     for operand, kind in zip(routine.operands, operands):
         type_checks.value(routine.name, operand, kind, target.dtype)
+
+
+def _is_relaxed(order: Any) -> bool:
+    """Return whether an order is left out."""
+    return isinstance(order, (int, types.Omitted))
+
+
+class _Ordered(NamedTuple):
+    """An atomic with a memory order, for each list of parameters."""
+
+    fetch: Any
+    increment: Any
+    with_value: Any
+    with_condition: Any
+
+
+def _ordered(this: int, relaxed: Callable[..., Any]) -> _Ordered:
+    """Return the forms of an atomic that order other accesses."""
+
+    def fetch(source, pe, index=0, order=0):
+        before(this, order)
+        old = relaxed(source, pe, index)
+        after(order)
+        return old
+
+    def increment(dest, pe, index=0, order=0):
+        before(this, order)
+        old = relaxed(dest, pe, index)
+        after(order)
+        return old
+
+    def with_value(dest, value, pe, index=0, order=0):
+        before(this, order)
+        old = relaxed(dest, value, pe, index)
+        after(order)
+        return old
+
+    def with_condition(dest, cond, value, pe, index=0, order=0):
+        before(this, order)
+        old = relaxed(dest, cond, value, pe, index)
+        after(order)
+        return old
+
+    return _Ordered(fetch, increment, with_value, with_condition)
 
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
     """Register a fetching atomic."""
     run, this, rmw = INSTRUCTIONS[routine.rmw], number(routine.name), int(routine.rmw)
+    ordered = _ordered(this, host)
 
-    def fetch(source, pe, index=0):
-        _check(routine, source, (), pe, index)
+    def fetch(source, pe, index=0, order=0):
+        _check(routine, source, (), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.fetch
         zero = source.dtype(0)
 
-        def impl(source, pe, index=0):
+        def impl(source, pe, index=0, order=0):
             if allowed(this, source, pe, index, 1):
                 at = address_of(source) + index * item_bytes(source)
                 return run(at + peer_delta(pe), source) if has_atomics(pe) else by_proxy(rmw, source, pe, at, 0, 0)
@@ -72,11 +145,13 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         return impl
 
-    def increment(dest, pe, index=0):
-        _check(routine, dest, (), pe, index)
+    def increment(dest, pe, index=0, order=0):
+        _check(routine, dest, (), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.increment
         zero = dest.dtype(0)
 
-        def impl(dest, pe, index=0):
+        def impl(dest, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1):
                 at = address_of(dest) + index * item_bytes(dest)
                 return run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else by_proxy(rmw, dest, pe, at, 1, 0)
@@ -84,12 +159,14 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         return impl
 
-    def with_value(dest, value, pe, index=0):
-        _check(routine, dest, (value,), pe, index)
+    def with_value(dest, value, pe, index=0, order=0):
+        _check(routine, dest, (value,), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.with_value
         zero, operation = dest.dtype(0), routine.rmw.of(dest.dtype)
         run, rmw = INSTRUCTIONS[operation], int(operation)
 
-        def impl(dest, value, pe, index=0):
+        def impl(dest, value, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
@@ -99,11 +176,13 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
 
         return impl
 
-    def with_condition(dest, cond, value, pe, index=0):
-        _check(routine, dest, (cond, value), pe, index)
+    def with_condition(dest, cond, value, pe, index=0, order=0):
+        _check(routine, dest, (cond, value), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.with_condition
         zero = dest.dtype(0)
 
-        def impl(dest, cond, value, pe, index=0):
+        def impl(dest, cond, value, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
@@ -122,7 +201,7 @@ def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
     """Return a compare-and-swap that fetches only if its condition does not fit the dtype."""
     swap = device_func(compare_swap)
 
-    def impl(dest, cond, value, pe, index=0):
+    def impl(dest, cond, value, pe, index=0, order=0):
         if fits_dtype(dest, cond):
             return swap(dest, cond, value, pe, index)
         return amo.atomic_fetch(dest, pe, index)
@@ -155,26 +234,29 @@ def _make_update(routine: Atomic) -> Any:
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
     """Register a non-fetching atomic: it calls the fetching form and discards the value."""
     this = number(routine.name)
+    update, ordered = _make_update(routine), _ordered(this, host)
 
-    update = _make_update(routine)
-
-    def increment(dest, pe, index=0):
-        _check(routine, dest, (), pe, index)
+    def increment(dest, pe, index=0, order=0):
+        _check(routine, dest, (), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.increment
         if binding.options().late:
-            return lambda dest, pe, index=0: update(dest, 1, pe, index)
+            return lambda dest, pe, index=0, order=0: update(dest, 1, pe, index)
 
-        def impl(dest, pe, index=0):
+        def impl(dest, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1):
                 fetching(dest, pe, index)
 
         return impl
 
-    def with_value(dest, value, pe, index=0):
-        _check(routine, dest, (value,), pe, index)
+    def with_value(dest, value, pe, index=0, order=0):
+        _check(routine, dest, (value,), pe, index, order)
+        if not _is_relaxed(order):
+            return ordered.with_value
         if binding.options().late:
-            return lambda dest, value, pe, index=0: update(dest, value, pe, index)
+            return lambda dest, value, pe, index=0, order=0: update(dest, value, pe, index)
 
-        def impl(dest, value, pe, index=0):
+        def impl(dest, value, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 fetching(dest, value, pe, index)
 

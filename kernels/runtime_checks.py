@@ -154,7 +154,7 @@ def _option(name: str) -> Any:
     return is_member
 
 
-is_cmp, is_sig_op = map(_option, OPTIONS)
+is_cmp, is_sig_op, is_order = map(_option, OPTIONS)
 
 
 @device_function

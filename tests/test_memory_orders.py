@@ -77,6 +77,10 @@ def kernel_of(name: str) -> Callable[..., Any]:
         "atomic_fetch_add": "words[1] = ishmem.atomic_fetch_add(words, 1, pe)",
         "atomic_min": "ishmem.atomic_min(words, 1, pe)",
         "atomic_compare_swap": "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe)",
+        "atomic_add with release": "ishmem.atomic_add(words, 1, pe, order=ishmem.ORDER_RELEASE)",
+        "atomic_fetch with acquire": "words[1] = ishmem.atomic_fetch(words, pe, order=ishmem.ORDER_ACQUIRE)",
+        "atomic_compare_swap with both":
+            "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe, 0, ishmem.ORDER_ACQ_REL)",
         "put_signal": "ishmem.put_signal(words, words[1:2], signal, 1, ishmem.SIGNAL_SET, pe, 1)",
         "signal_add": "ishmem.signal_add(signal, 1, pe)",
         "signal_fetch": "signal[1] = ishmem.signal_fetch(signal)",

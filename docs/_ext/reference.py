@@ -35,6 +35,7 @@ EXTRA = {
 CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Set-up, exit and query": (("THREAD_", inspect.getdoc(constants.Thread) or ""),),
     "Memory": (("MALLOC_", inspect.getdoc(constants.Hint) or ""),),
+    "Atomics": (("ORDER_", inspect.getdoc(constants.MemoryOrder) or ""),),
     "Signals": (("SIGNAL_", inspect.getdoc(constants.SignalOp) or ""),),
     "Waiting and testing": (("CMP_", inspect.getdoc(constants.Cmp) or ""),),
     "Teams": (("TEAM_", "The predefined teams, and the value that stands for no team (OpenSHMEM 1.5, 9.4)."),),

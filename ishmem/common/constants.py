@@ -30,7 +30,18 @@ class SignalOp(IntEnum):
 
 SIGNAL_SET, SIGNAL_ADD = SignalOp
 
-PREFIXES: dict[type[IntEnum], str] = {Cmp: "CMP", SignalOp: "SIGNAL"}
+class MemoryOrder(IntEnum):
+    """What an atomic orders: with release, earlier operations before it; with acquire, later accesses after it."""
+
+    RELAXED = 0
+    ACQUIRE = 1
+    RELEASE = 2
+    ACQ_REL = 3
+
+
+ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL = MemoryOrder
+
+PREFIXES: dict[type[IntEnum], str] = {Cmp: "CMP", SignalOp: "SIGNAL", MemoryOrder: "ORDER"}
 """How the names of the constants begin that arguments of kernels' calls take."""
 
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ishmem.common import text_words
-from ishmem.common.constants import Cmp, SignalOp
+from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
@@ -19,7 +19,7 @@ MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT = range(14, 19)
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
 
-OPTIONS: dict[str, type[IntEnum]] = {"cmp": Cmp, "sig_op": SignalOp}
+OPTIONS: dict[str, type[IntEnum]] = {"cmp": Cmp, "sig_op": SignalOp, "order": MemoryOrder}
 """Arguments that are members of an enumeration."""
 
 CALL_WORDS = 6
