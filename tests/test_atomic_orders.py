@@ -32,7 +32,7 @@ def check_results() -> None:
         assert all(each == results[0] for each in results), name
     a = ishmem.zeros(1, dtype="i8")
     for wrong in (4, -1, "release"):
-        with pytest.raises(ValueError, match="order is .*; allowed are ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE"):
+        with pytest.raises(ValueError, match=r"order is .*; allowed are ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE"):
             ishmem.atomic_inc(a, me, order=wrong)
 
 
