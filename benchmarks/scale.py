@@ -31,7 +31,9 @@ BY_RECEIVERS = ("fcollect", "alltoall")
 MOST = 64 << 30
 """Largest array of a PE, in bytes: points beyond it do not fit a tile and are left out."""
 _NEVER = 2**63
-_MESSAGES_OUT, _MESSAGES_IN, _BYTES_OUT, _BYTES_IN, _STORES, _NEAR = range(_core.COUNTS)
+MESSAGES_OUT, MESSAGES_IN, BYTES_OUT, BYTES_IN, BYTES_ACROSS, STORES, NEAR = range(_core.COUNTS)
+NETWORKS = {"fat tree": 1.0, "tapered fat tree": 0.5, "dragonfly": 0.5}
+"""Usual networks, by `Links.bisection`: dragonflies differ, and half is what random traffic gets on a balanced one."""
 
 Counts = npt.NDArray[np.int64]
 """By phase, PE, and kind of count."""
@@ -46,6 +48,7 @@ class Links:
         near_latency: Until a PE of the node sees a store.
         store: A store or copy to another PE of the node, besides its bytes.
         far_bandwidth: Of a node to the network, each way.
+        bisection: What goes between two halves of the nodes, each way, as a part of what the links of one half carry.
         far_latency: Until the engine of another node has a message, without what the engines compute.
         message: What an engine computes to send or to receive a message.
         call: A call on the host that communicates with nobody.
@@ -56,6 +59,7 @@ class Links:
     near_latency: float = 1e-6
     store: float = 0.1e-6
     far_bandwidth: float = 25e9
+    bisection: float = 1.0
     far_latency: float = 2e-6
     message: float = 1e-6
     call: float = 1e-6
@@ -114,21 +118,28 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
 
 def seconds_of(counts: Counts, nodes: Sequence[int], links: Links) -> float:
     """Return the time of a call with these counts."""
-    total = links.call
-    for phase in counts.astype(float):
-        messages = phase[:, _MESSAGES_OUT] + phase[:, _MESSAGES_IN]
-        busy = links.message * messages + links.store * phase[:, _STORES] + phase[:, _NEAR] / links.near_bandwidth
-        wires = [np.bincount(nodes, phase[:, way]).max() / links.far_bandwidth for way in (_BYTES_OUT, _BYTES_IN)]
-        latency = links.far_latency if messages.any() else links.near_latency * bool(phase[:, _STORES].any())
-        total += max(busy.max(), *wires) + latency
-    return float(total)
+    return links.call + sum(phase_seconds(phase, nodes, links) for phase in counts)
+
+
+def phase_seconds(counts: Counts, nodes: Sequence[int], links: Links) -> float:
+    """Return the time of a phase with these counts of each PE."""
+    phase = counts.astype(float)
+    messages = phase[:, MESSAGES_OUT] + phase[:, MESSAGES_IN]
+    in_turn = links.message * (np.max(phase[:, MESSAGES_OUT]) + np.max(phase[:, MESSAGES_IN]))  # of different PEs, too
+    busy = links.message * messages + links.store * phase[:, STORES] + phase[:, NEAR] / links.near_bandwidth
+    wires = [np.max(np.bincount(nodes, phase[:, way])) / links.far_bandwidth for way in (BYTES_OUT, BYTES_IN)]
+    half = (nodes[-1] + 1) // 2
+    across = np.max(np.bincount(np.asarray(nodes) < half, phase[:, BYTES_ACROSS]))
+    wires.append(across / (links.bisection * links.far_bandwidth * max(half, 1)))
+    latency = links.far_latency if messages.any() else links.near_latency * bool(phase[:, STORES].any())
+    return float(max(busy.max(), in_turn, *wires) + latency)
 
 
 def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
     """Return the least time of a call, whatever its algorithm.
 
     What a node sends reaches all others in a logarithm of rounds of one message. Meanwhile the link of a node carries
-    one way what others need of it. ``init`` has no bound.
+    one way what others need of it, and the network what a half of the nodes needs of the other. ``init`` has no bound.
     """
     nodes = -(-pes // width)
     if nodes == 1:
@@ -140,7 +151,10 @@ def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
         "fcollect": size * (pes - width),
         "alltoall": size * (pes - width) * width,
     }
-    busy = max(rounds * 2 * links.message, carried.get(routine, 0) / links.far_bandwidth)
+    half = nodes // 2
+    across = {"fcollect": size * half * width, "alltoall": size * half * width * (pes - half * width)}.get(routine, 0)
+    wires = max(carried.get(routine, 0), across / (links.bisection * half)) / links.far_bandwidth
+    busy = max(rounds * 2 * links.message, wires)
     return links.call + rounds * links.far_latency + busy
 
 
@@ -148,8 +162,8 @@ def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
     """Return the prediction for a call."""
     counts = rehearse(nodes, routine, size)
     whole = counts.sum(axis=0)
-    messages = int(np.max(whole[:, _MESSAGES_OUT] + whole[:, _MESSAGES_IN]))
-    far, near = whole[:, _BYTES_OUT].mean(), whole[:, _NEAR].mean()
+    messages = int(np.max(whole[:, MESSAGES_OUT] + whole[:, MESSAGES_IN]))
+    far, near = whole[:, BYTES_OUT].mean(), whole[:, NEAR].mean()
     return Point(routine, len(nodes), size, seconds_of(counts, nodes, links), far, near, messages)
 
 
@@ -220,6 +234,17 @@ def memory_of(pes: int, width: int) -> dict[str, int]:
 def internal_bytes(pes: int, width: int) -> int:
     """Return the bytes of the internal part of each PE's heap."""
     return Layout(pes, min(width, pes)).size
+
+
+def on_network(name: str) -> Links:
+    """Return the links of a machine with one of the `NETWORKS`.
+
+    Raises:
+        ValueError: There is no such network.
+    """
+    if name not in NETWORKS:
+        raise ValueError(f"no such network: {name}; allowed are {', '.join(NETWORKS)}")
+    return Links(bisection=NETWORKS[name])
 
 
 def with_costs(links: Links, costs: dict[str, float]) -> Links:

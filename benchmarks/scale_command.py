@@ -40,12 +40,14 @@ def _costs(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, float]:
 @click.option("--width", type=click.IntRange(1, 255), default=12, show_default=True, help="PEs on each node.")
 @click.option("--size", callback=_numbers, default="8,64K,1M", show_default=True, help="Sizes of a block.")
 @click.option("--link", "costs", callback=_costs, multiple=True, help="A cost, such as far_bandwidth=50e9.")
+@click.option("--network", default="fat tree", show_default=True, help="What goes between two halves of the nodes.")
 @click.option("--measured", type=_OLD, help="Compare with what scale_run has measured, at its costs.")
 @click.option("-o", "--output", type=_FILE, help="Draw a picture.")
 @click.option("--page", type=_OLD, help="Write the table between the markers of this page.")
 def scale(
-    pes: Any, width: int, size: Any, costs: Any, measured: Path | None, output: Path | None, page: Path | None
-) -> None:
+    pes: Any, width: int, size: Any, costs: Any, network: str, measured: Path | None, output: Path | None,
+    page: Path | None,
+) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
     from ishmem.benchmarks import figures, scale as model
 
@@ -53,7 +55,7 @@ def scale(
         parts = {CHECK_MARKER: check(json.loads(measured.read_text()))}
     else:
         try:
-            links = model.with_costs(model.Links(), costs)
+            links = model.with_costs(model.on_network(network), costs)
         except ValueError as error:
             raise click.UsageError(str(error)) from None
         jobs = pes or model.sizes_of_jobs(width)
@@ -87,7 +89,8 @@ def about(links: Links, width: int) -> str:
     return (
         f"{width} PEs on each node. Within a node {links.near_bandwidth / 1e9:.3g} GB/s each way for each PE, "
         f"{short_time(links.near_latency)} latency, {short_time(links.store)} for a store or copy; between nodes "
-        f"{links.far_bandwidth / 1e9:.3g} GB/s each way for each node, {short_time(links.far_latency)} latency, "
+        f"{links.far_bandwidth / 1e9:.3g} GB/s each way for each node, {links.bisection:.0%} of that between two "
+        f"halves of the nodes, {short_time(links.far_latency)} latency, "
         f"{short_time(links.message)} at each end of a message; {short_time(links.call)} for the call, "
         f"{short_time(links.open)} to open the memory of a PE."
     )
@@ -96,15 +99,15 @@ def about(links: Links, width: int) -> str:
 def table(points: list[Point], width: int, links: Links) -> str:
     """Return the markdown table of predictions, a line for each call and a column for each number of PEs.
 
-    Two more columns have the bound of the largest job, and the ratio of its time to that.
+    More columns have, for the largest job, the bound, the ratio of its time to that, and the time of MPI's algorithms.
     """
-    from ishmem.benchmarks import scale as model
+    from ishmem.benchmarks import scale as model, scale_mpi
     from ishmem.benchmarks.show import short_size, short_time
 
     jobs = sorted({point.pes for point in points})
     shown = [each for each in jobs if each in (jobs[0], jobs[len(jobs) // 3], jobs[2 * len(jobs) // 3], jobs[-1])]
     found = {(point.routine, point.size, point.pes): point for point in points}
-    columns = [*(f"{each:,} PEs" for each in shown), "bound", "ratio"]
+    columns = [*(f"{each:,} PEs" for each in shown), "bound", "ratio", "MPI's algorithms"]
     lines = ["| | block | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for routine, size in dict.fromkeys((point.routine, point.size) for point in points):
         cells = [f"`{routine}`", short_size(size) if size else ""]
@@ -112,13 +115,14 @@ def table(points: list[Point], width: int, links: Links) -> str:
             point = found.get((routine, size, each))
             cells.append(f"{short_time(point.seconds)}, {short_bytes(point.far_bytes)}" if point else "")
         if routine == model.INIT or not point:
-            cells += ["", ""]
+            cells += ["", "", ""]
         else:
             least = model.bound(routine, point.pes, width, size, links)
-            cells += [short_time(least), f"{point.seconds / least:.2f}"]
+            others = scale_mpi.seconds(model.nodes_of(point.pes, width), routine, size, links)
+            cells += [short_time(least), f"{point.seconds / least:.2f}", short_time(others)]
         lines.append("| " + " | ".join(cells) + " |")
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
-    lines.append("| internal part of the heap | | " + " | ".join(memory) + " | | |")
+    lines.append("| internal part of the heap | | " + " | ".join(memory) + " | | | |")
     return "\n".join(lines)
 
 

@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 from test_network import program
 
-from ishmem.benchmarks import figures, scale, scale_command
+from ishmem.benchmarks import figures, scale, scale_command, scale_mpi
+from ishmem.benchmarks.scale import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
 from ishmem.common import layout
 from ishmem.common.layout import FEW_MEMBERS, TWIN, Layout
-
-MESSAGES_OUT, MESSAGES_IN, BYTES_OUT, BYTES_IN, STORES, NEAR = range(6)
 
 
 @pytest.mark.parametrize("width", [1, 4, 12, 104])
@@ -99,6 +98,34 @@ def test_nothing_is_faster_than_the_bound(routine: str, n_pes: int, width: int) 
         assert scale.predict(scale.nodes_of(n_pes, width), routine, size, links).seconds > 0.999 * least
 
 
+def test_bisection() -> None:
+    """A network that carries half as much between the halves doubles the time of a large alltoall, and its bound."""
+    on, whole, tapered = scale.nodes_of(48, 12), scale.Links(), scale.on_network("tapered fat tree")
+    counts = scale.rehearse(on, "alltoall", 1 << 20)
+    assert counts[..., BYTES_ACROSS].sum() > 24 * 24 * 2 << 20
+    assert scale.bound("alltoall", 48, 12, 1 << 20, tapered) > 1.3 * scale.bound("alltoall", 48, 12, 1 << 20, whole)
+    assert scale.seconds_of(counts, on, tapered) > 1.3 * scale.seconds_of(counts, on, whole)
+    assert scale.seconds_of(scale.rehearse(on, scale.BARRIER), on, tapered) == pytest.approx(
+        scale.seconds_of(scale.rehearse(on, scale.BARRIER), on, whole)
+    )
+    with pytest.raises(ValueError, match="no such network: torus; allowed are fat tree"):
+        scale.on_network("torus")
+
+
+@pytest.mark.parametrize(("n_pes", "width"), [(13, 5), (24, 12), (64, 4), (9, 1)])
+def test_algorithms_of_mpi(n_pes: int, width: int) -> None:
+    """Each moves at least the bytes that its routine needs, and is not faster than the bound."""
+    on, links, size = scale.nodes_of(n_pes, width), scale.Links(), 4096
+    needed = {"broadcast": n_pes - 1, "fcollect": n_pes * (n_pes - 1), "alltoall": n_pes * (n_pes - 1)}
+    for routine, found in scale_mpi.ALGORITHMS.items():
+        for algorithm in found:
+            steps = list(algorithm(scale_mpi.Job(on), size))
+            moved = sum(each.number * each.counts[:, [BYTES_OUT, scale.NEAR]].sum() for each in steps)
+            assert moved >= needed.get(routine, 0) * size
+            assert all((each.counts[:, BYTES_OUT].sum() == each.counts[:, BYTES_IN].sum()) for each in steps)
+        assert scale_mpi.seconds(on, routine, size, links) > 0.999 * scale.bound(routine, n_pes, width, size, links)
+
+
 def test_memory() -> None:
     """Memory grows by few bytes for each PE; what grows with the logarithm of the nodes does not grow by one more."""
     many, more = scale.memory_of(10_000, 12), scale.memory_of(10_120, 12)
@@ -123,7 +150,7 @@ def test_command(tmp_path: Path) -> None:
     page.write_text("\n".join(marks))
     said = called("--pes", "16,48,96", "--size", "8,64K", "-o", str(picture), "--page", str(page))
     assert "| `broadcast` | 64K |" in said
-    assert "16 PEs | 48 PEs | 96 PEs | bound | ratio |" in said
+    assert "16 PEs | 48 PEs | 96 PEs | bound | ratio | MPI's algorithms |" in said
     predicted, memory = said.strip().split("\n\n| part |")
     assert predicted in page.read_text() and f"| part |{memory}" in page.read_text()
     assert picture.stat().st_size > 1000

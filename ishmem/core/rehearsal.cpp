@@ -30,8 +30,18 @@ int64_t *Rehearsal::of(int pe) {
 }
 
 void Rehearsal::message(int from, int to, size_t bytes) {
-    of(from)[MessagesOut] += 1, of(from)[BytesOut] += static_cast<int64_t>(bytes);
-    of(to)[MessagesIn] += 1, of(to)[BytesIn] += static_cast<int64_t>(bytes);
+    of(from)[MessagesOut] += 1;
+    of(to)[MessagesIn] += 1;
+    carry(from, to, bytes);
+}
+
+void Rehearsal::carry(int from, int to, size_t bytes) {
+    const std::vector<int> &nodes = heap().nodes;
+    const int half = (nodes.back() + 1) / 2;  // nodes are numbered in the order of their first PEs
+    const auto is_first = [&](int pe) { return nodes[static_cast<size_t>(pe)] < half; };
+    of(from)[BytesOut] += static_cast<int64_t>(bytes);
+    of(to)[BytesIn] += static_cast<int64_t>(bytes);
+    if (is_first(from) != is_first(to)) of(from)[BytesAcross] += static_cast<int64_t>(bytes);
 }
 
 // The engine packs records for one PE into one packet, which is sent when the PE waits.
@@ -45,8 +55,7 @@ void Rehearsal::record(std::vector<Packet> &packets, int pe, bool out, size_t by
         message(from, to, sizeof(PacketHeader));
     }
     packet.used += room;
-    of(from)[BytesOut] += static_cast<int64_t>(room);
-    of(to)[BytesIn] += static_cast<int64_t>(room);
+    carry(from, to, room);
 }
 
 void Rehearsal::put(int pe, size_t bytes) {

@@ -8,8 +8,9 @@
 
 namespace ishmem {
 
-// What is counted for a PE in a phase: messages and bytes between nodes, stores and bytes to and from PEs of its node.
-enum Count { MessagesOut, MessagesIn, BytesOut, BytesIn, NearStores, NearBytes, COUNTS };
+// What is counted for a PE in a phase: messages and bytes between nodes, of these the bytes that it sends from one half of
+// the nodes to the other, stores and bytes to and from PEs of its node.
+enum Count { MessagesOut, MessagesIn, BytesOut, BytesIn, BytesAcross, NearStores, NearBytes, COUNTS };
 
 class Rehearsal {
  public:
@@ -34,6 +35,7 @@ class Rehearsal {
     };
 
     void message(int from, int to, size_t bytes);
+    void carry(int from, int to, size_t bytes);
     void record(std::vector<Packet> &packets, int pe, bool out, size_t bytes);
     int64_t *of(int pe);
     bool is_peer(const char *address) const;

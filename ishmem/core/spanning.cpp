@@ -1,8 +1,8 @@
-// Data movement of collectives in teams that span nodes. All gets of a call are concurrent.
+// Data movement of collectives in teams that span nodes.
 //
 // In two levels, data that all members of a node need from another node cross the network once: the members divide the
-// gets among themselves, and each copies what it has fetched to the others. In the flat form each member gets all that
-// it needs. Data for a single member are always fetched by that member; a root on another node fetches what it gathers.
+// gets among themselves, and each copies what it has fetched to the others, while its next gets are under way. In the flat
+// form each member gets all that it needs, at the same time. Data for a single member are always fetched by that member; a root on another node fetches what it gathers.
 #include <algorithm>
 #include <cstring>
 
@@ -12,9 +12,12 @@ namespace ishmem {
 namespace {
 
 constexpr size_t PIECE = 64 << 10;  // the least that one member of a node fetches for all
+constexpr size_t BATCH = 1 << 20, BATCHES = 16;  // least bytes of the gets that are awaited together; most such batches
 
 struct Piece {
-    size_t to, bytes;
+    size_t to;
+    const char *from;
+    size_t bytes;
 };
 
 class Movement {
@@ -37,27 +40,44 @@ class Movement {
         const size_t share = std::max(PIECE, (bytes + near_.size() - 1) / near_.size());
         for (size_t done = 0; done < bytes; done += share, ++pieces_) {
             if (pieces_ % near_.size() != turn_) continue;
-            const Piece piece = {to + done, std::min(share, bytes - done)};
-            fetch(piece.to, from + done, piece.bytes);
-            mine_.push_back(piece);
+            mine_.push_back({to + done, from + done, std::min(share, bytes - done)});
+            total_ += mine_.back().bytes;
         }
     }
 
     bool finish() {
-        if (gets_.await() != Satisfied || !good_) return false;
-        for (const Piece &piece : mine_)
-            for (int j : near_)
-                if (j != call_.me()) copy_near(call_.dest_of(j) + piece.to, dest() + piece.to, piece.bytes);
-        return true;
+        Gets batches[2];  // one is copied, the next one is under way
+        size_t first = 0, next = start(0, batches[0]);
+        for (size_t turn = 0; first < mine_.size() && good_; turn = !turn) {
+            const size_t end = next;
+            next = start(end, batches[!turn]);
+            good_ = good_ && batches[turn].await() == Satisfied;
+            for (; first < end && good_; ++first) copy_to_others(mine_[first]);
+        }
+        return await();
     }
 
+    int first() const { return near_.front(); }  // member on this node
     char *dest() const { return call_.dest_of(call_.me()); }
     bool await() { return gets_.await() == Satisfied && good_; }
 
  private:
+    // Starts the gets of a batch; returns its end.
+    size_t start(size_t piece, Gets &gets) {
+        const size_t least = std::max(BATCH, total_ / BATCHES);
+        for (size_t bytes = 0; piece < mine_.size() && bytes < least; bytes += mine_[piece++].bytes)
+            good_ = good_ && gets.start(dest() + mine_[piece].to, mine_[piece].from, mine_[piece].bytes);
+        return piece;
+    }
+
+    void copy_to_others(const Piece &piece) const {
+        for (int j : near_)
+            if (j != call_.me()) copy_near(call_.dest_of(j) + piece.to, dest() + piece.to, piece.bytes);
+    }
+
     const Call &call_;
     std::vector<int> near_;
-    size_t turn_ = 0, pieces_ = 0;
+    size_t turn_ = 0, pieces_ = 0, total_ = 0;
     std::vector<Piece> mine_;
     Gets gets_;
     bool good_ = true;
@@ -122,7 +142,9 @@ bool move_spanning(const Call &call) {
                 const auto *theirs = reinterpret_cast<const uint64_t *>(call.slot(j));
                 movement.fetch(call.dest_places[k] * call.item, call.source_of(j) + theirs[2 * n + mine] * call.item, call.dest_counts[k] * call.item);
             }
-            for (int j = 0; j < size; ++j) {  // the same order on all members of a node, because they take turns
+            // The same order on all members of a node, because they take turns; each node begins with another one.
+            for (int i = 0; i < size; ++i) {
+                const int j = (movement.first() + i) % size;
                 const size_t k = static_cast<size_t>(j);
                 if (call.routine == Fcollect) movement.spread(k * bytes, call.source_of(j), bytes);
                 if (call.routine == Collect) movement.spread(call.dest_places[k] * call.item, call.source_of(j), call.header(j)->extra * call.item);

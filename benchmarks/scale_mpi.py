@@ -1,0 +1,156 @@
+"""MPI's usual algorithms in the model of ``ishmem bench scale``.
+
+They are the ones of MPICH and Open MPI for each routine, over all PEs without regard to nodes: binomial trees,
+recursive doubling and halving, Bruck's rounds, rings and pairwise exchange (Thakur, Rabenseifner, Gropp: Optimization
+of Collective Communication Operations in MPICH, 2005). Of those of a routine the fastest one counts, which a tuned MPI
+would choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Callable, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ishmem import _core
+from ishmem.benchmarks import scale
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Steps(NamedTuple):
+    """Phases that are alike: the counts of one, as `scale.rehearse` gives them, and their number."""
+
+    counts: scale.Counts
+    number: int = 1
+
+
+class Job:
+    """The PEs of a job, as senders of messages."""
+
+    def __init__(self, nodes: list[int]) -> None:
+        """Take the node of each PE."""
+        self.nodes, self.pes = np.asarray(nodes), len(nodes)
+        self.width = int(np.max(np.bincount(self.nodes)))
+        self.rounds = max(self.pes - 1, 0).bit_length()
+
+    def send(self, origins: Numbers, targets: Numbers, nbytes: int, number: int = 1) -> Steps:
+        """Return phases in which each origin sends ``nbytes`` to its target."""
+        counts = np.zeros((self.pes, _core.COUNTS), np.int64)
+        far = self.nodes[origins] != self.nodes[targets]
+        for kind, pes in ((scale.MESSAGES_OUT, origins), (scale.MESSAGES_IN, targets)):
+            np.add.at(counts[:, kind], pes, far)
+        for kind, pes in ((scale.BYTES_OUT, origins), (scale.BYTES_IN, targets)):
+            np.add.at(counts[:, kind], pes, far * nbytes)
+        half = (self.nodes[-1] + 1) // 2
+        across = (self.nodes[origins] < half) != (self.nodes[targets] < half)
+        np.add.at(counts[:, scale.BYTES_ACROSS], origins, across * nbytes)
+        np.add.at(counts[:, scale.STORES], origins, ~far)
+        np.add.at(counts[:, scale.NEAR], origins, ~far * nbytes)
+        return Steps(counts, number)
+
+    def shift(self, distance: int, nbytes: int, number: int = 1) -> Steps:
+        """Return phases in which each PE sends to the PE at a distance, cyclically."""
+        pes = np.arange(self.pes)
+        return self.send(pes, (pes + distance) % self.pes, nbytes, number)
+
+
+def dissemination(job: Job, _size: int) -> Iterator[Steps]:
+    """Barrier in a logarithm of rounds."""
+    yield from (job.shift(1 << k, 8) for k in range(job.rounds))
+
+
+def binomial(job: Job, size: int) -> Iterator[Steps]:
+    """Broadcast the whole block down a binomial tree."""
+    for k in range(job.rounds):
+        have = np.arange(min(1 << k, job.pes - (1 << k)))
+        yield job.send(have, have + (1 << k), size)
+
+
+def scatter_and_ring(job: Job, size: int) -> Iterator[Steps]:
+    """Broadcast by a scatter down the tree and a ring allgather."""
+    for k in reversed(range(job.rounds)):
+        have = np.arange(0, job.pes - (1 << k), 2 << k)
+        yield job.send(have, have + (1 << k), -(-size * (1 << k) // job.pes))
+    yield job.shift(1, -(-size // job.pes), job.pes - 1)
+
+
+def bruck_allgather(job: Job, size: int) -> Iterator[Steps]:
+    """Collect blocks in a logarithm of rounds whose data double."""
+    for k in range(job.rounds):
+        yield job.shift(1 << k, min(1 << k, job.pes - (1 << k)) * size)
+
+
+def ring(job: Job, size: int) -> Iterator[Steps]:
+    """Collect blocks around a ring."""
+    yield job.shift(1, size, job.pes - 1)
+
+
+def bruck_alltoall(job: Job, size: int) -> Iterator[Steps]:
+    """Exchange blocks in a logarithm of rounds, in each of which half of them move."""
+    for k in range(job.rounds):
+        yield job.shift(1 << k, sum(1 for i in range(job.pes) if i >> k & 1) * size)
+
+
+def pairwise(job: Job, size: int) -> Iterator[Steps]:
+    """Exchange each block by a message of its own, one step for each distance."""
+    edge = min(job.width, (job.pes - 1) // 2)
+    for distance in (*range(1, edge + 1), *range(job.pes - edge, job.pes)):
+        yield job.shift(distance, size)
+    between = job.pes - 1 - 2 * edge  # all of their messages cross the network
+    if between > 0:
+        yield job.shift(edge + 1, size, between)
+
+
+def _folded(job: Job, size: int, inner: Callable[[int], Iterable[Steps]]) -> Iterator[Steps]:
+    """Yield the steps of a power of two of the PEs, with those before and after by which the others take part."""
+    power = 1 << (job.pes.bit_length() - 1)
+    rest = np.arange(job.pes - power)
+    if rest.size:
+        yield job.send(power + rest, rest, size)
+    yield from inner(power)
+    if rest.size:
+        yield job.send(rest, power + rest, size)
+
+
+def doubling(job: Job, size: int) -> Iterator[Steps]:
+    """Reduce by recursive doubling: each round exchanges whole blocks."""
+
+    def inner(power: int) -> Iterator[Steps]:
+        pes = np.arange(power)
+        yield from (job.send(pes, pes ^ (1 << k), size) for k in range(power.bit_length() - 1))
+
+    return _folded(job, size, inner)
+
+
+def halving_and_doubling(job: Job, size: int) -> Iterator[Steps]:
+    """Reduce by recursive halving, then collect by recursive doubling (Rabenseifner)."""
+
+    def inner(power: int) -> Iterator[Steps]:
+        pes = np.arange(power)
+        for k in range(power.bit_length() - 1):
+            yield job.send(pes, pes ^ (power >> (k + 1)), -(-size >> (k + 1)), 2)
+
+    return _folded(job, size, inner)
+
+
+ALGORITHMS: dict[str, tuple[Callable[[Job, int], Iterator[Steps]], ...]] = {
+    scale.BARRIER: (dissemination,),
+    "broadcast": (binomial, scatter_and_ring),
+    "fcollect": (bruck_allgather, ring),
+    "alltoall": (bruck_alltoall, pairwise),
+    "sum_reduce": (doubling, halving_and_doubling),
+}
+"""The algorithms of each routine of ishmem."""
+
+
+def seconds(nodes: list[int], routine: str, size: int, links: scale.Links) -> float:
+    """Return the time of the fastest algorithm of a routine."""
+    job = Job(nodes)
+    times = []
+    for algorithm in ALGORITHMS[routine]:
+        steps = (scale.phase_seconds(each.counts, nodes, links) * each.number for each in algorithm(job, size))
+        times.append(links.call + sum(steps))
+    return min(times)
