@@ -26,6 +26,8 @@ from ishmem.runtime import heap, network
 
 BARRIER, INIT = "barrier_all", "init"
 ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
+IN_KERNEL = " in a kernel"
+"""Ends the name of a routine that a kernel calls."""
 BY_RECEIVERS = ("fcollect", "alltoall")
 """Routines that leave a block of each PE on each PE."""
 MOST = 64 << 30
@@ -53,6 +55,7 @@ class Links:
         message: What an engine computes to send or to receive a message.
         call: A call on the host that communicates with nobody.
         open: Opening the memory of a PE of the node, for the device and for the host.
+        proxy: Until the proxy has a request of a kernel, or a kernel sees what has come from another node.
     """
 
     near_bandwidth: float = 26.5e9
@@ -64,6 +67,7 @@ class Links:
     message: float = 1e-6
     call: float = 1e-6
     open: float = 300e-6
+    proxy: float = 1e-6
 
 
 class Point(NamedTuple):
@@ -151,6 +155,7 @@ def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
         "fcollect": size * (pes - width),
         "alltoall": size * (pes - width) * width,
     }
+    routine = routine.removesuffix(IN_KERNEL)
     half = nodes // 2
     across = {"fcollect": size * half * width, "alltoall": size * half * width * (pes - half * width)}.get(routine, 0)
     wires = max(carried.get(routine, 0), across / (links.bisection * half)) / links.far_bandwidth
@@ -161,10 +166,15 @@ def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
 def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
     """Return the prediction for a call."""
     counts = rehearse(nodes, routine, size)
+    return point_of(nodes, routine, size, counts, seconds_of(counts, nodes, links))
+
+
+def point_of(nodes: list[int], routine: str, size: int, counts: Counts, seconds: float) -> Point:
+    """Return the prediction for a call with these counts."""
     whole = counts.sum(axis=0)
     messages = int(np.max(whole[:, MESSAGES_OUT] + whole[:, MESSAGES_IN]))
     far, near = whole[:, BYTES_OUT].mean(), whole[:, NEAR].mean()
-    return Point(routine, len(nodes), size, seconds_of(counts, nodes, links), far, near, messages)
+    return Point(routine, len(nodes), size, seconds, far, near, messages)
 
 
 def predict_init(nodes: list[int], links: Links) -> Point:

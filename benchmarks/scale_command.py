@@ -49,7 +49,7 @@ def scale(
     page: Path | None,
 ) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
-    from ishmem.benchmarks import figures, scale as model
+    from ishmem.benchmarks import figures, scale as model, scale_kernels
 
     if measured:
         parts = {CHECK_MARKER: check(json.loads(measured.read_text()))}
@@ -59,7 +59,7 @@ def scale(
         except ValueError as error:
             raise click.UsageError(str(error)) from None
         jobs = pes or model.sizes_of_jobs(width)
-        points = list(model.predictions(jobs, width, size, links))
+        points = [*model.predictions(jobs, width, size, links), *scale_kernels.predictions(jobs, width, size, links)]
         predicted = f"{about(links, width)}\n\n{table(points, width, links)}"
         parts = {MARKER: predicted, MEMORY_MARKER: memory_table(jobs, width)}
         if output:
@@ -118,7 +118,8 @@ def table(points: list[Point], width: int, links: Links) -> str:
             cells += ["", "", ""]
         else:
             least = model.bound(routine, point.pes, width, size, links)
-            others = scale_mpi.seconds(model.nodes_of(point.pes, width), routine, size, links)
+            name = routine.removesuffix(model.IN_KERNEL)
+            others = scale_mpi.seconds(model.nodes_of(point.pes, width), name, size, links)
             cells += [short_time(least), f"{point.seconds / least:.2f}", short_time(others)]
         lines.append("| " + " | ".join(cells) + " |")
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]

@@ -200,6 +200,7 @@ def quiet_far() -> int: ...
 
 COUNTS: int
 
+def rehearse_puts(puts: list[int], /) -> tuple[int, int]: ...
 def rehearse(
     nodes: list[int],
     heap_bytes: int,

@@ -106,12 +106,21 @@ def exchange_slots(nodes, slots, lines, number, item, root):
 
 @compiled
 def fetch_slots(members, slots, item, root, to_leader):
-    """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away."""
-    first, end = 0, members.size
+    """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away.
+
+    Short slots of consecutive members are copied together, with what is between their data.
+    """
+    member, end = 0, members.size
     if root >= 0 and not are_compared():
-        first, end = root, root + 1
-    for member in range(first, end):
-        if not reachable(members.start + member * members.stride):
-            slot = slot_at(slots, member)
-            nbytes = PAYLOAD - CALL + data_in(slot + to_leader, member, item, root)
-            copy_bytes(slot + CALL, slot + CALL + to_leader, nbytes, 0, 1)
+        member, end = root, root + 1
+    together = item != 0 and slot_bytes() == LINE
+    while member < end:
+        begin, after = slot_at(slots, member) + CALL, member
+        while after < end and not reachable(members.start + after * members.stride) and (together or after == member):
+            after += 1
+        if together and after > member:
+            copy_bytes(begin, begin + to_leader, (after - member) * slot_bytes() - CALL, 0, 1)
+        elif after > member:
+            nbytes = PAYLOAD - CALL + data_in(begin - CALL + to_leader, member, item, root)
+            copy_bytes(begin, begin + to_leader, nbytes, 0, 1)
+        member = max(after, member + 1)

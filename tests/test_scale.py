@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from test_network import program
 
-from ishmem.benchmarks import figures, scale, scale_command, scale_mpi
+from ishmem.benchmarks import figures, scale, scale_command, scale_kernels, scale_mpi
 from ishmem.benchmarks.scale import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
 from ishmem.common import layout
 from ishmem.common.layout import FEW_MEMBERS, TWIN, Layout
@@ -124,6 +124,25 @@ def test_algorithms_of_mpi(n_pes: int, width: int) -> None:
             assert moved >= needed.get(routine, 0) * size
             assert all((each.counts[:, BYTES_OUT].sum() == each.counts[:, BYTES_IN].sum()) for each in steps)
         assert scale_mpi.seconds(on, routine, size, links) > 0.999 * scale.bound(routine, n_pes, width, size, links)
+
+
+@pytest.mark.parametrize("n_pes", [4, 10, 96, 300])
+@pytest.mark.parametrize("routine", scale_kernels.ROUTINES)
+def test_kernels(routine: str, n_pes: int) -> None:
+    """In a kernel only leaders send, a logarithm of messages; of a broadcast, only the slot of the root."""
+    on = scale.nodes_of(n_pes, 3)
+    counts = scale_kernels.Rehearsal(on, routine, 8).run()
+    whole, rounds = counts.sum(axis=0), math.ceil(math.log2(max(on) + 1))
+    leaders = np.arange(n_pes) % 3 == 0
+    assert not whole[~leaders, : BYTES_IN + 1].any()
+    assert whole[leaders, MESSAGES_OUT].all()
+    assert (counts[:, :, MESSAGES_OUT] > 0).sum(axis=0).max() <= rounds + 1
+    assert whole[:, BYTES_OUT].sum() == whole[:, BYTES_IN].sum()
+    others = n_pes - np.bincount(on) if routine != "broadcast" else 0
+    beside_slots = whole[leaders, BYTES_IN] - others * Layout(n_pes, 3).rendezvous_slot
+    assert beside_slots.min() > 0 and beside_slots.max() < 500 * (rounds + 1)
+    seconds = scale_kernels.predict(on, routine, 8, scale.Links()).seconds
+    assert scale.bound(routine + scale.IN_KERNEL, n_pes, 3, 8, scale.Links()) < seconds
 
 
 def test_memory() -> None:

@@ -1,6 +1,7 @@
 #include "rehearsal.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 #include <sys/mman.h>
 
@@ -169,9 +170,18 @@ nb::bytes rehearse(const std::vector<int> &nodes, size_t heap_bytes, size_t mirr
     return nb::bytes(reinterpret_cast<const char *>(counts.data()), counts.size() * sizeof(int64_t));
 }
 
+// Messages and bytes of puts of these sizes to one PE, which leave together.
+std::pair<int64_t, int64_t> rehearse_puts(const std::vector<size_t> &puts) {
+    Rehearsal counter(2, nullptr, 0, 0);
+    counter.begin(0, 0);
+    for (size_t bytes : puts) counter.put(1, bytes);
+    return {counter.counts()[MessagesOut], counter.counts()[BytesOut]};
+}
+
 }  // namespace
 
 void bind_rehearsal(nb::module_ &m) {
+    m.def("rehearse_puts", &rehearse_puts);
     m.def("rehearse", &rehearse);
     m.attr("COUNTS") = static_cast<int>(COUNTS);
 }
