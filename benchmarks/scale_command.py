@@ -92,7 +92,7 @@ def about(links: Links, width: int) -> str:
         f"{links.far_bandwidth / 1e9:.3g} GB/s each way for each node, {links.bisection:.0%} of that between two "
         f"halves of the nodes, {short_time(links.far_latency)} latency, "
         f"{short_time(links.message)} at each end of a message; {short_time(links.call)} for the call, "
-        f"{short_time(links.open)} to open the memory of a PE."
+        f"{short_time(links.open)} to open the memory of a PE; {short_time(links.proxy)} between kernel and proxy."
     )
 
 
@@ -158,7 +158,8 @@ def check(run: dict[str, Any]) -> str:
 
     links = model.with_costs(model.Links(), run["costs"])
     lines = [f"{len(run['nodes'])} PEs on {max(run['nodes']) + 1} nodes. Costs as measured in the same run: "]
-    lines[0] += about(links, run["nodes"].count(0)).split(". ", 1)[1].rpartition(", ")[0] + "."
+    last = " for the call"  # what follows it is not measured
+    lines[0] += about(links, run["nodes"].count(0)).split(". ", 1)[1].partition(last)[0] + last + "."
     lines += ["", "| | block | predicted | measured | ratio |", "|---" * 5 + "|"]
     for row in run["rows"]:
         seconds = model.predict(run["nodes"], row["routine"], row["size"], links).seconds
