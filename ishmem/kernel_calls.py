@@ -115,5 +115,7 @@ def same_queue(first: check.View, *others: check.View) -> None:
 def flat(array: Any, dtype: str) -> Any:
     """Return a contiguous device array as one-dimensional array of a dtype on the same memory."""
     usm, size = arrays.usm_array(array), np.dtype(dtype).itemsize
+    if not usm.size:  # dpctl's memory of it may be shorter than one element
+        return arrays.tensor.empty(0, dtype=dtype, sycl_queue=usm.sycl_queue)
     count, offset = usm.size * usm.itemsize // size, usm._element_offset * usm.itemsize // size
     return arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=usm.usm_data, offset=offset)
