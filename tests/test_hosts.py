@@ -205,7 +205,7 @@ def test_ishmrun_under_mpiexec(tmp_path: Path) -> None:
     done = run_command([*MPIEXEC, "-n", "3", *command], env=nodes.SETTINGS)
     assert done.returncode == 0, done.stderr
     rows = sorted(line.split() for line in done.stdout.splitlines())
-    assert [row[:4] for row in rows] == [[str(pe), f"level_zero:{pe}", "3", "None"] for pe in range(3)]
+    assert [row[:4] for row in rows] == [[str(pe), f"level_zero:{pe}", "3", "None"] for pe in range(3)], done.stdout
     assert all(row[-1] == "True" for row in rows)
 
 
