@@ -57,6 +57,6 @@ def _finish(axis: Axes, title: str) -> None:
     axis.set_yscale("log")
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{int(value):,}"))
     axis.set_title(title, fontsize=8)
-    axis.tick_params(labelsize=7)
+    axis.tick_params(labelsize=7, which="both")
     axis.grid(alpha=0.3, linewidth=0.5)
     axis.legend(fontsize=7)

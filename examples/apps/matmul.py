@@ -11,7 +11,8 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option
+from ishmem.examples.apps.products import Product
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +55,7 @@ def gather_and_multiply(item: kapi.NdItem, a, b, c, arrived, block, inner, tile,
 
 
 @dataclass(frozen=True)
-class Matmul(App):
+class Matmul(Product):
     """All-gather and matrix product in one kernel: each PE has some rows of A and some columns of B.
 
     A PE puts its rows tile by tile to all PEs, with a signal for each tile, and multiplies with a tile as soon as it
@@ -78,13 +79,6 @@ class Matmul(App):
     @classmethod
     def scaled(cls, n: int) -> Matmul:
         return cls(rows=256 * n, inner=256, columns=256)
-
-    def matrices(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return A and B: whole numbers, whose products are exact in any order."""
-        rng = np.random.default_rng(7)
-        shapes = (self.rows, self.inner), (self.inner, self.columns)
-        a, b = (rng.integers(-9, 10, shape).astype("f8") for shape in shapes)
-        return a, b
 
     def parts(self, run: Run) -> tuple[Blocks, Blocks, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Return the blocks of rows and columns, and this PE's rows of A and columns of B, with zeros to a block."""
@@ -125,16 +119,8 @@ class Matmul(App):
             c.sycl_queue.wait()
         return self.collected(run, c, columns)
 
-    def check(self, result: np.ndarray[Any, Any]) -> str:
-        a, b = self.matrices()
-        require(np.array_equal(result, a @ b), "the product differs from that of numpy")
-        return f"the product of {self.rows} x {self.inner} and {self.inner} x {self.columns} is that of numpy"
-
     def draw(self, figure: Figure, result: np.ndarray[Any, Any], run: Run) -> None:
-        matrices, axes = (*self.matrices(), result), figure.subplots(1, 3)
-        for matrix, axis, name in zip(matrices, axes, ("A, divided by rows", "B, divided by columns", "A B")):
-            axis.imshow(matrix, cmap="RdBu", interpolation="nearest")
-            axis.set(title=name, xticks=[], yticks=[])
+        axes = self.draw_matrices(figure, result, ("A, divided by rows", "B, divided by columns", "A B"))
         for pe in range(1, run.n_pes):
             axes[0].axhline(pe * Blocks(self.rows, run.n_pes).size - 0.5, color="black")
             for axis in axes[1:]:

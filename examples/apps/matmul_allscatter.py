@@ -14,8 +14,9 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, option
 from ishmem.examples.apps.matmul import GROUP, multiply_rows
+from ishmem.examples.apps.products import Product
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +64,7 @@ def multiply_beside_puts(item: kapi.NdItem, a, b, mine, computed, block, inner, 
 
 
 @dataclass(frozen=True)
-class MatmulAllscatter(App):
+class MatmulAllscatter(Product):
     """Matrix product whose rows go to all PEs, in one kernel: each PE has some rows of A, and B.
 
     In the form "fused" one work-group multiplies a tile of rows and puts it to all PEs before the next one. In the form
@@ -89,13 +90,6 @@ class MatmulAllscatter(App):
     @classmethod
     def scaled(cls, n: int) -> MatmulAllscatter:
         return cls(rows=256 * n, inner=256, columns=256)
-
-    def matrices(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return A and B: whole numbers, whose products are exact in any order."""
-        random = np.random.default_rng(13)
-        shapes = (self.rows, self.inner), (self.inner, self.columns)
-        a, b = (random.integers(-9, 10, shape).astype("f8") for shape in shapes)
-        return a, b
 
     def parts(self, run: Run) -> tuple[Blocks, dpnp.ndarray, dpnp.ndarray]:
         """Return the blocks of rows, and this PE's rows of A, flat and with zeros to a block, and B on its device."""
@@ -135,16 +129,8 @@ class MatmulAllscatter(App):
         product: np.ndarray[Any, Any] = c.asnumpy()[: self.rows]
         return product
 
-    def check(self, result: np.ndarray[Any, Any]) -> str:
-        a, b = self.matrices()
-        require(np.array_equal(result, a @ b), "the product differs from that of numpy")
-        return f"the product of {self.rows} x {self.inner} and {self.inner} x {self.columns} is that of numpy"
-
     def draw(self, figure: Figure, result: np.ndarray[Any, Any], run: Run) -> None:
-        matrices, axes = (*self.matrices(), result), figure.subplots(1, 3)
         names = "A, divided by rows", "B, whole on all PEs", "A B, whole on all PEs"
-        for matrix, axis, name in zip(matrices, axes, names):
-            axis.imshow(matrix, cmap="RdBu", interpolation="nearest")
-            axis.set(title=name, xticks=[], yticks=[])
+        axes = self.draw_matrices(figure, result, names)
         for pe in range(1, run.n_pes):
             axes[0].axhline(pe * Blocks(self.rows, run.n_pes).size - 0.5, color="black")

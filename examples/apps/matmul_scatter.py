@@ -14,8 +14,9 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option
 from ishmem.examples.apps.matmul import GROUP
+from ishmem.examples.apps.products import Product
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +72,7 @@ def multiply_and_add(item: kapi.Item, a, b, c, block, inner, columns, together):
 
 
 @dataclass(frozen=True)
-class MatmulScatter(App):
+class MatmulScatter(Product):
     """Matrix product and reduce-scatter in one kernel: each PE has some columns of A and the same rows of B.
 
     The products of the PEs are added up, and each PE gets some rows of the sum: by passing tiles around a ring, each
@@ -97,13 +98,6 @@ class MatmulScatter(App):
     @classmethod
     def scaled(cls, n: int) -> MatmulScatter:
         return cls(rows=256, inner=256 * n, columns=256)
-
-    def matrices(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return A and B: whole numbers, whose products are exact in any order."""
-        random = np.random.default_rng(11)
-        shapes = (self.rows, self.inner), (self.inner, self.columns)
-        a, b = (random.integers(-9, 10, shape).astype("f8") for shape in shapes)
-        return a, b
 
     def parts(self, run: Run) -> tuple[Blocks, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Return the blocks of rows of C, and this PE's columns of A, with zeros to whole blocks, and rows of B."""
@@ -154,17 +148,9 @@ class MatmulScatter(App):
         run.barrier()
         return gathered(mine, rows.counts)
 
-    def check(self, result: np.ndarray[Any, Any]) -> str:
-        a, b = self.matrices()
-        require(np.array_equal(result, a @ b), "the product differs from that of numpy")
-        return f"the product of {self.rows} x {self.inner} and {self.inner} x {self.columns} is that of numpy"
-
     def draw(self, figure: Figure, result: np.ndarray[Any, Any], run: Run) -> None:
-        matrices, axes = (*self.matrices(), result), figure.subplots(1, 3)
         names = "A, divided by columns", "B, divided by rows", "A B, divided by rows"
-        for matrix, axis, name in zip(matrices, axes, names):
-            axis.imshow(matrix, cmap="RdBu", interpolation="nearest")
-            axis.set(title=name, xticks=[], yticks=[])
+        axes = self.draw_matrices(figure, result, names)
         for pe in range(1, run.n_pes):
             edge = pe * Blocks(self.inner, run.n_pes).size - 0.5
             axes[0].axvline(edge, color="black")
