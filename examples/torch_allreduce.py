@@ -15,7 +15,7 @@ def main() -> None:
     with ishmem.init(process_group=dist.group.WORLD):
         me, n = ishmem.my_pe(), ishmem.n_pes()
         total = ishmem.torch.full((64, 16), 0.5 * (me + 1), dtype=torch.bfloat16)
-        with ishmem.inference.Communicator(nbytes=total.nbytes) as tp:
+        with ishmem.inference.Communicator(nbytes=total.numel() * total.element_size()) as tp:
             tp.all_reduce(total).wait()
 
         mine, arrived = torch.arange(8) + 10 * me, ishmem.torch.zeros(8, dtype=torch.int64)
