@@ -54,7 +54,19 @@ _SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY, _MIN_ONLY, _MAX
 
 def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
     """Do an atomic operation and return the old value."""
-    old = _core.atomic(_CODES[name], target, pe, index, value, cond)
+    old = _core.atomic(_CODES[name], target, pe, index, value, cond, 0)
+    return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
+
+
+def _ordered(
+    name: str, order: int, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
+) -> Any:
+    """Do an atomic operation that the core has declined, as it does those with another memory order than relaxed."""
+    old = NotImplemented
+    if order or type(order) is not int:  # the core takes the int 0 only
+        _release(order)
+        code = _CODES[name] | (0 if type_tables.ATOMICS[name].fetches else NO_RESULT)
+        old = _core.atomic(code, target, pe, index, value, cond, 0)
     return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
 
 
@@ -118,10 +130,8 @@ def atomic_fetch(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> 
 
     Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_FETCH, source, pe, index, None, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch", source, pe, index)
+    old = _core.atomic(_FETCH, source, pe, index, None, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch", order, source, pe, index)
 
 
 def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -145,10 +155,8 @@ def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_SET_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_set", dest, pe, index, value)
+    if _core.atomic(_SET_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_set", order, dest, pe, index, value)
 
 
 def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -170,10 +178,8 @@ def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int
 
     Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_SWAP, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_swap", dest, pe, index, value)
+    old = _core.atomic(_SWAP, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_swap", order, dest, pe, index, value)
 
 
 def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -196,10 +202,8 @@ def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: In
 
     Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_COMPARE_SWAP, dest, pe, index, value, cond)
-    return old if old is not NotImplemented else _by_kernel("atomic_compare_swap", dest, pe, index, value, cond)
+    old = _core.atomic(_COMPARE_SWAP, dest, pe, index, value, cond, order)
+    return old if old is not NotImplemented else _ordered("atomic_compare_swap", order, dest, pe, index, value, cond)
 
 
 def atomic_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -222,10 +226,8 @@ def atomic_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None
 
     Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_INC_ONLY, dest, pe, index, 1, None) is NotImplemented:
-        _by_kernel("atomic_inc", dest, pe, index, 1)
+    if _core.atomic(_INC_ONLY, dest, pe, index, 1, None, order) is NotImplemented:
+        _ordered("atomic_inc", order, dest, pe, index, 1)
 
 
 def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -246,10 +248,8 @@ def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -
 
     Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_INC, dest, pe, index, 1, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_inc", dest, pe, index, 1)
+    old = _core.atomic(_INC, dest, pe, index, 1, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_inc", order, dest, pe, index, 1)
 
 
 def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -273,10 +273,8 @@ def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_ADD_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_add", dest, pe, index, value)
+    if _core.atomic(_ADD_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_add", order, dest, pe, index, value)
 
 
 def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -298,10 +296,8 @@ def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order
 
     Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_ADD, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_add", dest, pe, index, value)
+    old = _core.atomic(_ADD, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_add", order, dest, pe, index, value)
 
 
 def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -325,10 +321,8 @@ def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_AND_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_and", dest, pe, index, value)
+    if _core.atomic(_AND_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_and", order, dest, pe, index, value)
 
 
 def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -350,10 +344,8 @@ def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order
 
     Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_AND, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_and", dest, pe, index, value)
+    old = _core.atomic(_AND, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_and", order, dest, pe, index, value)
 
 
 def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -377,10 +369,8 @@ def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int =
 
     Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_OR_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_or", dest, pe, index, value)
+    if _core.atomic(_OR_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_or", order, dest, pe, index, value)
 
 
 def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -402,10 +392,8 @@ def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order:
 
     Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_OR, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_or", dest, pe, index, value)
+    old = _core.atomic(_OR, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_or", order, dest, pe, index, value)
 
 
 def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -429,10 +417,8 @@ def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_XOR_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_xor", dest, pe, index, value)
+    if _core.atomic(_XOR_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_xor", order, dest, pe, index, value)
 
 
 def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -454,10 +440,8 @@ def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order
 
     Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_XOR, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_xor", dest, pe, index, value)
+    old = _core.atomic(_XOR, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_xor", order, dest, pe, index, value)
 
 
 def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -481,10 +465,8 @@ def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: Iris (iris.atomic_min); not in OpenSHMEM.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_MIN_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_min", dest, pe, index, value)
+    if _core.atomic(_MIN_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_min", order, dest, pe, index, value)
 
 
 def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -506,10 +488,8 @@ def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order
 
     Source: Iris (iris.atomic_min); not in OpenSHMEM.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_MIN, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_min", dest, pe, index, value)
+    old = _core.atomic(_MIN, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_min", order, dest, pe, index, value)
 
 
 def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
@@ -533,10 +513,8 @@ def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int 
 
     Source: Iris (iris.atomic_max); not in OpenSHMEM.
     """
-    if order:
-        _release(order)
-    if _core.atomic(_MAX_ONLY, dest, pe, index, value, None) is NotImplemented:
-        _by_kernel("atomic_max", dest, pe, index, value)
+    if _core.atomic(_MAX_ONLY, dest, pe, index, value, None, order) is NotImplemented:
+        _ordered("atomic_max", order, dest, pe, index, value)
 
 
 def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
@@ -558,10 +536,8 @@ def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order
 
     Source: Iris (iris.atomic_max); not in OpenSHMEM.
     """
-    if order:
-        _release(order)
-    old = _core.atomic(_MAX, dest, pe, index, value, None)
-    return old if old is not NotImplemented else _by_kernel("atomic_fetch_max", dest, pe, index, value)
+    old = _core.atomic(_MAX, dest, pe, index, value, None, order)
+    return old if old is not NotImplemented else _ordered("atomic_fetch_max", order, dest, pe, index, value)
 
 
 def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:

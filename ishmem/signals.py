@@ -252,7 +252,7 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
 
 def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
     """Update a signal by the same operation as the other atomics."""
-    if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None) is NotImplemented:
+    if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None, 0) is NotImplemented:
         check.pe(pe)
         check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
         amo.run(_ATOMIC[sig_op], sig_addr, pe, index, signal)

@@ -98,7 +98,9 @@ uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t
     return apply(rmw, reinterpret_cast<uint32_t *>(at), static_cast<uint32_t>(value), static_cast<uint32_t>(cond));
 }
 
-PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
+PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order) {
+    static PyObject *const relaxed = PyLong_FromLong(0);
+    if (order != relaxed) return not_implemented();
     const bool result = !(code & NO_RESULT);
     const long types = code >> 8;
     View view;

@@ -63,9 +63,9 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor, AddFloat, MinSigned, MinUnsigned, MinFloat, MaxSigned, MaxUnsigned, MaxFloat };
 
 // Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
-// result. Bit 8 + t is set when the operation accepts Type t.
+// result. Bit 8 + t is set when the operation accepts Type t. `order` is 0, relaxed; others are declined.
 constexpr long NO_RESULT = 0x80;
-PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
+PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order);
 
 enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 
