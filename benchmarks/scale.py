@@ -120,20 +120,26 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
     return np.frombuffer(counted, np.int64).reshape(-1, pes, _core.COUNTS)
 
 
+def first_half(nodes: Sequence[int] | npt.NDArray[np.int64]) -> int:
+    """Return how many of the nodes are in the first of the two halves between which `BYTES_ACROSS` go."""
+    return int(nodes[-1] + 1) // 2
+
+
 def seconds_of(counts: Counts, nodes: Sequence[int], links: Links) -> float:
     """Return the time of a call with these counts."""
-    return links.call + sum(phase_seconds(phase, nodes, links) for phase in counts)
+    on = np.asarray(nodes)
+    return links.call + sum(phase_seconds(phase, on, links) for phase in counts)
 
 
-def phase_seconds(counts: Counts, nodes: Sequence[int], links: Links) -> float:
+def phase_seconds(counts: Counts, nodes: npt.NDArray[np.int64], links: Links) -> float:
     """Return the time of a phase with these counts of each PE."""
     phase = counts.astype(float)
     messages = phase[:, MESSAGES_OUT] + phase[:, MESSAGES_IN]
     in_turn = links.message * (np.max(phase[:, MESSAGES_OUT]) + np.max(phase[:, MESSAGES_IN]))  # of different PEs, too
     busy = links.message * messages + links.store * phase[:, STORES] + phase[:, NEAR] / links.near_bandwidth
     wires = [np.max(np.bincount(nodes, phase[:, way])) / links.far_bandwidth for way in (BYTES_OUT, BYTES_IN)]
-    half = (nodes[-1] + 1) // 2
-    across = np.max(np.bincount(np.asarray(nodes) < half, phase[:, BYTES_ACROSS]))
+    half = first_half(nodes)
+    across = np.max(np.bincount(nodes < half, phase[:, BYTES_ACROSS]))
     wires.append(across / (links.bisection * links.far_bandwidth * max(half, 1)))
     latency = links.far_latency if messages.any() else links.near_latency * bool(phase[:, STORES].any())
     return float(max(busy.max(), in_turn, *wires) + latency)

@@ -28,6 +28,7 @@ from ishmem.benchmarks.scale import (
     STORES,
     Links,
     Point,
+    first_half,
     nodes_of,
     point_of,
     seconds_of,
@@ -159,7 +160,7 @@ class Rehearsal:
             return
         phase, records = 1 + (address - _STEPS) // LINE, [*self.records, 8]
         self.records.clear()
-        traffic, half = _core.rehearse_puts(records), (self.on[-1] + 1) // 2
+        traffic, half = _core.rehearse_puts(records), first_half(self.on)
         if (self.on[pe] < half) != (self.on[self.me] < half):
             self.counts[phase, self.me, BYTES_ACROSS] += traffic[1]
         self.counts[phase, self.me, [MESSAGES_OUT, BYTES_OUT]] += traffic

@@ -44,7 +44,7 @@ class Job:
             np.add.at(counts[:, kind], pes, far)
         for kind, pes in ((scale.BYTES_OUT, origins), (scale.BYTES_IN, targets)):
             np.add.at(counts[:, kind], pes, far * nbytes)
-        half = (self.nodes[-1] + 1) // 2
+        half = scale.first_half(self.nodes)
         across = (self.nodes[origins] < half) != (self.nodes[targets] < half)
         np.add.at(counts[:, scale.BYTES_ACROSS], origins, across * nbytes)
         np.add.at(counts[:, scale.STORES], origins, ~far)
@@ -151,6 +151,6 @@ def seconds(nodes: list[int], routine: str, size: int, links: scale.Links) -> fl
     job = Job(nodes)
     times = []
     for algorithm in ALGORITHMS[routine]:
-        steps = (scale.phase_seconds(each.counts, nodes, links) * each.number for each in algorithm(job, size))
+        steps = (scale.phase_seconds(each.counts, job.nodes, links) * each.number for each in algorithm(job, size))
         times.append(links.call + sum(steps))
     return min(times)

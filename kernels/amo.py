@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+import functools
+import inspect
+from typing import Any, Callable
 
 from numba.core import types
 
@@ -68,16 +70,12 @@ def after(order):
         acquired()
 
 
-def _check(
-    routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any, order: Any = MemoryOrder.RELAXED
-) -> None:
+def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
     name = "source" if routine.rmw is Rmw.FETCH else "dest"
     type_checks.array(routine.name, name, target, routine.types)
     type_checks.contiguous(routine.name, **{name: target})
     type_checks.integer(routine.name, "pe", pe)
     type_checks.integer(routine.name, "index", index)
-    if not _is_relaxed(order):
-        type_checks.member(routine.name, "order", order)
     for operand, kind in zip(routine.operands, operands):
         type_checks.value(routine.name, operand, kind, target.dtype)
 
@@ -87,17 +85,25 @@ def _is_relaxed(order: Any) -> bool:
     return isinstance(order, (int, types.Omitted))
 
 
-class _Ordered(NamedTuple):
-    """An atomic with a memory order, for each list of parameters."""
+def _with_order(routine: Atomic, host: Callable[..., Any], relaxed: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``relaxed``, which chooses the implementation of an atomic, extended by the other memory orders."""
+    signature = inspect.signature(relaxed)
+    ordered = _ordered(number(routine.name), host)[tuple(signature.parameters)]
 
-    fetch: Any
-    increment: Any
-    with_value: Any
-    with_condition: Any
+    @functools.wraps(relaxed)
+    def choose(*arguments: Any, **named: Any) -> Any:
+        implementation = relaxed(*arguments, **named)
+        order = signature.bind(*arguments, **named).arguments.get("order", 0)
+        if _is_relaxed(order):
+            return implementation
+        type_checks.member(routine.name, "order", order)
+        return ordered
+
+    return choose
 
 
-def _ordered(this: int, relaxed: Callable[..., Any]) -> _Ordered:
-    """Return the forms of an atomic that order other accesses."""
+def _ordered(this: int, relaxed: Callable[..., Any]) -> dict[tuple[str, ...], Callable[..., Any]]:
+    """Return the forms of an atomic that order other accesses, by their parameters."""
 
     def fetch(source, pe, index=0, order=0):
         before(this, order)
@@ -123,18 +129,15 @@ def _ordered(this: int, relaxed: Callable[..., Any]) -> _Ordered:
         after(order)
         return old
 
-    return _Ordered(fetch, increment, with_value, with_condition)
+    return {tuple(inspect.signature(form).parameters): form for form in (fetch, increment, with_value, with_condition)}
 
 
 def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
     """Register a fetching atomic."""
     run, this, rmw = INSTRUCTIONS[routine.rmw], number(routine.name), int(routine.rmw)
-    ordered = _ordered(this, host)
 
     def fetch(source, pe, index=0, order=0):
-        _check(routine, source, (), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.fetch
+        _check(routine, source, (), pe, index)
         zero = source.dtype(0)
 
         def impl(source, pe, index=0, order=0):
@@ -146,9 +149,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         return impl
 
     def increment(dest, pe, index=0, order=0):
-        _check(routine, dest, (), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.increment
+        _check(routine, dest, (), pe, index)
         zero = dest.dtype(0)
 
         def impl(dest, pe, index=0, order=0):
@@ -160,9 +161,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         return impl
 
     def with_value(dest, value, pe, index=0, order=0):
-        _check(routine, dest, (value,), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.with_value
+        _check(routine, dest, (value,), pe, index)
         zero, operation = dest.dtype(0), routine.rmw.of(dest.dtype)
         run, rmw = INSTRUCTIONS[operation], int(operation)
 
@@ -177,9 +176,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         return impl
 
     def with_condition(dest, cond, value, pe, index=0, order=0):
-        _check(routine, dest, (cond, value), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.with_condition
+        _check(routine, dest, (cond, value), pe, index)
         zero = dest.dtype(0)
 
         def impl(dest, cond, value, pe, index=0, order=0):
@@ -194,7 +191,8 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
             return impl
         return _if_possible(impl)
 
-    device(host)(fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)])
+    form = fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)]
+    device(host)(_with_order(routine, host, form))
 
 
 def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
@@ -234,12 +232,10 @@ def _make_update(routine: Atomic) -> Any:
 def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
     """Register a non-fetching atomic: it calls the fetching form and discards the value."""
     this = number(routine.name)
-    update, ordered = _make_update(routine), _ordered(this, host)
+    update = _make_update(routine)
 
     def increment(dest, pe, index=0, order=0):
-        _check(routine, dest, (), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.increment
+        _check(routine, dest, (), pe, index)
         if binding.options().late:
             return lambda dest, pe, index=0, order=0: update(dest, 1, pe, index)
 
@@ -250,9 +246,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
         return impl
 
     def with_value(dest, value, pe, index=0, order=0):
-        _check(routine, dest, (value,), pe, index, order)
-        if not _is_relaxed(order):
-            return ordered.with_value
+        _check(routine, dest, (value,), pe, index)
         if binding.options().late:
             return lambda dest, value, pe, index=0, order=0: update(dest, value, pe, index)
 
@@ -262,7 +256,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
         return impl
 
-    device(host)((increment, with_value)[len(routine.operands)])
+    device(host)(_with_order(routine, host, (increment, with_value)[len(routine.operands)]))
 
 
 def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:

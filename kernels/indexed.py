@@ -13,7 +13,7 @@ from ishmem.common.violations import number
 from . import type_checks
 from .front_end import kernel_api as kapi
 from .intrinsics import compiled, device, device_function, rank_in, require, size_of
-from .runtime_checks import fits
+from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("ixput", "ixget"))
 
@@ -39,7 +39,7 @@ def put_elements(dest, source, indices, pe, mask, rank, size):
     """Put every ``size``-th element, from number ``rank`` on."""
     if fits(PUT, source, -1, indices.size) and has_room(PUT, mask, indices.size):
         for i in range(rank, indices.size, size):
-            if is_chosen(mask, i):
+            if is_chosen(mask, i) and allowed(PUT, dest, pe, indices[i], 1):
                 rma.p(dest, source[i], pe, indices[i])
 
 
@@ -48,7 +48,7 @@ def get_elements(dest, source, indices, pe, mask, rank, size):
     """Get every ``size``-th element, from number ``rank`` on."""
     if fits(GET, dest, -1, indices.size) and has_room(GET, mask, indices.size):
         for i in range(rank, indices.size, size):
-            if is_chosen(mask, i):
+            if is_chosen(mask, i) and allowed(GET, source, pe, indices[i], 1):
                 dest[i] = rma.g(source, pe, indices[i])
 
 

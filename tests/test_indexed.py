@@ -170,3 +170,32 @@ def check_errors() -> None:
 @pytest.mark.pes(1)
 def test_errors(pes: Pool) -> None:
     pes.run(check_errors)
+
+
+@dpex.kernel
+def alone_put(item: kapi.Item, dest, source, indices, pe):  # type: ignore
+    ishmem.ixput(dest, source, indices, pe)
+
+
+@dpex.kernel
+def alone_get(item: kapi.Item, source, dest, indices, pe):  # type: ignore
+    ishmem.ixget(dest, source, indices, pe)
+
+
+def check_checked() -> None:
+    """What only the run knows is told by the name of the routine, and moves nothing."""
+    a, local = ishmem.zeros(6, dtype="i4"), dpnp.ones(1, dtype="i4")
+    for routine, kernel in (("ixput", alone_put), ("ixget", alone_get)):
+        for index, pe, words in ((6, 0, "element 6 on"), (0, 9, "pe is 9")):
+            dpex.call_kernel(kernel, kapi.Range(1), a, local, dpnp.asarray([index]), pe)
+            with pytest.raises(IndexError, match=f"{routine} in a kernel.*{words}"):
+                ishmem.quiet()
+    assert not a.asnumpy().any() and local.asnumpy()[0] == 1
+
+
+def test_indices_are_checked() -> None:
+    pool = Pool(1, {"ISHMEM_CHECK": "1"})
+    try:
+        pool.run(check_checked)
+    finally:
+        pool.stop()

@@ -36,9 +36,8 @@ ROUTINES: list[str] = []
 
 
 def number(routine: str) -> int:
-    """Return a new number that stands for a routine in kernels."""
-    ROUTINES.append(routine)
-    return len(ROUTINES) - 1
+    """Return the number that stands for a routine in kernels."""
+    return _number_in(ROUTINES, routine)
 
 
 ARGUMENTS: list[str] = []
@@ -47,9 +46,14 @@ ARGUMENTS: list[str] = []
 
 def argument_number(name: str) -> int:
     """Return the number that stands for the name of an argument in kernels."""
-    if name not in ARGUMENTS:
-        ARGUMENTS.append(name)
-    return ARGUMENTS.index(name)
+    return _number_in(ARGUMENTS, name)
+
+
+def _number_in(names: list[str], name: str) -> int:
+    """Return the place of a name in a list, to which it is added if it is new."""
+    if name not in names:
+        names.append(name)
+    return names.index(name)
 
 
 class Violation(NamedTuple):

@@ -125,14 +125,12 @@ bool has_rounds(const Call &call) {
 
 bool has_levels(const Call &call) {
     if (!call.team->spans) return false;
-    if (is_scan(call.routine)) return call.team->in_runs;
-    const Traits &of = traits(call.routine);  // all PEs receive the same
-    return is_plain(call.routine) && !of.source_blocks && of.root != Root::Receives;
+    return is_scan(call.routine) ? call.team->in_runs : traits(call.routine).gives_all_the_same;
 }
 
 // Returns whether the slots may carry the data of a call. Those of an alltoall all go to all nodes.
 bool fits_slot(const Call &call) {
-    if (!is_plain(call.routine) || published(call) > config().payload()) return false;
+    if (!traits(call.routine).is_plain || published(call) > config().payload()) return false;
     return call.routine != Alltoall || !call.team->spans || published(call) * static_cast<size_t>(call.size()) <= LONG;
 }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ishmem.common.collective_table import Collective
 
-FLAGS = ("dest_blocks", "source_blocks", "strided", "counted", "own_counts")
+FLAGS = ("dest_blocks", "source_blocks", "own_counts", "is_plain", "gives_all_the_same")
 CHOICES = ("root", "in_place", "combines")
 
 

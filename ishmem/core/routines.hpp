@@ -11,7 +11,7 @@ struct Traits {
     Root root;
     InPlace in_place;
     Combines combines;
-    bool dest_blocks, source_blocks, strided, counted, own_counts;
+    bool dest_blocks, source_blocks, own_counts, is_plain, gives_all_the_same;
 };
 
 #include "routine_table.inc"
@@ -21,6 +21,5 @@ inline const Traits &traits(Routine routine) { return TRAITS[routine]; }
 inline bool combines(Routine routine) { return traits(routine).combines != Combines::Nothing; }
 inline bool is_scan(Routine routine) { return traits(routine).combines == Combines::Scan; }
 inline bool is_reduction(Routine routine) { return traits(routine).combines == Combines::Reduction; }
-inline bool is_plain(Routine routine) { return !traits(routine).strided && !traits(routine).counted; }
 
 }  // namespace ishmem
