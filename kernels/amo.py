@@ -187,9 +187,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
                 return by_proxy(rmw, dest, pe, at, value, cond)
             return zero
 
-        if type_checks.holds(dest.dtype, cond):
-            return impl
-        return _if_possible(impl)
+        return impl if type_checks.holds(dest.dtype, cond) else _if_possible(impl)
 
     form = fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)]
     device(host)(_with_order(routine, host, form))
