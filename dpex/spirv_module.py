@@ -29,6 +29,9 @@ llvm.set_option("", "--replexitval=never")
 # Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, which the back end gets wrong: see `_ODD`.
 llvm.set_option("", "--disable-lsr")
 
+# A condition that does not change in a loop is decided before it, even where the other branch stays in the loop.
+llvm.set_option("", "--enable-nontrivial-unswitch")
+
 _QUOTED = re.compile(r'"[^"]*"')
 _ODD = re.compile(r"(?<![\w.%@$-])i(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
 """An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits."""
@@ -65,6 +68,9 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
     for each in [*linked.functions, *linked.global_variables]:
         if not each.is_declaration and each.name != name:
             each.linkage = "internal"
+    for each in linked.functions:
+        if not each.is_declaration:
+            each.add_function_attribute("convergent")  # LLVM takes it back where no barrier or atomic is called
     linked.verify()
     machine = new_machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -576,6 +576,17 @@ def work_item_number(builder: Any) -> Any:
 
 
 @device_intrinsic
+def never_inlined(_context):
+    """Keep the function that calls this out of its callers: code for failures would make their loops large."""
+
+    def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+@device_intrinsic
 def work_item(_context):
     """Return a number that no other work-item of the launch has."""
     return types.int64(), lambda _context, builder, _signature, _arguments: work_item_number(builder)

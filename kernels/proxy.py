@@ -84,6 +84,16 @@ def reachable(pe):
 
 
 @device_function
+def delta_if_reachable(pe):
+    """Return `peer_delta` of a reachable PE, else 0.
+
+    It may be called for a number that is no PE. Called before an operation checks its arguments, the load leaves a
+    program's loop; after the check it would not.
+    """
+    return lambda pe: peer_delta(pe) if reachable(pe) else 0
+
+
+@device_function
 def is_mapped(pe):
     """Return whether kernels of this PE can access the memory of a PE, even if the proxy holds their puts."""
     if not binding.options().late:

@@ -35,6 +35,7 @@ from .proxy import (
     NBI,
     PUT as PROXY_PUT,
     copy_by_proxy,
+    delta_if_reachable,
     load_by_proxy,
     reachable,
     store_by_proxy,
@@ -108,11 +109,10 @@ def _make_transfer(put: int, flags: int) -> Any:
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
-            near = reachable(pe)
-            delta = peer_delta(pe) if near else 0  # before the checks, so that the compiler takes it out of a loop
+            delta = delta_if_reachable(pe)
             if is_allowed(dest, source, pe, count, problem):
                 to, origin = address_of(dest), address_of(source)
-                if near:
+                if reachable(pe):
                     rank, size = rank_in(group), size_of(group)
                     copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
                 elif rank_in(group) == 0:

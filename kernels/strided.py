@@ -11,8 +11,7 @@ from . import type_checks
 from .copy import copy_elements
 from .front_end import device_func, kernel_api as kapi
 from .intrinsics import address_of, compiled, device, device_function, item_bytes, rank_in, size_of
-from .peers import peer_delta
-from .proxy import HELD, move_by_proxy, reachable
+from .proxy import HELD, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
 from .shares import work_item_share
 
@@ -37,12 +36,14 @@ def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
 
 
 @device_function
-def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
-    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are those on this PE."""
+def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size):
+    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are those on this PE.
 
-    def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, rank, size):
+    ``delta`` is that of `delta_if_reachable`.
+    """
+
+    def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size):
         if reachable(pe):
-            delta = peer_delta(pe)
             to, origin = to + put * delta, origin + (1 - put) * delta
             copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
         else:
@@ -102,8 +103,10 @@ def _register(name: str, put: int) -> None:
         _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
+            delta = delta_if_reachable(pe)
             if fitting(dest, source, dst, sst, bsize, nblocks, pe):
-                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, 0, 1)
+                to, origin = address_of(dest), address_of(source)
+                move_blocks(put, dest, to, origin, dst, sst, bsize, nblocks, pe, delta, 0, 1)
 
         return impl
 
@@ -118,9 +121,10 @@ def _register(name: str, put: int) -> None:
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
             kapi.group_barrier(group)
+            delta = delta_if_reachable(pe)
             if fitting(dest, source, dst, sst, bsize, nblocks, pe):
-                rank, size = rank_in(group), size_of(group)
-                move_blocks(put, dest, address_of(dest), address_of(source), dst, sst, bsize, nblocks, pe, rank, size)
+                to, origin, rank, size = address_of(dest), address_of(source), rank_in(group), size_of(group)
+                move_blocks(put, dest, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size)
             kapi.group_barrier(group)
 
         return impl
