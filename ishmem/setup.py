@@ -331,7 +331,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             this.network.share_mirrors(this.heap.layout, this.links)
         this.processes, this.board = prepare_exit(this.links, board)
         _name_pes(this, member)
-        this.waits = waits = long_waits.LongWaits(this, settings.timeout)
+        this.waits = waits = long_waits.LongWaits(this, settings.timeout, lambda: _end_job(this, 1))
         _together(this, lambda: _attach(this, exports))
     except BaseException:
         if board:
@@ -662,11 +662,16 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
+    _end_job(this, number)
+
+
+def _end_job(this: job.Job, status: int) -> NoReturn:
+    """End all PEs with an exit status, by any thread of this PE."""
     _stop_observing()
     if this.mpi and this.monitor:
-        this.monitor.fail("global_exit", number, exits=True)
-        this.mpi.abort(number)
-    end_job(this.board, this.links, this.processes, number)
+        this.monitor.fail("global_exit", status, exits=True)
+        this.mpi.abort(status)
+    end_job(this.board, this.links, this.processes, status)
 
 
 def _stop_observing() -> None:

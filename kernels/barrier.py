@@ -10,7 +10,7 @@ from .long_waits import SPINS, forget, tell_member
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .proxy import store_flag
-from .spec_constants import sync_bytes, sync_lines, team_records
+from .spec_constants import heap_base, sync_bytes, sync_lines, team_records
 
 SEQUENCE = TeamRecord.at("sequence")
 
@@ -63,7 +63,7 @@ def await_line(line, number, pe):
     while atomic_load_word(line) < number:
         spins += 1
         if spins & SPINS == 0:
-            tell_member(pe, number)
+            tell_member(pe, number, line - heap_base())
     if spins > SPINS:
         forget()
     all_seen()

@@ -40,6 +40,7 @@ from .long_waits import SPINS, forget, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
 from .shares import work_item_share
+from .spec_constants import heap_base
 from .teams import members_of
 from .tickets import next_ticket
 
@@ -111,7 +112,7 @@ def receive(call, slot, members, member):
     while (seen ^ call.number) >> 32 != 0:
         spins += 1
         if spins & SPINS == 0:
-            tell_member(members.start + member * members.stride, call.number >> 32)
+            tell_member(members.start + member * members.stride, call.number >> 32, at - heap_base())
         seen = atomic_load_word(at)
     if spins > SPINS:
         forget()

@@ -126,9 +126,9 @@ def tell_lock(holder, index, site):
 
 
 @device_function
-def tell_member(pe, number):
-    """Record a wait for a PE that has not begun a numbered call of a team."""
-    return lambda pe, number: tell(MEMBER, pe, 0, 0, 0, number, 0, words_of(None))
+def tell_member(pe, number, place):
+    """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
+    return lambda pe, number, place: tell(MEMBER, pe, 0, place, 0, number, 0, words_of(None))
 
 
 @device_function

@@ -62,6 +62,48 @@ def test_different_barriers(pair: tuple[str, str], words: str) -> None:
     assert f"{words}; all members of a team make the same collective calls in the same order" in done.stderr, done
 
 
+KERNELS = """
+import sys, ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
+
+@dpex.kernel
+def reduce(item, y, x, team):
+    ishmem.sum_reduce(y, x, team)
+
+@dpex.kernel
+def barrier(item, y, x, team):
+    ishmem.barrier_all()
+
+@dpex.kernel
+def reduce_world(item, y, x, team):
+    ishmem.sum_reduce(y, x)
+
+@dpex.kernel
+def sync(item, y, x, team):
+    ishmem.team_sync(team)
+
+ishmem.init()
+me, n = ishmem.my_pe(), ishmem.n_pes()
+x, y = ishmem.ones(4, dtype="i8"), ishmem.zeros(4, dtype="i8")
+second = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
+for name in sys.argv[1:] if me != 1 else sys.argv[:0:-1]:
+    dpex.call_kernel(globals()[name], kapi.Range(1), y, x, second)
+    print("after", name)
+ishmem.finalize()
+"""
+
+
+@pytest.mark.parametrize("pair", [("reduce_world", "barrier"), ("sync", "reduce")], ids="-".join)
+@pytest.mark.parametrize("count", [2, 3])
+def test_crossed_in_kernels(pair: tuple[str, str], count: int) -> None:
+    done = run_program(KERNELS, count, *pair, timeout=120)
+    assert done.returncode == 1, done
+    assert done.stderr.count("SymmetryError: the kernels of the PEs wait for each other; PE ") == 1, done
+    assert "in kernel reduce" in done.stderr and ": sum_reduce" in done.stderr, done
+    assert "after" not in done.stdout, done
+
+
 def test_both_places_are_named() -> None:
     done = run_program(PROGRAM, 2, "reduce", "barrier", timeout=120)
     error = next(line for line in done.stderr.splitlines() if "SymmetryError: " in line)

@@ -26,7 +26,8 @@ class KernelWait(NamedTuple):
         item: 1 plus the number of the work-item; 0 while none has waited for long.
         kind: ``VARIABLE``, ``NONE_OF`` (several variables, of which one would do), ``LOCK``, ``MEMBER`` (of a team, in
             a barrier or another collective call) or ``PROXY`` (requests to it).
-        seen: The variable; the number of variables; the number of requests that the proxy has served.
+        seen: The variable; the number of variables; the place in this PE's heap that the member writes; the number of
+            requests that the proxy has served.
         wanted: What it is compared with; the number of the team's call; the number of requests that must be served.
         cmp: How it is compared.
         element: Its index, or that of the lock.
@@ -42,6 +43,11 @@ class KernelWait(NamedTuple):
     element: int = 0
     pe: int = 0
     unsigned: int = 0
+
+    @property
+    def is_for_member(self) -> bool:
+        """Whether a work-item waits for a member of a team."""
+        return bool(self.item) and self.kind == MEMBER
 
     @classmethod
     def at(cls, field: str) -> int:
@@ -67,10 +73,15 @@ def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
     return "|".join((kernel, place, routine, variable))
 
 
+def numbers_of(data: bytes) -> KernelWait:
+    """Return the record without its texts."""
+    return KernelWait(*struct.unpack_from(f"<{SITE // 8}q", data))
+
+
 def describe(data: bytes) -> str:
     """Describe the wait in the record; empty if no work-item has waited long."""
     numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
-    wait = KernelWait(*numbers[: SITE // 8])
+    wait = numbers_of(data)
     if not wait.item:
         return ""
     site, call = (text_words.unpack(numbers[at // 8 :][:WORDS]) for at in (SITE, CALL))
@@ -81,7 +92,16 @@ def describe(data: bytes) -> str:
 
 def describe_group_call(data: bytes) -> str:
     """Return which call of a group the kernels have begun last; empty if there is none, or it is not known."""
-    words = struct.unpack_from(f"<{WORDS}q", data, GROUP_CALL)
+    return _call_at(data, GROUP_CALL)
+
+
+def describe_call(data: bytes) -> str:
+    """Return which collective call the kernels have begun last."""
+    return _call_at(data, CALL) or "a collective call in a kernel"
+
+
+def _call_at(data: bytes, offset: int) -> str:
+    words = struct.unpack_from(f"<{WORDS}q", data, offset)
     kernel, place, routine, _variable = ["", "", "", "", *text_words.unpack(words).split("|")][-4:]
     return f"kernel {kernel}, {place}: {routine}" if place else ""
 

@@ -271,6 +271,15 @@ class Layout:
             return first + self.rendezvous_bytes * handle + odd * self.rendezvous_bytes // 2
         return first + self.rendezvous_bytes * self.wide + narrow * (handle - self.wide) + odd * narrow // 2
 
+    def device_call_at(self, place: int) -> tuple[int, bool]:
+        """Return the team whose kernels wait at a place, -1 if there is none, and whether they wait in a barrier."""
+        for handle in range(MAX_TEAMS):
+            if 0 <= place - self.device_sync(handle) < self.sync_bytes:
+                return handle, True
+            if self.rendezvous(handle) <= place < self.rendezvous(handle + 1):
+                return handle, False
+        return -1, False
+
     def handles_for(self, size: int, free: int) -> int:
         """Return which of these handles, a bit mask, a team of this size may have."""
         wide = free & (1 << self.wide) - 1

@@ -1,4 +1,4 @@
-"""Detects PEs that wait for each other in different collective calls of the host: a deadlock.
+"""Detects PEs that wait for each other in different collective calls of the host, or of kernels: a deadlock.
 
 A barrier or collective call ends only after all members of its team have begun it. So a PE that has begun more calls of
 a team than another is in such a call until that other PE begins it, too. Two PEs of which each waits for the other so
@@ -11,7 +11,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from ishmem import _core
+from ishmem.common import kernel_wait
 from ishmem.common.errors import SAME_CALLS, SymmetryError
+from ishmem.common.kernel_wait import KernelWait
 from ishmem.common.layout import TWIN, Begun
 
 if TYPE_CHECKING:
@@ -75,6 +77,40 @@ class CrossedCalls:
         pes = self._this.node.pes
         record = self._this.board[pes.index(pe)] if pe in pes else None
         return record.text if record and record.since else "another collective call"
+
+
+class CrossedKernels:
+    """Finds kernels that wait for members of a team forever.
+
+    The barriers and the other collective calls of a team in kernels share one sequence of numbers, but wait at
+    different places of the heap. So if one PE waits in a barrier and another in a collective call of the same number,
+    both wait forever.
+    """
+
+    def __init__(self, this: Job) -> None:
+        self._this = this
+
+    def problem(self, record: bytes) -> str:
+        """Return why a wait of this PE's kernels cannot end, given its record; empty where it may end."""
+        this, wait = self._this, kernel_wait.numbers_of(record)
+        if not wait.is_for_member or wait.pe not in this.node.pes:
+            return ""
+        records = {this.pe: record, wait.pe: self._read(wait.pe)}
+        if self._read(wait.pe) != records[wait.pe] or not self._differ(*map(kernel_wait.numbers_of, records.values())):
+            return ""
+        places = "; ".join(f"PE {pe} in {kernel_wait.describe_call(records[pe])}" for pe in sorted(records))
+        return f"the kernels of the PEs wait for each other; {places}; {SAME_CALLS}"
+
+    def _read(self, pe: int) -> bytes:
+        return _core.read(pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
+
+    def _differ(self, mine: KernelWait, theirs: KernelWait) -> bool:
+        """Return whether two waits are in different calls that have the same number in the same team."""
+        if not theirs.is_for_member or theirs.wanted != mine.wanted:
+            return False
+        found = [self._this.heap.layout.device_call_at(wait.seen) for wait in (mine, theirs)]
+        (team, is_barrier), (other_team, is_other_barrier) = found
+        return team == other_team >= 0 and is_barrier != is_other_barrier
 
 
 def _is_ahead(first: int, second: int) -> bool:

@@ -26,7 +26,8 @@ from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
 from ishmem.ipc import pyze
-from ishmem.runtime.crossed_calls import CrossedCalls
+from ishmem.runtime import uncaught
+from ishmem.runtime.crossed_calls import CrossedCalls, CrossedKernels
 from ishmem.runtime.mixed_calls import MixedCalls
 from ishmem.runtime.status_board import PeState, Record
 from ishmem.runtime.violation_errors import origin
@@ -51,14 +52,15 @@ class _Wait:
 class LongWaits:
     """The long waits of this PE's threads."""
 
-    def __init__(self, this: Job, timeout: float | None) -> None:
-        """Start recording waits on the board."""
+    def __init__(self, this: Job, timeout: float | None, end_job: Callable[[], object]) -> None:
+        """Start recording waits on the board; ``end_job`` ends all PEs."""
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
         self._launches: dict[int, float] = {}  # since when each thread waits for a kernel
         self._closed = threading.Event()
         self._checks: list[CrossedCalls | MixedCalls] = []
+        self._crossed_kernels, self._end_job = CrossedKernels(this), end_job
         self._mpi_failed = 0.0  # time at which MPI was seen to have failed
         limits = [limit for limit in (timeout, this.settings.wait_notice) if limit]
         self._interval = min(*(limit / 4 for limit in limits), _REFRESH) if limits else 0.0
@@ -220,11 +222,20 @@ class LongWaits:
     def _look_at_kernels(self) -> None:
         """Report a kernel that has waited long."""
         now, wait = time.monotonic(), self._kernel_wait
-        text = kernel_wait.describe(_core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES))
+        record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
+        text = kernel_wait.describe(record)
         if text != wait.text:
             wait.since, wait.text = now, text
+        if problem := self._crossed_kernels.problem(record):
+            self._fail(problem)
         if text:
             self._notice(wait, now)
+
+    def _fail(self, problem: str) -> None:
+        """End the job because of a kernel that waits forever: no error can end the kernel."""
+        if uncaught.is_first(self._board, self._this.pe, "crossed kernels"):  # of any pair of PEs
+            print(f"SymmetryError: {problem}", file=sys.stderr, flush=True)
+        self._end_job()
 
     def _tell_alive(self) -> None:
         now = time.monotonic()

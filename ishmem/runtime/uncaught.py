@@ -45,21 +45,22 @@ class _Reports:
         text = "".join(traceback.format_exception_only(kind, error)).strip()
         if isinstance(error, PeerLost):
             print(f"{text} ({_place(trace)})", file=sys.stderr)
-        elif self._is_first(f"{_place(trace)} {text}"):
+        elif is_first(self._board, self._pe, f"{_place(trace)} {text}"):
             self.replaced(kind, error.with_traceback(trace), trace)
         else:
             name, _, words = text.splitlines()[0].partition(": ")
             print(f"{name}: as on another PE{': ' * bool(words)}{words.rstrip(':')} ({_place(trace)})", file=sys.stderr)
 
-    def _is_first(self, text: str) -> bool:
-        """Return whether no other PE of this node has printed a failure, but for its own number."""
-        common = re.sub(rf"\bon PE {self._pe}\b", "on PE", text)
-        digest = int.from_bytes(hashlib.sha256(common.encode()).digest()[:7], "little")
-        with open(self._board.path, "r+b") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX)
-            first = bool(self._board.head.printed != digest)
-            self._board.head.printed = digest
-        return first
+
+def is_first(board: StatusBoard, pe: int, text: str) -> bool:
+    """Return whether no other PE of this node has printed a failure, but for its own number."""
+    common = re.sub(rf"\bon PE {pe}\b", "on PE", text)
+    digest = int.from_bytes(hashlib.sha256(common.encode()).digest()[:7], "little")
+    with open(board.path, "r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        first = bool(board.head.printed != digest)
+        board.head.printed = digest
+    return first
 
 
 def _is_own(trace: TracebackType | None) -> bool:
