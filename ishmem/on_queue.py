@@ -29,7 +29,7 @@ from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import blocks, check, job
+from ishmem.runtime import boxes, check, job
 from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slices
@@ -121,7 +121,8 @@ def iput_on_queue(
     """
     worker, events = _worker(sycl_queue), events_of(depends)
     plan = strided.plan_blocks("iput_on_queue", dest, source, dst, sst, 1, nelems, pe, True)
-    return _strided("iput_on_queue", plan, worker, events)
+    by_host = functools.partial(_complete, strided.iput, dest, source, dst, sst, nelems, pe)
+    return _strided("iput_on_queue", plan, by_host, worker, events)
 
 
 @as_on_queue(strided.iget)
@@ -137,7 +138,8 @@ def iget_on_queue(
     """
     worker, events = _worker(sycl_queue), events_of(depends)
     plan = strided.plan_blocks("iget_on_queue", dest, source, dst, sst, 1, nelems, pe, False)
-    return _strided("iget_on_queue", plan, worker, events)
+    by_host = functools.partial(_complete, strided.iget, dest, source, dst, sst, nelems, pe)
+    return _strided("iget_on_queue", plan, by_host, worker, events)
 
 
 @as_on_queue(strided.ibput)
@@ -153,7 +155,8 @@ def ibput_on_queue(
     """
     worker, events = _worker(sycl_queue), events_of(depends)
     plan = strided.plan_blocks("ibput_on_queue", dest, source, dst, sst, bsize, nblocks, pe, True)
-    return _strided("ibput_on_queue", plan, worker, events)
+    by_host = functools.partial(_complete, strided.ibput, dest, source, dst, sst, bsize, nblocks, pe)
+    return _strided("ibput_on_queue", plan, by_host, worker, events)
 
 
 @as_on_queue(strided.ibget)
@@ -169,7 +172,8 @@ def ibget_on_queue(
     """
     worker, events = _worker(sycl_queue), events_of(depends)
     plan = strided.plan_blocks("ibget_on_queue", dest, source, dst, sst, bsize, nblocks, pe, False)
-    return _strided("ibget_on_queue", plan, worker, events)
+    by_host = functools.partial(_complete, strided.ibget, dest, source, dst, sst, bsize, nblocks, pe)
+    return _strided("ibget_on_queue", plan, by_host, worker, events)
 
 
 @as_on_queue(signals.put_signal)
@@ -393,14 +397,15 @@ def _transfer(
     if event := worker.copy(dest, source, pe, nelems, is_put, events):
         return event
     transfer = _Transfer(routine, dest, source, pe, nelems, is_put)
-    if transfer.plans is not None:
-        return _transfer_views(routine, transfer.plans, worker, events)
-    to, origin, number, address, nbytes = transfer.to, transfer.origin, transfer.pe, transfer.address, transfer.nbytes
+    move = functools.partial(_complete, rma.put) if is_put else rma.get
+    by_host = functools.partial(move, dest, source, transfer.pe, nelems)
+    if transfer.plan is not None:
+        return _strided(routine, transfer.plan, by_host, worker, events)
+    to, origin, address, nbytes = transfer.to, transfer.origin, transfer.address, transfer.nbytes
     if not nbytes:
         return worker.nothing(events)
-    if not job.current().heap.reaches(number):
-        move = functools.partial(_complete, rma.put) if is_put else rma.get
-        return worker.step(events, functools.partial(move, dest, source, number, nelems), keep=(dest, source))
+    if not job.current().heap.reaches(transfer.pe):
+        return worker.step(events, by_host, keep=(dest, source))
     target = _bytes_at(worker, address if is_put else to.address, nbytes, to.device)
     start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
     copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
@@ -412,7 +417,7 @@ class _Transfer:
 
     Attributes:
         source: The array of the data; a scalar is an array of one element.
-        plans: The copies of arrays that are not contiguous; None for others.
+        plan: The copy of arrays that are not contiguous in one memory order; None for others.
         address, nbytes: Of contiguous arrays: the address on the PE, and the size.
     """
 
@@ -421,32 +426,31 @@ class _Transfer:
         self.to = check.view(dest, "dest", routine=routine)
         self.source = check.as_element(dest, source) if is_put and check.is_scalar(source) else source
         self.origin = check.view(self.source, "source", routine=routine)
-        self.plans: list[blocks.Plan] | None = None
-        if self.to.order and self.origin.order:
+        self.plan: boxes.Plan | None = None
+        if self.to.order & self.origin.order:
             self.address = check.remote(self.to if is_put else self.origin, self.pe)
             self.nbytes = rma.bytes_of(self.to, self.origin, nelems)
         else:
-            self.plans = list(blocks.split(self.to, self.origin, nelems, self.pe, is_put))
+            self.plan = boxes.of_views(self.to, self.origin, nelems, self.pe, is_put)
 
 
-def _transfer_views(routine: str, plans: list[blocks.Plan], worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
-    with worker.together():
-        event = worker.nothing(events)
-        for plan in plans:
-            event = _strided(routine, plan, worker, [])
-        return event
-
-
-def _strided(routine: str, plan: blocks.Plan, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
-    if not plan.nblocks or not plan.nbytes:
+def _strided(
+    routine: str, plan: boxes.Plan, by_host: Callable[[], None], worker: QueueWorker, events: Events
+) -> dpctl.SyclEvent:
+    """Submit the copies of a plan, or ``by_host`` where the device does not reach the PE."""
+    if not plan.boxes:
         return worker.nothing(events)
-    if not plan.dest.device and plan.to_step != plan.nbytes and plan.nblocks > 1:
+    if not plan.dest.device and any(box.extents()[0].count != box.count for box in plan.boxes):
         raise ValueError(f"{routine}: dest is in host memory, where the blocks must leave no gaps; pass a dst equal to "
                          "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
     if not job.current().heap.reaches(plan.pe):
-        return worker.step(events, functools.partial(_complete, strided.start, plan), keep=kept)
-    return worker.submit(events, lambda before: _Blocks(worker, plan, kept).copy(before), kept)
+        return worker.step(events, by_host, keep=kept)
+    with worker.together():
+        for box in plan.boxes:
+            event = worker.submit(events, _BoxCopy(worker, plan, box, kept).copy, kept)
+            events = []
+        return event
 
 
 def _complete(move: Callable[..., None], *arguments: Any) -> None:
@@ -454,57 +458,60 @@ def _complete(move: Callable[..., None], *arguments: Any) -> None:
     order.quiet()
 
 
-class _Blocks:
-    """A strided copy of blocks on a queue."""
+class _End:
+    """The elements of a box in one of its arrays."""
 
-    def __init__(self, worker: QueueWorker, plan: blocks.Plan, kept: list[Any]) -> None:
-        self.worker, self.plan, self.dtype, self.kept = worker, plan, np.dtype(plan.dest.storage), kept
-        self.packed = plan.nbytes * plan.nblocks
+    def __init__(self, worker: QueueWorker, address: int, extent: boxes.Extent, first: int, device: bool, item: int):
+        self.address, self.nbytes, self.device = address + extent.low * item, extent.count * item, device
+        self.memory, self.first = _bytes_at(worker, self.address, self.nbytes, device), first - extent.low
+
+
+class _BoxCopy:
+    """A copy of a box on a queue."""
+
+    def __init__(self, worker: QueueWorker, plan: boxes.Plan, box: boxes.Box, kept: list[Any]) -> None:
+        self.worker, self.box, self.dtype, self.kept = worker, box, np.dtype(plan.dest.storage), kept
+        item, (to, origin) = self.dtype.itemsize, box.extents()
+        self.to = _End(worker, plan.to, to, box.to, plan.dest.device, item)
+        self.origin = _End(worker, plan.origin, origin, box.origin, plan.source.device, item)
+        self.packed = box.count * item
 
     def copy(self, before: Events) -> dpctl.SyclEvent:
         """Copy; through memory of its own where an end is in host memory or the two overlap."""
-        plan, to, origin = self.plan, self.plan.dest, self.plan.source
-        reach = (plan.nblocks - 1) * plan.from_step + plan.nbytes
-        source = _bytes_at(self.worker, plan.origin, reach, origin.device)
+        to, origin, memory = self.to, self.origin, self.origin.memory
         if not origin.device:
-            source, before = self._staged(source, reach, before)
-        if not to.device or self._overlap(reach):
+            memory = self._memory(origin.nbytes)
+            before = [self.worker.queue.memcpy_async(memory, origin.memory, origin.nbytes, before)]
+        source = self._array(memory, origin.first, 2)
+        if not to.device or self._overlap():
             packed = self._memory(self.packed)
-            before = [self._move(packed, plan.nbytes, source, plan.from_step, before)]
-            source, step = packed, plan.nbytes
-        else:
-            step = plan.from_step
-        if not to.device:
-            target = _bytes_at(self.worker, plan.to, self.packed, False)
-            return self.worker.queue.memcpy_async(target, source, self.packed, before)
-        target = _bytes_at(self.worker, plan.to, (plan.nblocks - 1) * plan.to_step + plan.nbytes, True)
-        return self._move(target, plan.to_step, source, step, before)
+            whole = arrays.tensor.usm_ndarray(source.shape, dtype=self.dtype, buffer=packed)
+            before, source = [self._move(whole, source, before)], whole
+            if not to.device:
+                return self.worker.queue.memcpy_async(to.memory, packed, self.packed, before)
+        return self._move(self._array(to.memory, to.first, 1), source, before)
 
-    def _overlap(self, reach: int) -> bool:
-        plan = self.plan
-        to_end = plan.to + (plan.nblocks - 1) * plan.to_step + plan.nbytes
-        return plan.to < plan.origin + reach and plan.origin < to_end
+    def _overlap(self) -> bool:
+        to, origin = self.to, self.origin
+        return to.address < origin.address + origin.nbytes and origin.address < to.address + to.nbytes
 
     def _memory(self, nbytes: int) -> Any:
         self.kept.append(dpctl.memory.MemoryUSMDevice(nbytes, queue=self.worker.queue))
         return self.kept[-1]
 
-    def _staged(self, source: Any, reach: int, before: Events) -> tuple[Any, Events]:
-        memory = self._memory(reach)
-        return memory, [self.worker.queue.memcpy_async(memory, source, reach, before)]
-
-    def _move(self, target: Any, to_step: int, source: Any, from_step: int, before: Events) -> dpctl.SyclEvent:
-        dest, origin = self._array(target, to_step), self._array(source, from_step)
+    def _move(self, dest: Any, source: Any, before: Events) -> dpctl.SyclEvent:
         released, event = arrays.tensor_impl._copy_usm_ndarray_into_usm_ndarray(
-            src=origin, dst=dest, sycl_queue=self.worker.queue, depends=before
+            src=source, dst=dest, sycl_queue=self.worker.queue, depends=before
         )
         self.worker.drain_too(released)  # a host task that takes the interpreter's lock: not after the interpreter ends
         return event
 
-    def _array(self, memory: Any, step: int) -> arrays.tensor.usm_ndarray:
-        item = self.dtype.itemsize
-        shape = (self.plan.nblocks, self.plan.nbytes // item)
-        return arrays.tensor.usm_ndarray(shape, dtype=self.dtype, buffer=memory, strides=(step // item, 1))
+    def _array(self, memory: Any, first: int, which: int) -> arrays.tensor.usm_ndarray:
+        """Return the box in memory that begins with its lowest element."""
+        shape, strides = [axis[0] for axis in self.box.axes], [axis[which] for axis in self.box.axes]
+        return arrays.tensor.usm_ndarray(
+            (*shape, self.box.block), dtype=self.dtype, buffer=memory, strides=(*strides, 1), offset=first
+        )
 
 
 def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:

@@ -5,13 +5,13 @@ Host calls. The same names inside a kernel are the functions of ``ishmem.kernels
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
-from ishmem import _core, strided
+from ishmem import _core
 from ishmem.common.type_tables import OPAQUE
-from ishmem.runtime import blocks, check, foreign, job
+from ishmem.runtime import boxes, check, foreign, job
 from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not match, or a view that is neither contiguous, nor 1-D with a regular stride, nor
-            2-D with contiguous rows.
+        ValueError: Sizes that do not match, or arrays of different shapes of which neither divides into rows of the
+            other.
 
     Example:
         >>> box = ishmem.zeros(4, dtype="i4")
@@ -195,8 +195,8 @@ def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
     if check.is_scalar(source):
         source = check.as_element(dest, source)
     origin = check.view(source, "source", routine="put")
-    if not (to.order and origin.order):
-        _move_views(to, origin, nelems, number, is_put=True)
+    if not to.order & origin.order:
+        _move_views(_core.put, boxes.of_views(to, origin, nelems, number, is_put=True), nelems)
         return
     remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
     learned = origin.device and this.heap.private_memory.learn(origin.address, nbytes, write=False)
@@ -209,8 +209,8 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
     """Get by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
     to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
-    if not (to.order and origin.order):
-        _move_views(to, origin, nelems, number, is_put=False)
+    if not to.order & origin.order:
+        _move_views(_core.get, boxes.of_views(to, origin, nelems, number, is_put=False), nelems)
         return
     remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
     learned = to.device and this.heap.private_memory.learn(to.address, nbytes, write=True)
@@ -219,16 +219,16 @@ def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
     this.engine.copy(to.address, remote, nbytes, dest)
 
 
-def _move_views(to: check.View, origin: check.View, nelems: int | None, pe: int, is_put: bool) -> None:
-    """Start the copies of arrays of which one is not contiguous."""
-    for plan in blocks.split(to, origin, nelems, pe, is_put):
-        strided.start(plan)
+def _move_views(by_core: Callable[..., Any], plan: boxes.Plan, nelems: int | None) -> None:
+    """Put or get by the core, once it knows the memory, and the dpnp arrays of tensors; or by the copy engine."""
+    plan.learn()
+    if by_core(plan.dest.array, plan.source.array, plan.pe, nelems) is NotImplemented:
+        plan.start()
 
 
 def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
     """Check the arrays of a put or get and return the number of bytes to move."""
     check.same_dtype(to, origin)
-    check.contiguous(to, origin)
     check.writable(to)
     return check.count(nelems, to, origin) * to.itemsize
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
-from ishmem.runtime import blocks, check, job
+from ishmem.runtime import boxes, check, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -144,37 +144,18 @@ def run(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
 ) -> None:
     """Do a strided operation, blocking until local completion."""
-    if not _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
-        _by_engine(plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put))
-        job.current().engine.quiet()
-
-
-def start(plan: blocks.Plan) -> None:
-    """Start the copies of a plan, in the core or the copy engine."""
-    if not _by_core(plan):
-        _by_engine(plan)
-
-
-def _by_core(plan: blocks.Plan) -> bool:
-    to, origin = plan.dest.array, plan.source.array
-    return _core.strided(to, origin, plan.dst, plan.sst, plan.bsize, plan.nblocks, plan.pe, plan.is_put)
-
-
-def _by_engine(plan: blocks.Plan) -> None:
-    this, nbytes = job.current(), plan.nbytes
-    own = plan.origin if plan.is_put else plan.to
-    learned = this.heap.private_memory.learn(own, nbytes, write=not plan.is_put)
-    if learned and _by_core(plan):
+    arguments = dest, source, dst, sst, bsize, nblocks, pe, is_put
+    if _core.strided(*arguments):
         return
-    to, origin, to_step, from_step = plan.to, plan.origin, plan.to_step, plan.from_step
-    kept = (plan.dest.array, plan.source.array)
-    for block in range(plan.nblocks):
-        this.engine.copy(to + block * to_step, origin + block * from_step, nbytes, kept)
+    plan = plan_blocks(routine, *arguments)
+    if not (plan.learn() and _core.strided(*arguments)):
+        plan.start()
+        job.current().engine.quiet()
 
 
 def plan_blocks(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
-) -> blocks.Plan:
+) -> boxes.Plan:
     """Check the arguments of a strided operation and return its plan."""
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
@@ -183,7 +164,10 @@ def plan_blocks(
     count = check.integer(nblocks, "nelems" if routine[1] != "b" else "nblocks")
     size = check.integer(bsize, "bsize")
     to_step, from_step = _step(to, "dst", dst, size, count), _step(origin, "sst", sst, size, count)
-    return blocks.plan(to, origin, to_step, from_step, size, count, number, is_put)
+    dense = to_step == from_step == size
+    box = boxes.Box(0, 0, size * count, []) if dense else boxes.Box(0, 0, size, [(count, to_step, from_step)])
+    remote = check.remote(to if is_put else origin, number)
+    return boxes.Plan(to, origin, [box] if size and count else [], number, is_put, remote)
 
 
 def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -> int:

@@ -26,7 +26,7 @@ import numpy as np
 from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.runtime import blocks, check, foreign, job
+from ishmem.runtime import check, foreign, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -404,7 +404,7 @@ def _look(
     """Check the arguments and let the core poll the set; return what it found."""
     this = job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
-    step = blocks.step(array)
+    _check_step(array)
     wait.check_cmp(cmp)
     values = _values(routine, ivars, array, wanted)
     ignored = None if status is None else _mask(routine, array, status)
@@ -412,12 +412,19 @@ def _look(
         _check_indices(routine, array, indices)
     found = np.empty(array.count + 1, np.int64)
     limit = check.seconds(timeout)
-    variables = ivars if array.order & 1 else blocks.span(array).array
-    result = _core.wait_set(variables, step if array.count else 1, cmp, values, ignored, found, int(mode), once, limit)
+    result = _core.wait_set(array.array, cmp, values, ignored, found, int(mode), once, limit)
     if result is NotImplemented:
         check.symmetric(array)
         raise IshmemError(f"{routine} on PE {this.pe} cannot handle ivars={ivars!r}, status={status!r}")
     return (found, *result)
+
+
+def _check_step(array: check.View) -> None:
+    """Check that an array is 1-D with a positive stride."""
+    if len(array.shape) != 1:
+        raise ValueError(f"{array.name} has {len(array.shape)} dimensions; pass a 1-D array or slice")
+    if array.count > 1 and array.strides[0] < 1:
+        raise ValueError(f"{array.name} has the stride {array.strides[0]}; pass a slice with a positive step")
 
 
 def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndarray[Any, Any]:

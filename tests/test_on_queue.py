@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmetric
 from pes import Pool, run_program
+from test_strided import SHAPED
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -164,6 +165,47 @@ def test_strided(pes: Pool, dtype: str) -> None:
 @pytest.mark.pes(1, 3)
 def test_strided_on_other_numbers_of_pes(pes: Pool) -> None:
     pes.run(check_strided, "int32")
+
+
+def check_shaped(count: int | None) -> None:
+    """Views in up to three dimensions, transposed and backwards, from and to private and host memory."""
+    me, right, left = ring()
+    values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(ishmem.n_pes())]
+    guard = pattern("int16", 120, 99).reshape(4, 5, 6)
+    source, private = symmetric(values[me]), dpnp.asarray(values[me])
+    for to, origin in SHAPED:
+        nelems = None if count is None else min(count, to(guard).size)
+        puts, gets = [symmetric(guard) for _ in range(3)], [symmetric(guard), dpnp.asarray(guard)]
+        packed = np.zeros(to(guard).shape, "int16")
+        for dest, given in zip(puts, (source, values[me], private)):
+            ishmem.put_on_queue(to(dest), origin(given), right, nelems=nelems).wait()
+        for dest in gets:
+            ishmem.get_on_queue(to(dest), origin(source), right, nelems=nelems).wait()
+        ishmem.get_on_queue(packed, origin(source), right, nelems=nelems).wait()
+        ishmem.barrier_all()
+        places = to(np.arange(120).reshape(4, 5, 6)).ravel()[:nelems]
+        for results, pe in ((puts, left), (gets, right)):
+            expected = guard.copy()
+            expected.ravel()[places] = origin(values[pe]).ravel()[:nelems]
+            for result in results:
+                same(result, expected)
+        wanted = np.zeros(packed.size, "int16")
+        wanted[: len(places)] = origin(values[right]).ravel()[:nelems]
+        same(packed, wanted.reshape(packed.shape))
+        ishmem.barrier_all()
+        for each in (*puts, gets[0]):
+            ishmem.free(each)
+    swapped = symmetric(values[me][0, :, :5])
+    ishmem.put_on_queue(swapped, swapped.T, me).wait()  # arrays that overlap
+    same(swapped, np.ascontiguousarray(values[me][0, :, :5].T))
+    with pytest.raises(ValueError, match="dest is in host memory, where the blocks must leave no gaps"):
+        ishmem.get_on_queue(guard[:, 1], source[:, 1], right)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("count", [None, 5, 13])
+def test_shaped(pes: Pool, count: int | None) -> None:
+    pes.run(check_shaped, count)
 
 
 def check_views() -> None:

@@ -114,6 +114,8 @@ def check_not_symmetric(dtype: str) -> None:
 def test_by_engine(by_engine: Pool) -> None:
     by_engine.run(check_host, "int32")
     by_engine.run(check_views, "uint8")
+    by_engine.run(check_shaped, "float32", 0)
+    by_engine.run(check_shaped, "int8", 7)
 
 
 def test_not_symmetric(pes: Pool) -> None:
@@ -151,6 +153,8 @@ def check_views(dtype: str) -> None:
         (np.s_[1:1, ::2], np.s_[2:2, ::2]), (np.s_[1, 3:3:2], np.s_[4, 0:0]), (np.s_[2, ::-1], np.s_[4, ::-1]),
         (np.s_[1, ::-2], np.s_[3, 5:1:-1]), (np.s_[2, ::-1], np.s_[4]),
         (np.s_[:, 3], np.s_[::-1, 3]), (np.s_[1:3, 2:4], np.s_[4, 6:2:-1]), (np.s_[1, 3::-3], np.s_[1:2, 5:7]),
+        (np.s_[:, ::-1], np.s_[::-1]), (np.s_[::2, ::3], np.s_[3:, 1:7:2]), (np.s_[:, 1:3], np.s_[4:1:-1, 4:]),
+        (np.s_[::-2, ::-1], np.s_[3:]), (np.s_[:, 0:4], np.s_[::2]), (np.s_[1:3, ::4], np.s_[5, ::2]),
     ]  # fmt: skip
     source = symmetric(values[me])
     for to, origin in views:
@@ -170,6 +174,91 @@ def check_views(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["bool", "int64", "complex128"])
 def test_views(pes: Pool, dtype: str) -> None:
     pes.run(check_views, dtype)
+
+
+SHAPED: list[tuple[Any, Any]] = [
+    (lambda a: a.T, lambda a: a.reshape(6, 5, 4)), (lambda a: a[:, 1:].T, lambda a: a[:, :4].T),
+    (lambda a: a[:, :, 1], lambda a: a[:, :, 4]), (lambda a: a[1:3, 1:4, 2:5], lambda a: a[2:, :3, :3]),
+    (lambda a: a[::2, ::-1, ::2], lambda a: a[:2, ::-1, 1::2]), (lambda a: a.transpose(1, 0, 2), lambda a: a),
+    (lambda a: a[:, :4].transpose(2, 1, 0), lambda a: a[:, 1:].T), (lambda a: a[1], lambda a: a.T[:, :, 2]),
+    (lambda a: a[1:3, :, ::3], lambda a: a[::3, :, 4:]), (lambda a: a[:, 1:3, :], lambda a: a.reshape(8, 15)[:, 3:9]),
+    (lambda a: a[0:1, 3:4, 1:2], lambda a: a[2:3, ::9, ::8]), (lambda a: a[:, 2:2], lambda a: a[:, :, 3:3]),
+]  # fmt: skip
+"""Parts of an array of shape (4, 5, 6): of dest, and of the elements of source in C order."""
+
+
+def check_shaped(dtype: str, count: int) -> None:
+    """The first elements of views in up to three dimensions, transposed and backwards, in C order; 0: all."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern(dtype, 120, pe).reshape(4, 5, 6) for pe in range(n)]
+    guard = pattern(dtype, 120, 99).reshape(4, 5, 6)
+    source, private = symmetric(values[me]), dpnp.asarray(values[me])
+    puts, gets = [symmetric(guard) for _ in range(3)], [symmetric(guard), guard.copy(), dpnp.asarray(guard)]
+    for to, origin in SHAPED:
+        nelems = min(count, to(guard).size) if count else None
+        for dest, given in zip(puts, (source, values[me], private)):
+            ishmem.put(to(dest), origin(given), right, nelems=nelems)
+        for dest in gets:
+            ishmem.get(to(dest), origin(source), right, nelems=nelems)
+        ishmem.barrier_all()
+        for results, pe in ((puts, left), (gets, right)):
+            expected = guard.copy()
+            places = to(np.arange(120).reshape(4, 5, 6)).ravel()[:nelems]
+            expected.ravel()[places] = origin(values[pe]).ravel()[:nelems]
+            for result in results:
+                same(result, expected)
+                result[...] = guard if isinstance(result, np.ndarray) else dpnp.asarray(guard)
+        ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float64", "complex128"])
+def test_shaped(pes: Pool, dtype: str) -> None:
+    pes.run(check_shaped, dtype, 0)
+
+
+@pytest.mark.pes(2)
+@pytest.mark.parametrize("count", [1, 2, 5, 13, 23])
+def test_part_of_shaped(pes: Pool, count: int) -> None:
+    pes.run(check_shaped, "uint8", count)
+
+
+def check_repeated() -> None:
+    """A source whose elements share memory, and records, whose fields are not at multiples of their size."""
+    me = ishmem.my_pe()
+    dest, value = ishmem.zeros((3, 4), dtype="int32"), np.array([7], "int32")
+    ishmem.put(dest[:, 1:3], np.broadcast_to(value, (3, 2)), me)
+    windows = np.lib.stride_tricks.sliding_window_view(np.arange(5, dtype="int32"), 3)
+    ishmem.put(dest.T[3], windows[:, 1], me)
+    same(dest, np.array([[0, 7, 7, 1], [0, 7, 7, 2], [0, 7, 7, 3]], "int32"))
+    records = np.zeros(4, [("a", "u1"), ("b", "i4")])
+    with pytest.raises(ValueError, match="source has strides that are not multiples of its elements"):
+        ishmem.put(dest[1], records["b"], me)
+    with pytest.raises(ValueError, match=r"elements of dest share memory.*\(3, 3\).*\(1, 1\)"):
+        ishmem.get(np.lib.stride_tricks.as_strided(np.zeros(5, "i4"), (3, 3), (4, 4)), dest[:, 1:], me)
+
+
+@pytest.mark.pes(1)
+def test_repeated(pes: Pool) -> None:
+    pes.run(check_repeated)
+
+
+def check_large_views() -> None:
+    """Views that are copied without the interpreter's lock, also of static host memory."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    values = [pattern("float32", 512 * 400, pe).reshape(512, 400) for pe in range(n)]
+    for dest in (ishmem.zeros((400, 512), dtype="float32"), ishmem.static("plate", (400, 512), "float32")):
+        ishmem.put(dest[::2], values[me].T[1::2], right)
+        ishmem.barrier_all()
+        expected = np.zeros((400, 512), "float32")
+        expected[::2] = values[left].T[1::2]
+        same(dest, expected)
+
+
+@pytest.mark.pes(2)
+def test_large_views(pes: Pool) -> None:
+    pes.run(check_large_views)
 
 
 def check_part_of_views() -> None:
@@ -220,11 +309,12 @@ def check_errors() -> None:
         (lambda: ishmem.iput(b, host.astype("f4"), 1, 1, 2, 0), TypeError, "dtype"),
         (lambda: ishmem.iput(b, [1, 2], 1, 1, 2, 0), TypeError, "source is a dpnp or numpy array"),
         (lambda: ishmem.iput(a[:, 1], host, 1, 1, 2, 0), ValueError, "C-contiguous"),
-        (lambda: ishmem.put(a[:, ::-1], host, 0), ValueError, "dest is not contiguous"),
-        (lambda: ishmem.put(b, host.reshape(4, 6)[:, ::-1], 0), ValueError, "source is not contiguous"),
-        (lambda: ishmem.put(a[::2, ::2], host[:6], 0), ValueError, "ascontiguousarray"),
-        (lambda: ishmem.put(a[:, 1:3], host[::3], 0), ValueError, "blocks of 2 elements and source of 1"),
-        (lambda: ishmem.put(b[::2], np.broadcast_to(host[:1], 12), 0), ValueError, "source is not contiguous"),
+        (lambda: ishmem.put(a[:3, :4], host.reshape(4, 6)[:, :3], 0), ValueError, r"\(3, 4\).*\(4, 3\), of which"),
+        (lambda: ishmem.put(off_heap[::2], host[::2], 0), ishmem.SymmetryError, "dest"),
+        (lambda: ishmem.put(off_heap[:0], host[::2], 0, nelems=0), ishmem.SymmetryError, "dest"),
+        (lambda: ishmem.put(b[::2], host[::2], ishmem.n_pes()), IndexError, "pe is"),
+        (lambda: ishmem.put(b[::2], host[::2], 0, nelems=13), ValueError, "13"),
+        (lambda: ishmem.put(b[::2], host.astype("f4")[::2], 0), TypeError, "dtype"),
         (lambda: ishmem.put(b[::2], host, 0), ValueError, "dest has 12 elements and source has 24"),
         (lambda: ishmem.get(frozen[::2], b[::2], 0), ValueError, "read-only"),
         (lambda: ishmem.iput_work_group(b, b, 1, 1, 2, 0, None), TypeError, "kernels only"),

@@ -149,7 +149,7 @@ Py_ssize_t freed_at(const Dpctl &api, const char *address, PyObject *memory) {
     return -1;
 }
 
-bool view_usm(const Dpctl &api, PyObject *object, View &view) {
+bool view_usm(const Dpctl &api, PyObject *object, View &view, Layout *layout) {
     const auto &array = *reinterpret_cast<const UsmArray *>(object);
     if (!freed.empty() && freed_at(api, array.data, array.base) >= 0) return false;
     view.count = 1;
@@ -160,6 +160,7 @@ bool view_usm(const Dpctl &api, PyObject *object, View &view) {
     view.order = array.flags & 3;
     view.writable = array.flags & 4;
     view.device = true;
+    if (layout && !(view.order & 1)) layout->read(array.ndim, array.shape, array.strides, 1);
     return true;
 }
 
@@ -175,7 +176,7 @@ bool view_memory(const Dpctl &api, PyObject *memory, View &view) {
     return true;
 }
 
-bool view_buffer(PyObject *object, View &view) {
+bool view_buffer(PyObject *object, View &view, Layout *layout) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
         PyErr_Clear();
@@ -188,11 +189,12 @@ bool view_buffer(PyObject *object, View &view) {
     view.order = (PyBuffer_IsContiguous(&buffer, 'C') ? 1 : 0) | (PyBuffer_IsContiguous(&buffer, 'F') ? 2 : 0);
     view.writable = !buffer.readonly;
     view.device = false;
+    if (layout && !(view.order & 1)) layout->read(buffer.ndim, buffer.shape, buffer.strides, buffer.itemsize);
     PyBuffer_Release(&buffer);  // the caller's reference keeps the memory alive
     return true;
 }
 
-bool view_foreign(PyObject *object, View &view) {
+bool view_foreign(PyObject *object, View &view, Layout *layout) {
     PyObject *facts = PyObject_CallOneArg(foreign.describe, object);
     unsigned long long address = 0, count = 0, item = 0;
     int type = Other, device = 0;
@@ -205,6 +207,7 @@ bool view_foreign(PyObject *object, View &view) {
     view.type = static_cast<Type>(type);
     view.writable = true;
     view.device = device;
+    if (layout) layout->axes = Layout::UNKNOWN;
     return known;
 }
 
@@ -266,13 +269,13 @@ T read(const void *in) {
 }
 
 // A dpnp array. Its type is kept, so that the next array of this type is not asked whether it is of another kind.
-bool view_wrapped(const Dpctl &api, PyObject *object, View &view) {
+bool view_wrapped(const Dpctl &api, PyObject *object, View &view, Layout *layout) {
     PyObject *array = PyObject_GetAttr(object, api.wrapped);
     if (!array) {
         PyErr_Clear();
         return false;
     }
-    const bool usm = PyObject_TypeCheck(array, api.array), live = usm && view_usm(api, array, view);
+    const bool usm = PyObject_TypeCheck(array, api.array), live = usm && view_usm(api, array, view, layout);
     Py_DECREF(array);  // the dpnp array keeps it alive
     if (usm && Py_TYPE(object) != api.wrapper) {
         Py_INCREF(Py_TYPE(object));  // its address is not used again
@@ -286,17 +289,31 @@ bool view_wrapped(const Dpctl &api, PyObject *object, View &view) {
 
 bool arrays_known() { return dpctl().array != nullptr; }
 
-bool view_of(PyObject *object, View &view) {
+void Layout::read(int n, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t unit) {
+    const bool is_power = unit > 0 && !(unit & (unit - 1));
+    const int shift = is_power ? __builtin_ctzll(static_cast<size_t>(unit)) : 0;  // a division takes longer than the rest
+    axes = is_power ? 0 : UNKNOWN;
+    Py_ssize_t dense = 1;
+    for (int i = 0; i < n && axes != UNKNOWN; dense *= shape[i++]) {
+        const Py_ssize_t step = strides ? strides[i] >> shift : dense;
+        if (shape[i] == 1) continue;
+        if ((strides && strides[i] & (unit - 1)) || axes == MOST) axes = UNKNOWN;
+        else if (axes && stride[axes - 1] == shape[i] * step) length[axes - 1] *= shape[i], stride[axes - 1] = step;
+        else length[axes] = shape[i], stride[axes++] = step;
+    }
+}
+
+bool view_of(PyObject *object, View &view, Layout *layout) {
     const Dpctl &api = dpctl();
-    if (!api.array) return view_buffer(object, view);
+    if (!api.array) return view_buffer(object, view, layout);
     PyTypeObject *type = Py_TYPE(object);
     if (type != api.wrapper) {
-        if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view);
+        if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view, layout);
         if (api.memory && PyObject_TypeCheck(object, api.memory)) return view_memory(api, object, view);
-        if (PyObject_CheckBuffer(object)) return view_buffer(object, view);
-        if (foreign.type && PyObject_TypeCheck(object, foreign.type)) return view_foreign(object, view);
+        if (PyObject_CheckBuffer(object)) return view_buffer(object, view, layout);
+        if (foreign.type && PyObject_TypeCheck(object, foreign.type)) return view_foreign(object, view, layout);
     }
-    return view_wrapped(api, object, view);
+    return view_wrapped(api, object, view, layout);
 }
 
 void set_foreign(PyObject *type, PyObject *describe) {

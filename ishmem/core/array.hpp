@@ -37,12 +37,24 @@ struct View {
     size_t bytes() const { return count * item; }
 };
 
+// The axes of an array, the outermost first. Axes of length 1 are left out; axes that one stride covers are one axis.
+struct Layout {
+    static constexpr int MOST = 64, UNKNOWN = -1;
+    int axes = 0;
+    Py_ssize_t length[MOST], stride[MOST];  // strides in elements
+
+    void be_contiguous(size_t count) { axes = 1, length[0] = static_cast<Py_ssize_t>(count), stride[0] = 1; }
+    // The strides are multiples of `unit`, the size of an element; otherwise the layout is UNKNOWN. Null: those of an
+    // array in Fortran order.
+    void read(int n, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t unit);
+};
+
 // Returns whether UsmArray in array.cpp matches the installed version of dpctl or dpnp.
 bool arrays_known();
 
 // Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects
-// and for arrays of freed symmetric memory.
-bool view_of(PyObject *object, View &view);
+// and for arrays of freed symmetric memory. Fills `layout` for arrays that are not C-contiguous.
+bool view_of(PyObject *object, View &view, Layout *layout = nullptr);
 
 // Makes view_of take the arrays of another library: `describe` returns address, elements, bytes of each, contiguity
 // bits, type and whether on the device.

@@ -19,6 +19,7 @@ void bind_on_queue(nb::module_ &m);
 void bind_private_memory(nb::module_ &m);
 void bind_proxy(nb::module_ &m);
 void bind_rehearsal(nb::module_ &m);
+void bind_strided(nb::module_ &m);
 void bind_submitted(nb::module_ &m);
 void bind_tracing(nb::module_ &m);
 void bind_waits(nb::module_ &m);

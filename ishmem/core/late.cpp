@@ -120,11 +120,12 @@ void Late::put_blocks(char *far, const char *from, size_t bytes, size_t item, co
     }
     for (size_t done = 0; done < steps.count; done = cut, cut = steps.count) {
         const size_t count = cut - done;
-        Held held{Put, far_pe(far), far_place(far) + done * steps.to, (count - 1) * steps.to + bytes, item};
-        held.block = bytes, held.step = steps.to;
+        const size_t step = static_cast<size_t>(steps.to);
+        Held held{Put, far_pe(far), far_place(far) + done * step, (count - 1) * step + bytes, item};
+        held.block = bytes, held.step = step;
         held.data.resize(count * bytes);
         char *to = held.data.data();
-        for (size_t i = done; i < cut; ++i, to += bytes) std::memcpy(to, from + i * steps.from, bytes);
+        for (size_t i = done; i < cut; ++i, to += bytes) std::memcpy(to, from + static_cast<ptrdiff_t>(i) * steps.from, bytes);
         held.where = where;
         hold(std::move(held));
     }

@@ -17,17 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "heap.hpp"
+#include "operations.hpp"
 
 namespace ishmem {
 
 // Copies between a mapped heap and memory of this PE; null: the host does it. Returns 0, or the driver's error.
 using Mover = int (*)(char *far, char *local, size_t bytes, bool put);
-
-// The distances between the starts of blocks, in bytes, and their number.
-struct Steps {
-    size_t to, from, count;
-};
 
 class Late {
  public:

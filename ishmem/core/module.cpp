@@ -42,6 +42,7 @@ NB_MODULE(_core, m) {
     bind_proxy(m);
     bind_network(m);
     bind_rehearsal(m);
+    bind_strided(m);
     bind_submitted(m);
     bind_tracing(m);
     bind_watchdog(m);

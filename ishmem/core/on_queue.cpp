@@ -74,7 +74,7 @@ bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *
     size_t count;
     Py_ssize_t pe;
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
-    if (!fit(to, from) || !count_of(nelems, to, from, count) || !count) return false;
+    if (!fit(to, from) || !are_contiguous(to, from) || !count_of(nelems, to, from, count) || !count) return false;
     const View &far = is_put ? to : from;
     const ptrdiff_t offset = far.device ? heap().offset_of(far.address, far.count * far.item) : -1;
     if (offset < 0 || pe < 0 || static_cast<size_t>(pe) >= peers.size() || !peers[static_cast<size_t>(pe)]) return false;

@@ -1,6 +1,8 @@
 // The host operations: the fast path. An operation returns false or NotImplemented when it does not support its
 // arguments; Python then takes the general path or raises an error that explains.
 #pragma once
+#include <cstring>
+
 #include "heap.hpp"
 
 namespace ishmem {
@@ -23,18 +25,51 @@ struct Copy {
     bool is_far() const { return ishmem::is_far(to) || ishmem::is_far(from); }
 };
 
-// Whether the types and memory orders of two arrays allow a copy of their elements, and `dest` is writable.
-bool fit(const View &dest, const View &source);
+// Whether the types of two arrays allow a copy of their elements, and `dest` is writable.
+inline bool fit(const View &dest, const View &source) {
+    return dest.type == source.type && dest.type != Other && dest.writable;
+}
+
+// Whether a copy of contiguous memory copies the elements of two arrays.
+inline bool are_contiguous(const View &dest, const View &source) { return dest.order & source.order; }
 
 // Computes the number of elements to copy: `nelems`, or all where it is None. False where the arrays do not have them.
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count);
 
-bool plan(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, Copy &copy);
+bool plan_put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Copy &copy);  // of contiguous arrays
 bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local`: this PE's array
 Done put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 Done get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 Done put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 Done get_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
+
+// The bytes from a block to the next, and the number of blocks.
+struct Steps {
+    ptrdiff_t to, from;
+    size_t count;
+};
+
+// A range of an array.
+struct ArrayRange {
+    const View &view;
+    size_t bytes;
+};
+
+// Finds the addresses of a put or get in `messages` of `size` bytes; false when one of the ranges has none.
+bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, char *&target,
+               const char *&origin);
+
+// The arguments of a put or get, of arrays that `fit` and have the elements. A layout is that of an array which is not
+// C-contiguous.
+struct Operands {
+    View to, from;
+    Layout to_layout, from_layout;
+    size_t count;
+    Py_ssize_t pe;
+};
+
+// Copies between arrays that are not both contiguous in one memory order.
+bool move_views(Operands &operands, bool is_put);
 
 // `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {
@@ -84,9 +119,8 @@ Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index
 enum Mode { All, Any, Some };
 
 // Returns (outcome, number of indices written to `found`, value of a variable that does not satisfy the comparison).
-// `values` holds one value, or one per variable; `step` is the distance between variables, in elements; `once` tests
-// once without waiting.
-PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored,
+// `values` holds one value, or one per variable; `once` tests once without waiting.
+PyObject *wait_set(PyObject *ivars, PyObject *compare, PyObject *values, PyObject *ignored,
                    PyObject *found, int mode, bool once, double timeout);
 
 // Waits for one uint64; returns (outcome, last value read).
@@ -97,8 +131,25 @@ PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject
 void on_wait(PyObject *call);
 bool tell_wait(bool goes_on);
 
-// Stores one element with a single store.
-void store_element(char *to, const void *from, size_t item);
+template <class Word>
+void store_word(char *to, const void *from) {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    __atomic_store_n(reinterpret_cast<Word *>(to), word, __ATOMIC_RELAXED);
+}
+
+// Copies one element; of 1, 2, 4 or 8 bytes with a single store, so a reader never sees a torn value.
+inline void store_element(char *to, const void *from, size_t item) {
+    switch (item) {
+        case 1: return store_word<uint8_t>(to, from);
+        case 2: return store_word<uint16_t>(to, from);
+        case 4: return store_word<uint32_t>(to, from);
+        case 8: return store_word<uint64_t>(to, from);
+        default: std::memcpy(to, from, item);
+    }
+}
+
+constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during a copy
 
 // Applies an atomic operation to an element of 4 or 8 bytes; returns the old value.
 uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond);

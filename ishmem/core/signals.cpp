@@ -30,7 +30,7 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     View view;
     uint64_t value;
     char *at = signal_at(sig_addr, signal, pe, index, view, value);
-    if (!at || !plan(dest, source, pe, nelems, true, copy)) return false;
+    if (!at || !plan_put(dest, source, pe, nelems, copy)) return false;
     if (is_held(at)) {
         const uint64_t mark = late->mark();
         if (!run(copy, source, nbi)) return false;

@@ -75,18 +75,21 @@ bool host_array(PyObject *object, Type type, size_t count, View &view) {
     return view_of(object, view) && !view.device && view.type == type && (view.order & 1) && view.count >= count;
 }
 
-bool set_of(PyObject *ivars, Py_ssize_t step, PyObject *how, PyObject *values, PyObject *ignored, PyObject *found, Set &set, Type &type) {
+bool set_of(PyObject *ivars, PyObject *how, PyObject *values, PyObject *ignored, PyObject *found, Set &set, Type &type) {
     View view, wanted, mask, out;
+    Layout layout;
     Py_ssize_t compare;
-    if (!view_of(ivars, view) || !(view.order & 1) || !is_word(view.type) || step < 1) return false;
+    if (!view_of(ivars, view, &layout) || !is_word(view.type)) return false;
+    if (view.order & 1) layout.be_contiguous(view.count);
+    if (layout.axes != 1 || layout.stride[0] < 1) return false;
     if (!integer_of(how, compare) || compare < EQ || compare > LE) return false;
-    const size_t count = (view.count + static_cast<size_t>(step) - 1) / static_cast<size_t>(step);
-    set.first = heap().remote(view, view.bytes(), heap().me);
+    const size_t count = view.count, step = static_cast<size_t>(layout.stride[0]) * view.item;
+    set.first = heap().remote(view, count ? (count - 1) * step + view.item : 0, heap().me);
     if (!set.first || !view_of(values, wanted) || !host_array(values, view.type, 1, wanted)) return false;
     if (wanted.count != 1 && wanted.count != count) return false;
     if (ignored != Py_None && !host_array(ignored, Bool, count, mask)) return false;
     if (!host_array(found, I64, count + 1, out) || !out.writable) return false;
-    set.step = static_cast<size_t>(step) * view.item;
+    set.step = step;
     set.wanted = wanted.address;
     set.wanted_step = wanted.count == 1 ? 0 : view.item;
     set.how = static_cast<int>(compare);
@@ -111,11 +114,11 @@ PyObject *wait_seen(const char *at, int how, const uint64_t &value, Type type, d
 
 }  // namespace
 
-PyObject *wait_set(PyObject *ivars, Py_ssize_t step, PyObject *compare, PyObject *values, PyObject *ignored, PyObject *found,
+PyObject *wait_set(PyObject *ivars, PyObject *compare, PyObject *values, PyObject *ignored, PyObject *found,
                    int mode, bool once, double timeout) {
     Set set;
     Type type;
-    if (!set_of(ivars, step, compare, values, ignored, found, set, type)) return not_implemented();
+    if (!set_of(ivars, compare, values, ignored, found, set, type)) return not_implemented();
     return with_word(type, [&](auto zero) { return run<decltype(zero)>(set, static_cast<Mode>(mode), once, timeout, type); });
 }
 

@@ -1,0 +1,306 @@
+// Strided copies on the mapped heaps: put and get of arrays that are not contiguous, and the strided forms. A copy is
+// divided into boxes: blocks of consecutive elements, at regular distances along some axes.
+#include <algorithm>
+#include <cstring>
+
+#include "bindings.hpp"
+#include "late.hpp"
+#include "private_memory.hpp"
+#include "remote.hpp"
+
+namespace ishmem {
+namespace {
+
+// An axis of a copy: its length, and the distances from an element to the next in both arrays, in elements.
+struct Axis {
+    Py_ssize_t length, to, from;
+};
+
+struct Axes {
+    int count = 0;
+    Axis at[2 * Layout::MOST];  // the innermost first
+
+    Axes() {}  // leaves `at` as it is: to clear it takes longer than a short copy
+    void add(const Axis &axis) { at[count++] = axis; }
+};
+
+struct Box {
+    Py_ssize_t to, from;  // the first elements
+    Py_ssize_t block = 1;
+    Axes axes;            // of the blocks
+};
+
+// The elements of a box in one of its arrays: the offset of the lowest, and the number up to the highest.
+struct Extent {
+    Py_ssize_t low, count;
+};
+
+Extent extent(const Box &box, Py_ssize_t first, Py_ssize_t Axis::*step) {
+    Py_ssize_t low = first, high = first + box.block;
+    for (int i = 0; i < box.axes.count; ++i) {
+        const Py_ssize_t reach = (box.axes.at[i].length - 1) * box.axes.at[i].*step;
+        (reach < 0 ? low : high) += reach;
+    }
+    return {low, high - low};
+}
+
+// The axes of an array from the innermost on. The outermost counts as endless: the number of elements ends the copy.
+class Inward {
+ public:
+    explicit Inward(const Layout &layout) : layout_(layout), axis_(layout.axes) { next(); }
+    bool is_outermost() const { return axis_ == 0; }
+    Py_ssize_t length() const { return length_; }
+    Py_ssize_t stride() const { return stride_; }
+
+    // Passes by `n` elements; false if they do not divide the axis.
+    bool pass(Py_ssize_t n) {
+        if (length_ == n) {
+            next();
+            return true;
+        }
+        stride_ *= n;
+        if (is_outermost()) return true;
+        if (length_ % n) return false;
+        length_ /= n;
+        return true;
+    }
+
+ private:
+    void next() {
+        --axis_;
+        length_ = axis_ ? layout_.length[axis_] : PY_SSIZE_T_MAX;
+        stride_ = layout_.stride[axis_];
+    }
+
+    const Layout &layout_;
+    int axis_;
+    Py_ssize_t length_, stride_;
+};
+
+// Finds axes along which the elements of both arrays lie at regular distances; false where there are none.
+bool pair_axes(const Layout &to, const Layout &from, Axes &axes) {
+    Inward dest(to), source(from);
+    while (!dest.is_outermost() || !source.is_outermost()) {
+        const Py_ssize_t n = std::min(dest.length(), source.length());
+        axes.add({n, dest.stride(), source.stride()});
+        if (!dest.pass(n) || !source.pass(n)) return false;
+    }
+    axes.add({PY_SSIZE_T_MAX, dest.stride(), source.stride()});
+    return true;
+}
+
+// Makes `dest` ascend along each axis and its innermost axis the densest, joins axes, and takes the block from them.
+void arrange(Box &box) {
+    Axis *const axes = box.axes.at, *end = axes + box.axes.count;
+    for (Axis *axis = axes; axis < end; ++axis) {
+        if (axis->to >= 0) continue;
+        box.to += (axis->length - 1) * axis->to;
+        box.from += (axis->length - 1) * axis->from;
+        axis->to = -axis->to, axis->from = -axis->from;
+    }
+    std::sort(axes, end, [](const Axis &a, const Axis &b) { return a.to < b.to; });
+    Axis *last = axes;
+    for (Axis *axis = axes + 1; axis < end; ++axis) {
+        if (axis->to == last->length * last->to && axis->from == last->length * last->from) last->length *= axis->length;
+        else *++last = *axis;
+    }
+    end = std::min(last + 1, end);
+    const bool is_block = axes < end && axes->to == 1 && axes->from == 1;
+    if (is_block) box.block = axes->length, std::copy(axes + 1, end, axes);
+    box.axes.count = static_cast<int>(end - axes) - is_block;
+}
+
+// Divides the first `elements` along the axes into boxes: whole steps of the outermost axis, then what remains, in the
+// same way. Ends when `act` returns false.
+template <class Act>
+bool each_box(const Axes &axes, size_t elements, Act act) {
+    size_t volume = 1;
+    for (int i = 0; i + 1 < axes.count; ++i) volume *= static_cast<size_t>(axes.at[i].length);
+    Py_ssize_t to = 0, from = 0;
+    for (int i = axes.count - 1; elements; --i) {
+        const Axis &axis = axes.at[i];
+        const Py_ssize_t whole = static_cast<Py_ssize_t>(volume == 1 ? elements : elements / volume);
+        elements -= static_cast<size_t>(whole) * volume;
+        if (whole) {
+            Box box{to, from, 1, {}};
+            for (int k = 0; k < i; ++k) box.axes.add(axes.at[k]);
+            if (whole > 1) box.axes.add({whole, axis.to, axis.from});
+            arrange(box);
+            if (!act(box)) return false;
+            to += whole * axis.to, from += whole * axis.from;
+        }
+        if (i) volume /= static_cast<size_t>(axes.at[i - 1].length);
+    }
+    return true;
+}
+
+// Why a copy cannot be divided into boxes; null if it can.
+const char *divide(Operands &t, Axes &axes) {
+    if (t.to.order & 1) t.to_layout.be_contiguous(t.to.count);
+    if (t.from.order & 1) t.from_layout.be_contiguous(t.from.count);
+    if (t.to_layout.axes == Layout::UNKNOWN) return "dest";
+    if (t.from_layout.axes == Layout::UNKNOWN) return "source";
+    return pair_axes(t.to_layout, t.from_layout, axes) ? nullptr : "rows";
+}
+
+// Whether elements of `dest` share memory.
+bool overlaps(const Box &box) {
+    Py_ssize_t reach = box.block;
+    for (int i = 0; i < box.axes.count; ++i) {
+        if (box.axes.at[i].to < reach) return true;
+        reach += (box.axes.at[i].length - 1) * box.axes.at[i].to;
+    }
+    return false;
+}
+
+// Calls `act` for each row of blocks of the axes up to `axis`; ends when it returns false.
+template <class Act>
+bool each_row(const Box &box, int axis, char *to, const char *from, Py_ssize_t item, const Act &act) {
+    if (axis < 0) return act(to, from, Steps{0, 0, 1});
+    const Axis &a = box.axes.at[axis];
+    if (axis == 0) return act(to, from, Steps{a.to * item, a.from * item, static_cast<size_t>(a.length)});
+    for (Py_ssize_t i = 0; i < a.length; ++i, to += a.to * item, from += a.from * item)
+        if (!each_row(box, axis - 1, to, from, item, act)) return false;
+    return true;
+}
+
+template <class Move>
+void move_each(char *to, const char *from, Steps steps, Move move) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < steps.count; ++i, to += steps.to, from += steps.from) move(to, from);
+}
+
+void move_row(char *to, const char *from, const Steps &steps, size_t bytes, size_t item) {
+    switch (bytes > item ? 0 : item) {  // a constant size makes store_element one store
+        case 1: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 1); });
+        case 2: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 2); });
+        case 4: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 4); });
+        case 8: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 8); });
+        case 16: return move_each(to, from, steps, [](char *at, const char *of) { std::memcpy(at, of, 16); });
+        default: return move_each(to, from, steps, [=](char *at, const char *of) { std::memmove(at, of, bytes); });
+    }
+}
+
+bool copy_far(const Box &box, char *to, const char *from, size_t item) {
+    Gets gets;
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    const auto move = [&](char *at, const char *of) {
+        if (is_held(of)) of = late->read(of, bytes, "get with steps");
+        return is_far(at) ? remote_put(at, of, bytes) : gets.start(at, of, bytes);
+    };
+    const auto row = [&](char *target, const char *origin, const Steps &steps) {
+        if (is_held(target)) return late->put_blocks(target, origin, bytes, item, steps, late->where("put with steps")), true;
+        bool moved = true;
+        move_each(target, origin, steps, [&](char *at, const char *of) { moved = moved && move(at, of); });
+        return moved;
+    };
+    return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row) && gets.await() == Satisfied;
+}
+
+void copy_near(const Box &box, char *to, const char *from, size_t item) {
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), [=](char *at, const char *of, const Steps &steps) {
+        move_row(at, of, steps, bytes, item);
+        return true;
+    });
+}
+
+void copy_without_gil(const Box &box, char *to, const char *from, size_t item) {
+    const PrivateMemory::Use use;
+    Py_BEGIN_ALLOW_THREADS
+    copy_near(box, to, from, item);
+    Py_END_ALLOW_THREADS
+}
+
+View from_element(View view, Py_ssize_t first) {
+    view.address += first * static_cast<Py_ssize_t>(view.item);
+    return view;
+}
+
+// Copies a box; false when the copy engine should, or an end has no address.
+bool copy(const Operands &t, const Box &box, bool is_put) {
+    const size_t item = t.to.item, bytes = static_cast<size_t>(box.block) * item;
+    if ((t.to.device || t.from.device) && bytes >= heap().cutover_to(t.pe)) return false;
+    const Extent to = extent(box, box.to, &Axis::to), from = extent(box, box.from, &Axis::from);
+    const View dest = from_element(t.to, to.low), source = from_element(t.from, from.low);
+    size_t blocks = 1;
+    for (int i = 0; i < box.axes.count; ++i) blocks *= static_cast<size_t>(box.axes.at[i].length);
+    const ArrayRange target = {dest, static_cast<size_t>(to.count) * item}, origin = {source, static_cast<size_t>(from.count) * item};
+    char *at;
+    const char *of;
+    if (!find_ends(target, origin, t.pe, is_put, bytes, blocks, at, of)) return false;
+    at += (box.to - to.low) * static_cast<Py_ssize_t>(item);
+    of += (box.from - from.low) * static_cast<Py_ssize_t>(item);
+    if (is_far(at) || is_far(of)) return copy_far(box, at, of, item);
+    if (bytes * blocks < LONG) copy_near(box, at, of, item);
+    else copy_without_gil(box, at, of, item);
+    return true;
+}
+
+// Whether the symmetric array of a copy of no elements is one.
+bool is_symmetric(const Operands &t, bool is_put) { return heap().remote(is_put ? t.to : t.from, 0, t.pe); }
+
+}  // namespace
+
+bool move_views(Operands &t, bool is_put) {
+    Axes axes;
+    if (!t.count) return is_symmetric(t, is_put);
+    return !divide(t, axes) && each_box(axes, t.count, [&](const Box &box) { return !overlaps(box) && copy(t, box, is_put); });
+}
+
+bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
+    if (size < 0 || count < 0 || step < 1 || step < size) return false;
+    elements = 0;
+    if (!size || !count) return true;
+    size_t last;
+    if (__builtin_mul_overflow(static_cast<size_t>(count - 1), static_cast<size_t>(step), &last)) return false;
+    return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
+}
+
+bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
+             PyObject *pe, bool is_put) {
+    Operands t;
+    Blocks blocks;
+    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return false;
+    if (!integer_of(bsize, blocks.size) || !integer_of(nblocks, blocks.count)) return false;
+    if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return false;
+    if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return false;
+    size_t reach_to, reach_from;
+    if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return false;
+    if (reach_to > t.to.count || reach_from > t.from.count) return false;
+    if (!reach_to) return is_symmetric(t, is_put);
+    Box box{0, 0, 1, {}};
+    box.axes.add({blocks.size, 1, 1});
+    if (blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
+    arrange(box);
+    return copy(t, box, is_put);
+}
+
+namespace {
+
+// Divides a copy of `count` elements between two arrays into boxes. Returns a list of (offsets of the first elements in
+// dest and source, length of a block, axes), where an axis is (length, distances in dest and source), the outermost
+// first, in elements. Or returns why it is impossible: "dest" or "source" has strides that are not multiples of its
+// elements, the "rows" of one do not divide those of the other, or there is "overlap" in dest.
+nb::object boxes(nb::handle dest, nb::handle source, size_t count) {
+    Operands t;
+    Axes axes;
+    if (!view_of(dest.ptr(), t.to, &t.to_layout) || !view_of(source.ptr(), t.from, &t.from_layout)) throw nb::type_error("not arrays");
+    if (!count) return nb::list();
+    if (const char *reason = divide(t, axes)) return nb::str(reason);
+    nb::list all;
+    const bool good = each_box(axes, count, [&](const Box &box) {
+        nb::list found;
+        for (int i = box.axes.count - 1; i >= 0; --i)
+            found.append(nb::make_tuple(box.axes.at[i].length, box.axes.at[i].to, box.axes.at[i].from));
+        all.append(nb::make_tuple(box.to, box.from, box.block, found));
+        return !overlaps(box);
+    });
+    return good ? nb::object(all) : nb::str("overlap");
+}
+
+}  // namespace
+
+void bind_strided(nb::module_ &m) { m.def("boxes", &boxes); }
+
+}  // namespace ishmem

@@ -1,0 +1,133 @@
+"""Plans of strided copies for the copy engine and for queues, and the errors of copies that are impossible.
+
+The core divides a copy into boxes: blocks of consecutive elements at regular distances along some axes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ishmem import _core
+from ishmem.runtime import check, job
+
+Axis = tuple[int, int, int]
+"""The length of an axis of blocks, and the distances from each block to the next in dest and source, in elements."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The elements of a box in one of its arrays: the offset of the lowest, and the number up to the highest."""
+
+    low: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """Blocks of ``block`` elements; offsets of the first elements, in elements; axes, the outermost first."""
+
+    to: int
+    origin: int
+    block: int
+    axes: list[Axis]
+
+    @property
+    def count(self) -> int:
+        """Return the number of elements."""
+        count = self.block
+        for axis in self.axes:
+            count *= axis[0]
+        return count
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Return the offsets of each block in dest and source."""
+        for place in itertools.product(*(range(length) for length, _, _ in self.axes)):
+            yield self._offset(place, self.to, 1), self._offset(place, self.origin, 2)
+
+    def _offset(self, place: tuple[int, ...], first: int, which: int) -> int:
+        return first + sum(index * axis[which] for index, axis in zip(place, self.axes))
+
+    def extents(self) -> tuple[Extent, Extent]:
+        """Return the extents in dest and source."""
+        return self._extent(self.to, 1), self._extent(self.origin, 2)
+
+    def _extent(self, first: int, which: int) -> Extent:
+        reaches = [(axis[0] - 1) * axis[which] for axis in self.axes]
+        low = first + sum(min(reach, 0) for reach in reaches)
+        return Extent(low, first + sum(max(reach, 0) for reach in reaches) + self.block - low)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A strided put or get with checked arguments; ``remote`` is the address of the symmetric array on PE ``pe``."""
+
+    dest: check.View
+    source: check.View
+    boxes: list[Box]
+    pe: int
+    is_put: bool
+    remote: int
+
+    @property
+    def to(self) -> int:
+        """Return the address of the first element of ``dest``."""
+        return self.remote if self.is_put else self.dest.address
+
+    @property
+    def origin(self) -> int:
+        """Return the address of the first element of ``source``."""
+        return self.source.address if self.is_put else self.remote
+
+    def learn(self) -> bool:
+        """Register the memory of this PE's array in the core; return whether the core can now make the copy."""
+        if not self.boxes:
+            return False
+        box, item = self.boxes[0], self.dest.itemsize
+        address = self.origin + box.origin * item if self.is_put else self.to + box.to * item
+        private = job.current().heap.private_memory
+        return private.learn(address, box.block * item, write=not self.is_put)
+
+    def start(self) -> None:
+        """Start the copies in the copy engine."""
+        engine, item, kept = job.current().engine, self.dest.itemsize, (self.dest.array, self.source.array)
+        for box in self.boxes:
+            for to, origin in box.blocks():
+                engine.copy(self.to + to * item, self.origin + origin * item, box.block * item, kept)
+
+
+def of_views(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
+    """Return the plan of a put or get of arrays that are not both contiguous in one memory order.
+
+    Raises:
+        SymmetryError: The array on PE ``pe`` is not symmetric.
+        TypeError: Not of one dtype.
+        ValueError: Sizes that do not match, or arrays whose elements do not lie at regular distances.
+    """
+    check.same_dtype(to, origin)
+    check.writable(to)
+    count = check.count(nelems, to, origin)
+    found = _core.boxes(to.array, origin.array, count)
+    if isinstance(found, str):
+        raise ValueError(_impossible(found, to, origin))
+    boxes = [Box(*each) for each in found]
+    far = to if is_put else origin
+    extents = [box.extents()[0 if is_put else 1] for box in boxes] or [Extent(0, 0)]
+    low = min(each.low for each in extents)
+    part = max(each.low + each.count for each in extents) - low
+    lowest = replace(far, address=far.address + low * far.itemsize, count=part)
+    return Plan(to, origin, boxes, pe, is_put, check.remote(lowest, pe) - low * far.itemsize)
+
+
+def _impossible(reason: str, to: check.View, origin: check.View) -> str:
+    """Return the error of a copy that the core cannot divide."""
+    if reason == "overlap":
+        return f"elements of {to.name} share memory: its shape is {to.shape}, its strides are {to.strides} elements"
+    if reason == "rows":
+        return (
+            f"{to.name} has the shape {to.shape} and {origin.name} {origin.shape}, of which neither divides into rows "
+            "of the other; copy one of them with dpnp.ascontiguousarray, or move a row at a time"
+        )
+    return f"{reason} has strides that are not multiples of its elements; copy it with dpnp.ascontiguousarray"
