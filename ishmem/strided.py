@@ -144,11 +144,10 @@ def run(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
 ) -> None:
     """Do a strided operation, blocking until local completion."""
-    arguments = dest, source, dst, sst, bsize, nblocks, pe, is_put
-    if _core.strided(*arguments):
+    if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
         return
-    plan = plan_blocks(routine, *arguments)
-    if not (plan.learn() and _core.strided(*arguments)):
+    plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
+    if not (plan.learn() and _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put)):
         plan.start()
         job.current().engine.quiet()
 

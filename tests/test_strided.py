@@ -217,20 +217,39 @@ def test_shaped(pes: Pool, dtype: str) -> None:
     pes.run(check_shaped, dtype, 0)
 
 
+@pytest.mark.parametrize("environment", [{}, {"ISHMEM_SIM_ORDER": "late:3"}], ids=["at once", "late"])
+def test_shaped_on_nodes(environment: dict[str, str]) -> None:
+    pool = Pool(3, environment, nodes=[1, 2])
+    try:
+        pool.run(check_shaped, "int32", 0)
+        pool.run(check_shaped, "uint8", 7)
+    finally:
+        pool.stop()
+
+
 @pytest.mark.pes(2)
 @pytest.mark.parametrize("count", [1, 2, 5, 13, 23])
 def test_part_of_shaped(pes: Pool, count: int) -> None:
     pes.run(check_shaped, "uint8", count)
 
 
+class Labelled(np.ndarray):
+    """A class derived from numpy's."""
+
+
 def check_repeated() -> None:
-    """A source whose elements share memory, and records, whose fields are not at multiples of their size."""
+    """A source whose elements share memory, other buffers, and fields of records."""
     me = ishmem.my_pe()
     dest, value = ishmem.zeros((3, 4), dtype="int32"), np.array([7], "int32")
     ishmem.put(dest[:, 1:3], np.broadcast_to(value, (3, 2)), me)
     windows = np.lib.stride_tricks.sliding_window_view(np.arange(5, dtype="int32"), 3)
     ishmem.put(dest.T[3], windows[:, 1], me)
     same(dest, np.array([[0, 7, 7, 1], [0, 7, 7, 2], [0, 7, 7, 3]], "int32"))
+    ishmem.put(dest[:, 0], memoryview(np.arange(6, dtype="int32"))[::-2], me)
+    ishmem.put(dest[:2, 3], np.arange(8, dtype="int32").view(Labelled)[2::3], me)
+    same(dest, np.array([[5, 7, 7, 2], [3, 7, 7, 5], [1, 7, 7, 3]], "int32"))
+    with pytest.raises(TypeError, match=">i4"):
+        ishmem.put(dest[:, 0], np.arange(6, dtype=">i4")[::2], me)
     records = np.zeros(4, [("a", "u1"), ("b", "i4")])
     with pytest.raises(ValueError, match="source has strides that are not multiples of its elements"):
         ishmem.put(dest[1], records["b"], me)

@@ -1,5 +1,6 @@
 #include "array.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,6 +25,7 @@ struct UsmArray {
 struct Dpctl {
     PyTypeObject *array = nullptr;
     PyTypeObject *memory = nullptr;
+    PyTypeObject *numpy = nullptr;
     void *(*pointer)(PyObject *) = nullptr;
     size_t (*nbytes)(PyObject *) = nullptr;
     PyObject *reference = nullptr;  // the attribute of memory that has what it was made from
@@ -75,6 +77,7 @@ const Dpctl &dpctl() {
     static const Dpctl api = [] {
         Dpctl found;
         found.array = array_type();
+        found.numpy = reinterpret_cast<PyTypeObject *>(attribute("numpy", "ndarray"));
         found.memory = memory_type(found);
         found.reference = PyUnicode_InternFromString("reference_obj");
         found.wrapped = PyUnicode_InternFromString("_array_obj");
@@ -149,7 +152,7 @@ Py_ssize_t freed_at(const Dpctl &api, const char *address, PyObject *memory) {
     return -1;
 }
 
-bool view_usm(const Dpctl &api, PyObject *object, View &view, Layout *layout) {
+bool view_usm(const Dpctl &api, PyObject *object, View &view, Shape *shape) {
     const auto &array = *reinterpret_cast<const UsmArray *>(object);
     if (!freed.empty() && freed_at(api, array.data, array.base) >= 0) return false;
     view.count = 1;
@@ -160,7 +163,7 @@ bool view_usm(const Dpctl &api, PyObject *object, View &view, Layout *layout) {
     view.order = array.flags & 3;
     view.writable = array.flags & 4;
     view.device = true;
-    if (layout && !(view.order & 1)) layout->read(array.ndim, array.shape, array.strides, 1);
+    if (shape && !(view.order & 1)) shape->set(array.ndim, array.shape, array.strides, 1);
     return true;
 }
 
@@ -176,7 +179,47 @@ bool view_memory(const Dpctl &api, PyObject *memory, View &view) {
     return true;
 }
 
-bool view_buffer(PyObject *object, View &view, Layout *layout) {
+// The memory layout of a ``numpy.ndarray`` and its dtype, which numpy's C interface has kept since its first version.
+struct NumpyType {
+    PyObject_HEAD
+    PyTypeObject *scalar;
+    char kind, letter, order, flags;
+    int typenum;
+};
+
+struct NumpyArray {
+    PyObject_HEAD
+    char *data;
+    int ndim;
+    Py_ssize_t *shape, *strides;
+    PyObject *base;
+    NumpyType *dtype;
+    int flags;
+};
+
+bool view_numpy(PyObject *object, View &view, Shape *shape) {
+    constexpr int WRITEABLE = 0x400;
+    const auto &array = *reinterpret_cast<const NumpyArray *>(object);
+    view.type = array.dtype->order == '=' || array.dtype->order == '|' ? fold(array.dtype->typenum) : Other;
+    view.item = size_of(view.type);
+    view.count = 1;
+    for (int i = 0; i < array.ndim; ++i) view.count *= static_cast<size_t>(array.shape[i]);
+    view.address = array.data;
+    view.order = array.flags & 3;
+    view.writable = array.flags & WRITEABLE;
+    view.device = false;
+    if (shape && !(view.order & 1)) shape->set(array.ndim, array.shape, array.strides, static_cast<Py_ssize_t>(view.item));
+    return view.type != Other;
+}
+
+void copy_shape(const Py_buffer &buffer, Shape &shape) {
+    if (buffer.ndim > Shape::MOST) return;
+    std::copy(buffer.shape, buffer.shape + buffer.ndim, shape.copy);
+    std::copy(buffer.strides, buffer.strides + buffer.ndim, shape.copy + Shape::MOST);
+    shape.set(buffer.ndim, shape.copy, shape.copy + Shape::MOST, buffer.itemsize);
+}
+
+bool view_buffer(PyObject *object, View &view, Shape *shape) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
         PyErr_Clear();
@@ -189,12 +232,12 @@ bool view_buffer(PyObject *object, View &view, Layout *layout) {
     view.order = (PyBuffer_IsContiguous(&buffer, 'C') ? 1 : 0) | (PyBuffer_IsContiguous(&buffer, 'F') ? 2 : 0);
     view.writable = !buffer.readonly;
     view.device = false;
-    if (layout && !(view.order & 1)) layout->read(buffer.ndim, buffer.shape, buffer.strides, buffer.itemsize);
+    if (shape && !(view.order & 1)) copy_shape(buffer, *shape);
     PyBuffer_Release(&buffer);  // the caller's reference keeps the memory alive
     return true;
 }
 
-bool view_foreign(PyObject *object, View &view, Layout *layout) {
+bool view_foreign(PyObject *object, View &view) {
     PyObject *facts = PyObject_CallOneArg(foreign.describe, object);
     unsigned long long address = 0, count = 0, item = 0;
     int type = Other, device = 0;
@@ -207,7 +250,6 @@ bool view_foreign(PyObject *object, View &view, Layout *layout) {
     view.type = static_cast<Type>(type);
     view.writable = true;
     view.device = device;
-    if (layout) layout->axes = Layout::UNKNOWN;
     return known;
 }
 
@@ -269,13 +311,13 @@ T read(const void *in) {
 }
 
 // A dpnp array. Its type is kept, so that the next array of this type is not asked whether it is of another kind.
-bool view_wrapped(const Dpctl &api, PyObject *object, View &view, Layout *layout) {
+bool view_wrapped(const Dpctl &api, PyObject *object, View &view, Shape *shape) {
     PyObject *array = PyObject_GetAttr(object, api.wrapped);
     if (!array) {
         PyErr_Clear();
         return false;
     }
-    const bool usm = PyObject_TypeCheck(array, api.array), live = usm && view_usm(api, array, view, layout);
+    const bool usm = PyObject_TypeCheck(array, api.array), live = usm && view_usm(api, array, view, shape);
     Py_DECREF(array);  // the dpnp array keeps it alive
     if (usm && Py_TYPE(object) != api.wrapper) {
         Py_INCREF(Py_TYPE(object));  // its address is not used again
@@ -289,31 +331,41 @@ bool view_wrapped(const Dpctl &api, PyObject *object, View &view, Layout *layout
 
 bool arrays_known() { return dpctl().array != nullptr; }
 
-void Layout::read(int n, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t unit) {
-    const bool is_power = unit > 0 && !(unit & (unit - 1));
-    const int shift = is_power ? __builtin_ctzll(static_cast<size_t>(unit)) : 0;  // a division takes longer than the rest
-    axes = is_power ? 0 : UNKNOWN;
-    Py_ssize_t dense = 1;
-    for (int i = 0; i < n && axes != UNKNOWN; dense *= shape[i++]) {
-        const Py_ssize_t step = strides ? strides[i] >> shift : dense;
-        if (shape[i] == 1) continue;
-        if ((strides && strides[i] & (unit - 1)) || axes == MOST) axes = UNKNOWN;
-        else if (axes && stride[axes - 1] == shape[i] * step) length[axes - 1] *= shape[i], stride[axes - 1] = step;
-        else length[axes] = shape[i], stride[axes++] = step;
-    }
+void Layout::add(Py_ssize_t n, Py_ssize_t step) {
+    if (axes && stride[axes - 1] == n * step) length[axes - 1] *= n, stride[axes - 1] = step;
+    else length[axes] = n, stride[axes++] = step;
 }
 
-bool view_of(PyObject *object, View &view, Layout *layout) {
-    const Dpctl &api = dpctl();
-    if (!api.array) return view_buffer(object, view, layout);
-    PyTypeObject *type = Py_TYPE(object);
-    if (type != api.wrapper) {
-        if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view, layout);
-        if (api.memory && PyObject_TypeCheck(object, api.memory)) return view_memory(api, object, view);
-        if (PyObject_CheckBuffer(object)) return view_buffer(object, view, layout);
-        if (foreign.type && PyObject_TypeCheck(object, foreign.type)) return view_foreign(object, view, layout);
+Layout::Layout(const View &view, const Shape &shape) {
+    if (view.order & 1) {
+        axes = 1, length[0] = static_cast<Py_ssize_t>(view.count), stride[0] = 1;
+        return;
     }
-    return view_wrapped(api, object, view, layout);
+    if (shape.axes == Shape::UNKNOWN || shape.axes > Shape::MOST) return;
+    const int shift = __builtin_ctzll(static_cast<size_t>(shape.unit));  // a division takes longer than the rest
+    Py_ssize_t dense = shape.unit, rests = 0;
+    axes = 0;
+    for (int i = 0; i < shape.axes; dense *= shape.lengths[i++]) {
+        const Py_ssize_t step = shape.strides ? shape.strides[i] : dense;
+        if (shape.lengths[i] == 1) continue;
+        rests |= step & (shape.unit - 1);
+        add(shape.lengths[i], step >> shift);
+    }
+    if (rests) axes = Shape::UNKNOWN;
+}
+
+bool view_of(PyObject *object, View &view, Shape *shape) {
+    const Dpctl &api = dpctl();
+    if (!api.array) return view_buffer(object, view, shape);
+    PyTypeObject *type = Py_TYPE(object);
+    if (type == api.numpy && view_numpy(object, view, shape)) return true;
+    if (type != api.wrapper) {
+        if (PyObject_TypeCheck(object, api.array)) return view_usm(api, object, view, shape);
+        if (api.memory && PyObject_TypeCheck(object, api.memory)) return view_memory(api, object, view);
+        if (PyObject_CheckBuffer(object)) return view_buffer(object, view, shape);
+        if (foreign.type && PyObject_TypeCheck(object, foreign.type)) return view_foreign(object, view);
+    }
+    return view_wrapped(api, object, view, shape);
 }
 
 void set_foreign(PyObject *type, PyObject *describe) {

@@ -37,24 +37,34 @@ struct View {
     size_t bytes() const { return count * item; }
 };
 
+// The shape and the strides of an array, where it keeps them.
+struct Shape {
+    static constexpr int MOST = 64, UNKNOWN = -1;
+    int axes = UNKNOWN;
+    const Py_ssize_t *lengths, *strides;  // null strides are those of Fortran order
+    Py_ssize_t unit;                      // by how much the strides count an element: 1, or its bytes, a power of two
+    Py_ssize_t copy[2 * MOST];            // where what an array keeps may change
+
+    void set(int n, const Py_ssize_t *n_of, const Py_ssize_t *steps, Py_ssize_t item) { axes = n, lengths = n_of, strides = steps, unit = item; }
+};
+
 // The axes of an array, the outermost first. Axes of length 1 are left out; axes that one stride covers are one axis.
 struct Layout {
-    static constexpr int MOST = 64, UNKNOWN = -1;
-    int axes = 0;
-    Py_ssize_t length[MOST], stride[MOST];  // strides in elements
+    int axes = Shape::UNKNOWN;  // UNKNOWN also where the strides are not multiples of an element
+    Py_ssize_t length[Shape::MOST], stride[Shape::MOST];  // strides in elements
 
-    void be_contiguous(size_t count) { axes = 1, length[0] = static_cast<Py_ssize_t>(count), stride[0] = 1; }
-    // The strides are multiples of `unit`, the size of an element; otherwise the layout is UNKNOWN. Null: those of an
-    // array in Fortran order.
-    void read(int n, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t unit);
+    Layout(const View &view, const Shape &shape);  // `shape` is used where the array is not C-contiguous
+
+ private:
+    void add(Py_ssize_t n, Py_ssize_t step);
 };
 
 // Returns whether UsmArray in array.cpp matches the installed version of dpctl or dpnp.
 bool arrays_known();
 
 // Fills `view` from a dpnp array, a dpctl array or memory, or an object with the buffer protocol; false for other objects
-// and for arrays of freed symmetric memory. Fills `layout` for arrays that are not C-contiguous.
-bool view_of(PyObject *object, View &view, Layout *layout = nullptr);
+// and for arrays of freed symmetric memory. Fills `shape` for arrays that are not C-contiguous.
+bool view_of(PyObject *object, View &view, Shape *shape = nullptr);
 
 // Makes view_of take the arrays of another library: `describe` returns address, elements, bytes of each, contiguity
 // bits, type and whether on the device.

@@ -59,17 +59,16 @@ struct ArrayRange {
 bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, char *&target,
                const char *&origin);
 
-// The arguments of a put or get, of arrays that `fit` and have the elements. A layout is that of an array which is not
-// C-contiguous.
+// The arguments of a put or get, of arrays that `fit` and have the elements.
 struct Operands {
     View to, from;
-    Layout to_layout, from_layout;
+    Shape to_shape, from_shape;  // of arrays that are not C-contiguous
     size_t count;
     Py_ssize_t pe;
 };
 
 // Copies between arrays that are not both contiguous in one memory order.
-bool move_views(Operands &operands, bool is_put);
+bool move_views(const Operands &operands, bool is_put);
 
 // `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {

@@ -55,7 +55,7 @@ bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &co
 namespace {
 
 bool read(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &t) {
-    if (!view_of(dest, t.to, &t.to_layout) || !view_of(source, t.from, &t.from_layout) || !integer_of(pe, t.pe)) return false;
+    if (!view_of(dest, t.to, &t.to_shape) || !view_of(source, t.from, &t.from_shape) || !integer_of(pe, t.pe)) return false;
     return fit(t.to, t.from) && count_of(nelems, t.to, t.from, t.count);
 }
 

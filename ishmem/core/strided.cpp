@@ -18,7 +18,7 @@ struct Axis {
 
 struct Axes {
     int count = 0;
-    Axis at[2 * Layout::MOST];  // the innermost first
+    Axis at[2 * Shape::MOST];  // the innermost first
 
     Axes() {}  // leaves `at` as it is: to clear it takes longer than a short copy
     void add(const Axis &axis) { at[count++] = axis; }
@@ -135,12 +135,11 @@ bool each_box(const Axes &axes, size_t elements, Act act) {
 }
 
 // Why a copy cannot be divided into boxes; null if it can.
-const char *divide(Operands &t, Axes &axes) {
-    if (t.to.order & 1) t.to_layout.be_contiguous(t.to.count);
-    if (t.from.order & 1) t.from_layout.be_contiguous(t.from.count);
-    if (t.to_layout.axes == Layout::UNKNOWN) return "dest";
-    if (t.from_layout.axes == Layout::UNKNOWN) return "source";
-    return pair_axes(t.to_layout, t.from_layout, axes) ? nullptr : "rows";
+const char *divide(const Operands &t, Axes &axes) {
+    const Layout to(t.to, t.to_shape), from(t.from, t.from_shape);
+    if (to.axes == Shape::UNKNOWN) return "dest";
+    if (from.axes == Shape::UNKNOWN) return "source";
+    return pair_axes(to, from, axes) ? nullptr : "rows";
 }
 
 // Whether elements of `dest` share memory.
@@ -242,7 +241,7 @@ bool is_symmetric(const Operands &t, bool is_put) { return heap().remote(is_put 
 
 }  // namespace
 
-bool move_views(Operands &t, bool is_put) {
+bool move_views(const Operands &t, bool is_put) {
     Axes axes;
     if (!t.count) return is_symmetric(t, is_put);
     return !divide(t, axes) && each_box(axes, t.count, [&](const Box &box) { return !overlaps(box) && copy(t, box, is_put); });
@@ -269,10 +268,9 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return false;
     if (reach_to > t.to.count || reach_from > t.from.count) return false;
     if (!reach_to) return is_symmetric(t, is_put);
-    Box box{0, 0, 1, {}};
-    box.axes.add({blocks.size, 1, 1});
-    if (blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
-    arrange(box);
+    const bool dense = blocks.to_step == blocks.size && blocks.from_step == blocks.size;
+    Box box{0, 0, dense ? blocks.size * blocks.count : blocks.size, {}};
+    if (!dense && blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
     return copy(t, box, is_put);
 }
 
@@ -285,7 +283,7 @@ namespace {
 nb::object boxes(nb::handle dest, nb::handle source, size_t count) {
     Operands t;
     Axes axes;
-    if (!view_of(dest.ptr(), t.to, &t.to_layout) || !view_of(source.ptr(), t.from, &t.from_layout)) throw nb::type_error("not arrays");
+    if (!view_of(dest.ptr(), t.to, &t.to_shape) || !view_of(source.ptr(), t.from, &t.from_shape)) throw nb::type_error("not arrays");
     if (!count) return nb::list();
     if (const char *reason = divide(t, axes)) return nb::str(reason);
     nb::list all;

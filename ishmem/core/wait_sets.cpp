@@ -77,10 +77,10 @@ bool host_array(PyObject *object, Type type, size_t count, View &view) {
 
 bool set_of(PyObject *ivars, PyObject *how, PyObject *values, PyObject *ignored, PyObject *found, Set &set, Type &type) {
     View view, wanted, mask, out;
-    Layout layout;
+    Shape shape;
     Py_ssize_t compare;
-    if (!view_of(ivars, view, &layout) || !is_word(view.type)) return false;
-    if (view.order & 1) layout.be_contiguous(view.count);
+    if (!view_of(ivars, view, &shape) || !is_word(view.type)) return false;
+    const Layout layout(view, shape);
     if (layout.axes != 1 || layout.stride[0] < 1) return false;
     if (!integer_of(how, compare) || compare < EQ || compare > LE) return false;
     const size_t count = view.count, step = static_cast<size_t>(layout.stride[0]) * view.item;
