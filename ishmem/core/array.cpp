@@ -351,6 +351,7 @@ Layout::Layout(const View &view, const Shape &shape) {
         rests |= step & (shape.unit - 1);
         add(shape.lengths[i], step >> shift);
     }
+    if (!axes) add(1, 1);
     if (rests) axes = Shape::UNKNOWN;
 }
 
