@@ -580,7 +580,8 @@ def never_inlined(_context):
     """Keep the function that calls this out of its callers: code for failures would make their loops large."""
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        builder.function.attributes.add("noinline")
+        if "alwaysinline" not in builder.function.attributes:  # numba-dpex inlines all functions
+            builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 
     return types.void(), code
