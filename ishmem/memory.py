@@ -9,7 +9,7 @@ its last reference. Slices and reshaped views of a symmetric array are symmetric
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import dpctl
@@ -41,16 +41,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Request:
-    """The arguments of a collective allocation."""
+    """The arguments of a collective allocation; ``stands_for`` is the dtype that another library gives the bits."""
 
     nbytes: int
     alignment: int
     shape: tuple[int, ...]
     dtype: str
     order: str
+    stands_for: str = ""
 
     def __str__(self) -> str:
-        return f"of {self.nbytes} bytes, alignment {self.alignment}, dtype {self.dtype}"
+        return f"of {self.nbytes} bytes, alignment {self.alignment}, dtype {self.stands_for or self.dtype}"
 
 
 def empty(
@@ -661,13 +662,22 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
     return result
 
 
-def filled(routine: str, shape: Any, dtype: Callable[[], str], value: Callable[[], Any] | None) -> ndarray:
-    """Return a new symmetric array, filled with what ``value`` returns; both may raise.
+def filled(
+    routine: str, shape: Any, dtype: Callable[[], tuple[str, str]], value: Callable[[], Any] | None
+) -> ndarray:
+    """Return a new symmetric array, filled with what ``value`` returns; both functions may raise.
+
+    ``dtype`` returns the dtype of the array, and the name of the one that its bits have in another library.
 
     Raises:
         Exception: As for ``empty``.
     """
-    return _array(routine, lambda: _request(shape, dtype(), "C"), value)
+
+    def request() -> _Request:
+        bits, stands_for = dtype()
+        return replace(_request(shape, bits, "C"), stands_for=stands_for)
+
+    return _array(routine, request, value)
 
 
 def _fill(result: ndarray, value: Any) -> None:

@@ -190,9 +190,9 @@ def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value
     kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
     where = []
 
-    def storage() -> str:
+    def storage() -> tuple[str, str]:
         where.append(_device(device))
-        return _storage(kind)
+        return _storage(kind), _name(kind)
 
     def fill() -> np.ndarray[Any, Any]:
         filled: np.ndarray[Any, Any] = _bits(torch.full((), value, dtype=kind)).numpy()

@@ -114,6 +114,8 @@ def check_refused_creation() -> None:
     different = 2 + ishmem.my_pe() % 2
     if ishmem.n_pes() > 1:
         refused(ishmem.SymmetryError, "zeros", ishmem.torch.zeros, different)
+        kinds = torch.bfloat16, torch.int16
+        refused(ishmem.SymmetryError, "dtype bfloat16", ishmem.torch.zeros, 4, dtype=kinds[ishmem.my_pe() % 2])
 
 
 def check_movement(dtype_name: str) -> None:
