@@ -64,7 +64,8 @@ CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks
 
 OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) tests/test_function_cache.py \
   tests/test_kernel_cache.py tests/test_kernel_sizes.py tests/test_interop.py tests/test_torch.py \
-  tests/test_process_group.py tests/test_inference.py tests/test_indexed.py tests/test_atomic_orders.py
+  tests/test_process_group.py tests/test_inference.py tests/test_indexed.py tests/test_atomic_orders.py \
+  tests/test_work_groups.py
 test-numba-dpex:
 	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="$(OF_NUMBA_DPEX) $(ARGS)"
 

@@ -553,6 +553,12 @@ def device_properties(device: int) -> DeviceProperties:
     return _properties("zeDeviceGetProperties", DeviceProperties, device)
 
 
+def xe_cores(device: int) -> int:
+    """Return the number of Xe cores of a device."""
+    properties = device_properties(device)
+    return int(properties.numSlices * properties.numSubslicesPerSlice)
+
+
 def compute_properties(device: int) -> ComputeProperties:
     """Return a device's limits on work-groups."""
     return _properties("zeDeviceGetComputeProperties", ComputeProperties, device)

@@ -241,6 +241,7 @@ from .wait_sets import (
     wait_until_some as wait_until_some,
     wait_until_some_vector as wait_until_some_vector,
 )
+from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
 
 # Written by python -m ishmem.cli.signatures from here on.

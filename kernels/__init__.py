@@ -36,13 +36,14 @@ from . import (
     vcollectives,
     wait,
     wait_sets,
+    work_groups,
 )
 
 __all__ = [
     "all_reduce", "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end",
     "group_arguments", "host_only", "indexed", "indices", "intrinsics", "locks", "memory", "order", "query",
     "reductions", "rma", "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait",
-    "wait_sets",
+    "wait_sets", "work_groups",
 ]  # fmt: skip
 
 host_only.register()

@@ -43,6 +43,7 @@ from .shares import work_item_share
 from .spec_constants import heap_base
 from .teams import members_of
 from .tickets import next_ticket
+from .work_groups import groups_of
 
 LOW_HALF = 0xFFFFFFFF
 
@@ -62,16 +63,6 @@ def begin(workspace, words):
     number = load_word(workspace + CALL)
     half = (words * 8 - SLOTS) // 2
     return Call(number << 32, workspace + SLOTS + (number & 1) * half)
-
-
-@device_function
-def groups_of(group):
-    """Return the number of work-groups of the launch."""
-    if group.ndim == 1:
-        return lambda group: group.get_group_range(0)
-    if group.ndim == 2:
-        return lambda group: group.get_group_range(0) * group.get_group_range(1)
-    return lambda group: group.get_group_range(0) * group.get_group_range(1) * group.get_group_range(2)
 
 
 @device_function

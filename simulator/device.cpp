@@ -3,13 +3,20 @@
 
 #include <cstdio>
 #include <cstring>
+#include <sched.h>
 
 #include "opencl.hpp"
 
 namespace simulator {
 
-static const uint32_t clockMHz = 1600, computeUnits = 64;
+static const uint32_t clockMHz = 1600;
 static const uint32_t ipVersion = 12u << 22 | 60u << 14 | 7;  // architecture, release, revision
+
+// What the OpenCL runtime, which may not be loaded yet, uses.
+static uint32_t processors() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
 
 static ze_uuid_t deviceUuid(const Device *device) {
   ze_uuid_t uuid = {};
@@ -61,7 +68,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->numThreadsPerEU = 8;
   p->physicalEUSimdWidth = 1;  // the runtime executes the work-items of a group one after the other
   p->numEUsPerSubslice = 8;
-  p->numSubslicesPerSlice = computeUnits;
+  p->numSubslicesPerSlice = processors();  // as many work-groups run at the same time
   p->numSlices = 1;
   // Nanoseconds per tick in structure version 1.0, ticks per second in version 1.2.
   p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000 : 1;

@@ -26,6 +26,7 @@ EXTRA = {
     "Ordering": ("order",),
     "Collectives": ("collectives", "reductions", "vcollectives"),
     "Locks": ("locks",),
+    "Work-groups": ("work_groups",),
     "Inference": ("inference", "moe"),
 }
 """The chapters, and the modules whose routines they have; the modules' docstrings open the page."""

@@ -14,7 +14,7 @@ from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT = range(14, 19)
+MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS = range(14, 20)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
@@ -76,7 +76,8 @@ class Violation(NamedTuple):
     ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
-    pass another one than the first, and ``size`` that of the group.
+    pass another one than the first, and ``size`` that of the group. For a launch of too many work-groups, ``first`` is
+    their number and ``size`` the largest allowed one.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

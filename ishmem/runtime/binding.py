@@ -76,10 +76,11 @@ class ProcessConstants(NamedTuple):
     first_near: int
     run: int
     simd_width: int
+    xe_cores: int
 
     @classmethod
     def of(
-        cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int], simd_width: int
+        cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int], simd_width: int, xe_cores: int
     ) -> ProcessConstants:
         """Return the constants of a PE.
 
@@ -90,6 +91,7 @@ class ProcessConstants(NamedTuple):
             layout: Layout of the heap.
             near: The PEs of its node, ascending.
             simd_width: Work-items that its device executes in lock-step.
+            xe_cores: Xe cores of its device.
         """
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
@@ -108,6 +110,7 @@ class ProcessConstants(NamedTuple):
             first_near=near[0],
             run=sum(pe == near[0] + place for place, pe in enumerate(near)),
             simd_width=simd_width,
+            xe_cores=xe_cores,
             **{name: heap + offset for name, offset in offsets.items()},
         )
 

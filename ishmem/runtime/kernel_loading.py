@@ -126,7 +126,10 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(settings.check, heap.spans, heap.is_routed, wide, no_waits, levels, heap.late)
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
-    binding.bind(options, binding.ProcessConstants.of(heap.base, heap.size, heap.pe, heap.layout, heap.near, width))
+    constants = binding.ProcessConstants.of(
+        heap.base, heap.size, heap.pe, heap.layout, heap.near, width, pyze.xe_cores(heap.device)
+    )
+    binding.bind(options, constants)
     use(_folder(settings.kernel_cache), settings.kernel_cache_size)
     while _waiting:
         _waiting.pop(0)()

@@ -15,6 +15,7 @@ from ishmem.common.type_tables import RMA_TYPES, misfit
 from ishmem.common.violations import (
     ARGUMENTS,
     DIFFERENT,
+    GROUPS,
     INDEX,
     LISTS,
     MISFIT,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
            MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
-           DIFFERENT: ValueError}
+           DIFFERENT: ValueError, GROUPS: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -93,6 +94,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
     DIFFERENT: lambda it: (
         f"{ARGUMENTS[it.pe]} differs between the work-items of a group: {it.first} of {it.size} pass another one than "
         "the first; all pass the same"
+    ),
+    GROUPS: lambda it: (
+        f"the launch has {it.first} work-groups, of which the device certainly runs {it.size} at the same time; launch "
+        "at most max_work_groups()"
     ),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }

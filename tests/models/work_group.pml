@@ -11,24 +11,7 @@
 #define DATA (N * 2)
 #define me _pid
 #include "weak.pml"
-
-byte arrived[N];
-
-inline group_barrier()  /* the last work-item to arrive publishes the knowledge of all */
-{
-    arrivals = arrivals + 2;
-    d_step {
-        arrived[pe]++;
-        if
-        :: arrived[pe] == arrivals ->
-            join(near[pe * 2], known[pe * 2 + 1]); join(near[pe * 2], near[pe * 2 + 1]);
-            join(near[pe * 2 + 1], known[pe * 2]); join(near[pe * 2 + 1], near[pe * 2]);
-            join(known[pe * 2], released[pe * 2 + 1]); join(known[pe * 2 + 1], released[pe * 2])
-        :: else
-        fi
-    };
-    arrived[pe] >= arrivals
-}
+#include "group.inc"
 
 inline put_signal_work_group()
 {

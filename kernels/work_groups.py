@@ -1,0 +1,96 @@
+"""The barrier of all work-groups of a launch: the device form of ``ishmem.work_groups``.
+
+The counter has the number of the barrier in its upper half, and of the work-groups that have arrived in the lower half.
+The last one to arrive sets the lower half to 0 and increments the upper half, for which the others wait.
+"""
+
+from __future__ import annotations
+
+from ishmem import work_groups
+from ishmem.common.constants import Cmp
+from ishmem.common.violations import GROUPS, number
+
+from . import type_checks
+from .front_end import GroupType, kernel_api as kapi
+from .intrinsics import (
+    address_of,
+    atomic_add_word,
+    atomic_load_word,
+    compiled,
+    device,
+    device_function,
+    memory_fence,
+    rank_in,
+    require,
+)
+from .long_waits import SPINS, forget, tell_variable
+from .memory_orders import FLAG, FLAG_SEEN, GROUP
+from .runtime_checks import report
+from .spec_constants import xe_cores
+
+SYNC = number("sync_work_groups")
+LOW_HALF = 0xFFFFFFFF
+
+of_item, publish, see = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
+
+
+@device_function
+def groups_of(group):
+    """Return the number of work-groups of the launch."""
+    if group.ndim == 1:
+        return lambda group: group.get_group_range(0)
+    if group.ndim == 2:
+        return lambda group: group.get_group_range(0) * group.get_group_range(1)
+    return lambda group: group.get_group_range(0) * group.get_group_range(1) * group.get_group_range(2)
+
+
+@compiled
+def all_fit(groups):
+    """Return whether a device runs that many work-groups at the same time."""
+    if groups <= xe_cores():
+        return True
+    report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
+    return False
+
+
+@device_function
+def meet_groups(counter, groups, site):
+    """Wait, as one work-item of its work-group, for the other work-groups."""
+
+    def impl(counter, groups, site):
+        at, spins = address_of(counter), 0
+        before = atomic_add_word(at, 1)
+        if (before & LOW_HALF) == groups - 1:
+            atomic_add_word(at, (1 << 32) - groups)
+            return
+        seen = atomic_load_word(at)
+        while seen >> 32 == before >> 32:
+            spins += 1
+            if spins & SPINS == 0:
+                tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site)
+            seen = atomic_load_word(at)
+        if spins > SPINS:
+            forget()
+
+    return impl
+
+
+# Model: tests/models/work_groups.pml.
+@device(work_groups.sync_work_groups)
+def _sync_work_groups(counter, group, site=None):
+    type_checks.may_wait("sync_work_groups")
+    require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
+    type_checks.array("sync_work_groups", "counter", counter, ("int64",))
+    type_checks.contiguous("sync_work_groups", counter=counter)
+
+    def impl(counter, group, site=None):
+        groups = groups_of(group)
+        of_item()
+        kapi.group_barrier(group)
+        if rank_in(group) == 0 and all_fit(groups):
+            publish()
+            meet_groups(counter, groups, site)
+            see()
+        kapi.group_barrier(group)
+
+    return impl

@@ -1,0 +1,124 @@
+"""``sync_work_groups``: a barrier of all work-groups of a launch, and ``max_work_groups``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi
+from pes import Pool
+
+import ishmem
+
+ROUNDS = 20
+
+
+@dpex.kernel
+def neighbours(item: kapi.NdItem, values: Any, counter: Any, out: Any, rounds: Any) -> None:
+    """In each round, add to the own elements those that the next work-group had."""
+    group = item.get_group()
+    n, size = values.size, item.get_local_range(0)
+    me = item.get_global_id(0)
+    for _ in range(rounds):
+        theirs = values[(me + size) % n]
+        ishmem.sync_work_groups(counter, group)
+        values[me] += theirs
+        ishmem.sync_work_groups(counter, group)
+    out[me] = values[me]
+
+
+@dpex.kernel
+def plane(item: kapi.NdItem, values: Any, counter: Any, out: Any) -> None:
+    group = item.get_group()
+    me = item.get_global_id(0) * item.get_global_range(1) + item.get_global_id(1)
+    values[me] = me + 1
+    ishmem.sync_work_groups(counter, group)
+    total = 0
+    for value in values:
+        total += value
+    out[me] = total
+
+
+@dpex.kernel
+def in_sub_group(item: kapi.NdItem, counter: Any) -> None:
+    ishmem.sync_work_groups(counter, item.get_sub_group())
+
+
+@dpex.kernel
+def in_group(item: kapi.NdItem, counter: Any) -> None:
+    ishmem.sync_work_groups(counter, item.get_group())
+
+
+def check_rounds(groups: int, size: int) -> None:
+    me, n = ishmem.my_pe(), groups * size
+    counter = ishmem.zeros(3, dtype="i8")
+    for launch in range(3):  # with the counter as the launch before has left it
+        start = np.arange(n) + me + launch
+        values, out = dpnp.asarray(start), dpnp.zeros(n, dtype="i8")
+        dpex.call_kernel(neighbours, dpex.NdRange((n,), (size,)), values, counter[1:2], out, ROUNDS)
+        wanted = start
+        for _ in range(ROUNDS):
+            wanted = wanted + np.roll(wanted, -size)
+        assert out.asnumpy().tolist() == wanted.tolist()
+        assert counter.asnumpy()[[0, 2]].tolist() == [0, 0]
+        assert int(counter[1]) == 2 * ROUNDS * (launch + 1) << 32
+    ishmem.free(counter)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_rounds(pes: Pool, size: int, share: float) -> None:
+    """With one work-group, and with as many as run at the same time."""
+    most = pes.run(ishmem.max_work_groups)[0]
+    pes.run(check_rounds, max(1, int(share * most)), size)
+
+
+def check_plane(groups: int) -> None:
+    counter, shape = ishmem.zeros(1, dtype="i8"), (groups * 3, 4)
+    values, out = dpnp.zeros(shape[0] * 4, dtype="i8"), dpnp.zeros(shape[0] * 4, dtype="i8")
+    dpex.call_kernel(plane, dpex.NdRange(shape, (3, 4)), values, counter, out)
+    assert set(out.asnumpy().tolist()) == {values.size * (values.size + 1) // 2}
+    ishmem.free(counter)
+
+
+def test_two_dimensions(pes: Pool) -> None:
+    pes.run(check_plane, pes.run(ishmem.max_work_groups)[0])
+
+
+def check_too_many() -> None:
+    counter, most = ishmem.zeros(1, dtype="i8"), ishmem.max_work_groups()
+    dpex.call_kernel(in_group, dpex.NdRange((2 * (most + 1),), (2,)), counter)
+    with pytest.raises(
+        ValueError,
+        match=rf"sync_work_groups in a kernel on PE \d+: the launch has {most + 1} work-groups, of which the device "
+        rf"certainly runs {most} at the same time; launch at most max_work_groups\(\)",
+    ):
+        ishmem.quiet()
+    assert int(counter[0]) == 0
+    dpex.call_kernel(in_group, dpex.NdRange((most,), (1,)), counter)
+    ishmem.quiet()
+    ishmem.barrier_all()
+    ishmem.free(counter)
+
+
+def test_too_many(pes: Pool) -> None:
+    pes.run(check_too_many)
+
+
+def check_refused() -> None:
+    counter, other = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="f4")
+    with pytest.raises(TypeError, match="sync_work_groups is called inside kernels only"):
+        ishmem.sync_work_groups(counter, None)
+    with pytest.raises(Exception, match="counter has dtype float32"):
+        dpex.call_kernel(in_group, dpex.NdRange((1,), (1,)), other)
+    if hasattr(kapi, "SubGroup"):
+        with pytest.raises(Exception, match="sync_work_groups: group is a work-group, got"):
+            dpex.call_kernel(in_sub_group, dpex.NdRange((4,), (4,)), counter)
+    ishmem.barrier_all()
+    ishmem.free(counter)
+    ishmem.free(other)
+
+
+def test_refused(pes: Pool) -> None:
+    pes.run(check_refused)
