@@ -6,11 +6,10 @@ element's width. Floating-point elements are bit-cast, so one implementation ser
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
-import itertools
 import weakref
-from collections.abc import Iterator
 from typing import Any, Callable
 
 from llvmlite import ir
@@ -57,20 +56,27 @@ def _refusal(name: str) -> Callable[..., Any]:
 origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKeyDictionary()
 """The origin of each implementation of a device function."""
 
-_numbers: Iterator[int] | None = itertools.count()  # modules are imported in the same order in all processes
+_registered_by_name: collections.Counter[str] | None = collections.Counter()
+"""How often each name has been registered: the functions that one factory makes have one name."""
 
 
 def end_registration() -> None:
-    """Stop recording the origins of device functions: from now on their order may differ between processes."""
-    global _numbers
-    _numbers = None
+    """Stop recording the origins of device functions: what is made later may differ between processes."""
+    global _registered_by_name
+    _registered_by_name = None
 
 
-def _recorded(choose: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``choose`` that also records the origin of what it returns."""
-    if _numbers is None:
+def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., Any]:
+    """Return ``choose`` that also records the origin of what it returns.
+
+    The origin is named after the function and the ``routine`` that it implements; without a routine, its place among
+    those of this name counts, which its own module decides.
+    """
+    if _registered_by_name is None:
         return choose
-    name = f"{choose.__module__}.{choose.__qualname__} {next(_numbers)}"
+    base = f"{choose.__module__}.{choose.__qualname__}"
+    name = f"{base} {routine or _registered_by_name[base]}"
+    _registered_by_name[base] += 1
 
     @functools.wraps(choose)
     def recorded(*arguments: Any, **named: Any) -> Any:
@@ -90,7 +96,7 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
         if "group" in inspect.signature(implementation).parameters:
             implementation = _of_group(host.__name__, implementation)
         overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
-        return overload(host, target=TARGET)(_recorded(implementation))
+        return overload(host, target=TARGET)(_recorded(implementation, host.__name__))
 
     return register
 

@@ -54,4 +54,4 @@ def compiled(folder: Path, *kernels: str, fails: str = "", **settings: str) -> l
     """Run kernels on 2 PEs; return the names of the device functions that were compiled."""
     done = run_program(PROGRAM, 2, *kernels, env={"ISHMEM_KERNEL_CACHE": str(folder), **settings}, timeout=120)
     assert (done.returncode == 0) is not bool(fails) and fails in done.stderr, done.stderr
-    return re.findall(r"device function ishmem\.kernels\.(\S+) \d+ is compiled", done.stdout)
+    return re.findall(r"device function ishmem\.kernels\.(\S+) \S+ is compiled", done.stdout)

@@ -31,7 +31,7 @@ def test_a_new_kernel_loads_functions(tmp_path: Path) -> None:
 
 
 def test_functions_made_later() -> None:
-    """After the import the number of a device function may differ between processes, so its key would, too."""
+    """After the import the name of a device function may differ between processes, so its key would, too."""
 
     def choose(_x: object) -> Callable[..., object]:
         return lambda x: x

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ishmem
+from ishmem.common import violations
 
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "ishmem" / "__init__.pyi"
@@ -219,3 +220,11 @@ def test_the_compiler_of_kernels_imports_nothing_of_ishmem() -> None:
         names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
         assert not {name for name in names if name.split(".")[0] == "ishmem"}, path
+
+
+def test_routines_in_reports() -> None:
+    """The names by which reports of kernels name their routines are public ones, each with one number."""
+    public = set(ishmem.__all__) | {"all_reduce_work_group"}  # that of ishmem.inference
+    assert {name for name in violations.ROUTINES if " " not in name} <= public
+    names = [*violations.ROUTINES, *violations.ARGUMENTS]
+    assert len(set(names)) == len(names)

@@ -10,7 +10,9 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ishmem.common import text_words
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
+from ishmem.common.type_tables import ATOMICS
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
@@ -31,29 +33,43 @@ DETAIL_WORDS = 12
 NO_LIST = -1
 """Stands for the length of a list that was left out."""
 
-ROUTINES: list[str] = []
+_FORMS = ("", "_work_group")
+_SETS = tuple(f"{routine}_{which}" for routine in ("wait_until", "test") for which in ("all", "any", "some"))
+_IN_GROUPS = (
+    "put", "get", "put_nbi", "get_nbi", "iput", "iget", "ibput", "ibget", "ixput", "ixget", "put_signal",
+    "put_signal_nbi", "signal_wait_until", "wait_until", "test", *(f"{name}{form}" for name in _SETS for form in
+    ("", "_vector")), "barrier_all", "sync_all", "team_sync", "fence", "quiet", "flush", *COLLECTIVES,
+)  # fmt: skip
+_TOGETHER = (
+    "iput or ibput", "iget or ibget", "put_signal, signal_set or signal_add", "barrier_all, sync_all or team_sync",
+    "wait_until_all, _any or _some", "test_all, _any or _some",
+)  # fmt: skip
+"""Routines that share device code."""
+
+ROUTINES = (
+    "p", "g", "ptr", "signal_fetch", "set_lock", "test_lock", "clear_lock", "pe_quiet", "sync_work_groups",
+    "all_reduce_work_group", *ATOMICS, *_TOGETHER, *(f"{name}{form}" for name in _IN_GROUPS for form in _FORMS),
+)  # fmt: skip
 """Names of routines by the numbers that kernels write into the record."""
+
+ARGUMENTS = (
+    "dest", "source", "pe", "nelems", "index", "dst", "sst", "bsize", "nblocks", "team", "root", "indices", "mask",
+    "ivar", "ivars", "cmp", "cmp_value", "cmp_values", "status", "sig_addr", "signal", "sig_op", "site", "workspace",
+    "group", "counter", *LISTS,
+)  # fmt: skip
+"""Names of arguments by the numbers that kernels write into the record."""
+
+_NUMBERS = {name: number for names in (ROUTINES, ARGUMENTS) for number, name in enumerate(names)}
 
 
 def number(routine: str) -> int:
     """Return the number that stands for a routine in kernels."""
-    return _number_in(ROUTINES, routine)
-
-
-ARGUMENTS: list[str] = []
-"""Names of arguments by the numbers that kernels write into the record."""
+    return _NUMBERS[routine]
 
 
 def argument_number(name: str) -> int:
     """Return the number that stands for the name of an argument in kernels."""
-    return _number_in(ARGUMENTS, name)
-
-
-def _number_in(names: list[str], name: str) -> int:
-    """Return the place of a name in a list, to which it is added if it is new."""
-    if name not in names:
-        names.append(name)
-    return names.index(name)
+    return _NUMBERS[name]
 
 
 class Violation(NamedTuple):
