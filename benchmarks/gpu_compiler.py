@@ -140,7 +140,7 @@ def renamed(code: bytes) -> bytes:
 
 def as_on_a_gpu(code: bytes) -> bytes:
     """Return a kernel with its specialization constants set for PE 1 of 4 on a GPU, as loading a kernel sets them."""
-    process = binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16)
+    process = binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16, xe_cores=64)
     return spirv.patched(code, binding.numbered(process))
 
 
