@@ -21,9 +21,19 @@ from .intrinsics import compiled, device, device_function, load_word, nothing_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .nodes import after, spans_nodes
 from .proxy import complete_before_flag, complete_held, complete_host_puts
-from .rendezvous import await_transfers, end_phase, enter, group_sync, part_of, rendezvous
+from .rendezvous import (
+    await_transfers,
+    end_phase,
+    enter,
+    fetch_headers,
+    group_sync,
+    part_of,
+    rendezvous,
+    sends_by_leader,
+)
+from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
 from .runtime_checks import own_array_fits
-from .slots import PAYLOAD, SHARE, max_payload, slot_at, slots_of
+from .slots import SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .spec_constants import pe_count, this_pe
 from .teams import Members, is_team, members_of
 
@@ -40,7 +50,7 @@ def synchronize(team, members):
     call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
 
     def impl(team, members):
-        rendezvous(team, members, call_id, 0, 0, 0, -1)
+        rendezvous(team, members, call_id, 0, 0, Carried(NOTHING, 0, 0))
 
     return impl
 
@@ -136,7 +146,8 @@ def exchange(sample, call, flow, group):
     """Run a collective call in which all blocks have the same size."""
     status, count = enter(call, flow, group)
     if status > 0 and count * call.itemsize <= max_payload():
-        copy_from_slots(members_of(call.team), slots_of(call.team, 1), call, count, flow, group)
+        away = distance_to_table(call.team) if sends_by_leader(call.team, flow) else 0
+        copy_from_slots(members_of(call.team), slots_of(call.team, 1) + away, call, count, flow, group)
         group_sync(group)
     elif status > 0:
         move_large(members_of(call.team), call, count, flow, group)
@@ -156,7 +167,7 @@ def move_large(members, call, count, flow, group):
         elif flow.from_root:
             broadcast_by_nodes(members, call, count, group)
         else:
-            collect_by_nodes(members, slots_of(call.team, 1), call, group)
+            collect_by_nodes(members, slots_of(call.team, 1), call, count, group)
 
     return impl
 
@@ -172,17 +183,22 @@ def move_flat(members, call, count, flow, group):
 
 @compiled
 def copy_from_slots(members, slots, call, count, flow, group):
-    """Copy small blocks from this PE's slots into ``dest``.
+    """Copy small blocks from slots into ``dest``.
 
     Model: tests/models/rendezvous.pml.
     """
     root, step, item = call.root, call.dst, call.itemsize
     if flow.to_root and members.me != root:
         return
-    for member in range(root if flow.from_root else 0, root + 1 if flow.from_root else members.size):
+    first, end = root if flow.from_root else 0, root + 1 if flow.from_root else members.size
+    apart = block_step(count * item)
+    origin, rank, width = blocks_at(call.team, slots) + first * apart, rank_in(group), size_of(group)
+    if step == 1 and apart == count * item:
+        copy_bytes(call.dest, origin, (end - first) * apart, rank, width)
+        return
+    for member in range(first, end):
         to = call.dest + flow.dest_blocks * member * count * step * item
-        origin = slot_at(slots, member) + PAYLOAD
-        copy_steps(to, origin, step, 1, item, count, rank_in(group), size_of(group))
+        copy_steps(to, origin + (member - first) * apart, step, 1, item, count, rank, width)
 
 
 @compiled
@@ -226,9 +242,10 @@ def concatenate(sample, call, flow, group):
         if status <= 0:
             return status
         slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
+        fetch_headers(call.team, slots, members.size, group)
         total, large = 0, False
         for member in range(members.size):
-            share = load_word(slot_at(slots, member) + SHARE)
+            share = load_word(header_at(slots, member) + SHARE)
             total += share
             large = large or share * item > max_payload()
         # All PEs get the same result here: ``dest`` has the same size on each.
@@ -247,13 +264,13 @@ def concatenate(sample, call, flow, group):
 
 @compiled
 def collect_from_slots(members, slots, call, group):
-    """Copy the small blocks of a concatenation from this PE's slots."""
-    to = call.dest
+    """Copy the small blocks of a concatenation from slots."""
+    to, origin = call.dest, blocks_at(call.team, slots) + distance_to_table(call.team)
     for member in range(members.size):
-        slot = slot_at(slots, member)
-        nbytes = load_word(slot + SHARE) * call.itemsize
+        nbytes = load_word(header_at(slots, member) + SHARE) * call.itemsize
         if nbytes <= max_payload():
-            copy_bytes(to, slot + PAYLOAD, nbytes, rank_in(group), size_of(group))
+            block = origin + member * block_step(max_payload())
+            copy_bytes(to, block, nbytes, rank_in(group), size_of(group))
         to += nbytes
 
 
@@ -265,7 +282,7 @@ def collect_large(members, slots, call, group):
 
     def impl(members, slots, call, group):
         if spans_nodes(call.team):
-            collect_by_nodes(members, slots, call, group)
+            collect_by_nodes(members, slots, call, -1, group)
         else:
             put_own_block(members, slots, call, group)
 
@@ -275,9 +292,9 @@ def collect_large(members, slots, call, group):
 @compiled
 def put_own_block(members, slots, call, group):
     """Put this PE's block, if it is large, to all members."""
-    to, own = call.dest, load_word(slot_at(slots, members.me) + SHARE) * call.itemsize
+    to, own = call.dest, load_word(header_at(slots, members.me) + SHARE) * call.itemsize
     for member in range(members.me):
-        to += load_word(slot_at(slots, member) + SHARE) * call.itemsize
+        to += load_word(header_at(slots, member) + SHARE) * call.itemsize
     if own > max_payload():
         for step in range(members.size):
             pe = members.start + after(members.me, step, members.size) * members.stride

@@ -21,7 +21,7 @@ from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
 from .shares import work_item_share
-from .slots import SHARE, max_payload, slot_at
+from .slots import SHARE, header_at, max_payload
 from .spec_constants import tile_bytes, tiles
 
 PIECE = 64 << 10
@@ -76,18 +76,21 @@ def put_near(nodes, to, origin, nbytes, group):
 
 
 @compiled
-def large_block(slots, member, item):
+def large_block(slots, member, item, count):
     """Return the bytes of a member's block, twice; the first are 0 if the block came with the rendezvous."""
-    nbytes = load_word(slot_at(slots, member) + SHARE) * item
+    nbytes = (load_word(header_at(slots, member) + SHARE) if count < 0 else count) * item
     return nbytes if nbytes > max_payload() else 0, nbytes
 
 
 @compiled
-def collect_by_nodes(members, slots, call, group):
-    """Concatenate the large blocks of the members, which have published their sizes in ``slots``."""
+def collect_by_nodes(members, slots, call, count, group):
+    """Concatenate the large blocks of the members.
+
+    They have ``count`` elements each or, if that is negative, as many as the headers in ``slots`` say.
+    """
     nodes, to = nodes_of(call.team), call.dest
     for member in range(members.size):
-        pe, (large, nbytes) = members.start + member * members.stride, large_block(slots, member, call.itemsize)
+        pe, (large, nbytes) = members.start + member * members.stride, large_block(slots, member, call.itemsize, count)
         if member == members.me:
             put_near(nodes, to, call.source, large, group)
         elif not reachable(pe):
@@ -96,7 +99,7 @@ def collect_by_nodes(members, slots, call, group):
     await_transfers(group)
     to = call.dest
     for member in range(members.size):
-        large, nbytes = large_block(slots, member, call.itemsize)
+        large, nbytes = large_block(slots, member, call.itemsize, count)
         if not reachable(members.start + member * members.stride):
             spread_share(nodes, to, large, member, group)
         to += nbytes

@@ -13,8 +13,8 @@ from .intrinsics import compiled, load_word
 from .spec_constants import team_records
 
 NODES = TeamRecord.at("nodes")
-HEADER = 48  # bytes before the lists
-STEP = 32  # bytes of a `NodeStep` before its runs
+HEADER = 56  # bytes before the lists
+STEP = 48  # bytes of a `NodeStep` before its runs
 
 
 class Nodes(NamedTuple):
@@ -26,6 +26,7 @@ class Nodes(NamedTuple):
         leaders: Address of the list of leaders, as PEs.
         count, node: Their number, and the place of this node's leader among them.
         rounds: Rounds of a dissemination barrier on the largest node.
+        total: As in ``NodeList``.
         steps, n_steps: Address of the first step of this PE in a rendezvous, and their number.
     """
 
@@ -36,6 +37,7 @@ class Nodes(NamedTuple):
     count: int  # type: ignore[assignment]
     node: int
     rounds: int
+    total: int
     steps: int
     n_steps: int
 
@@ -44,13 +46,15 @@ class Step(NamedTuple):
     """A step of a leader: a ``NodeStep``.
 
     Attributes:
-        partner, line, takes: As there.
+        partner, line, takes, is_second, is_whole: As there.
         runs, n_runs: Address of the runs, and their number.
     """
 
     partner: int
     line: int
     takes: int
+    is_second: int
+    is_whole: int
     runs: int
     n_runs: int
 
@@ -67,16 +71,17 @@ def nodes_of(team):
     record = load_word(team_records() + NODES + LINE * team)
     n_near, index, count = load_word(record), load_word(record + 8), load_word(record + 16)
     near, node, rounds = record + HEADER, load_word(record + 24), load_word(record + 32)
-    leaders, n_steps = near + 8 * n_near, load_word(record + 40)
-    return Nodes(near, n_near, index, leaders, count, node, rounds, leaders + 8 * count, n_steps)
+    leaders, total, n_steps = near + 8 * n_near, load_word(record + 40), load_word(record + 48)
+    return Nodes(near, n_near, index, leaders, count, node, rounds, total, leaders + 8 * count, n_steps)
 
 
 @compiled
 def step_at(address):
     """Return the step at an address, and the address of the next one."""
-    n_runs, runs = load_word(address + 24), address + STEP
-    step = Step(load_word(address), load_word(address + 8), load_word(address + 16), runs, n_runs)
-    return step, runs + 16 * n_runs
+    n_runs, runs = load_word(address + 40), address + STEP
+    partner, line, takes = load_word(address), load_word(address + 8), load_word(address + 16)
+    is_second, is_whole = load_word(address + 24), load_word(address + 32)
+    return Step(partner, line, takes, is_second, is_whole, runs, n_runs), runs + 16 * n_runs
 
 
 @compiled

@@ -1,9 +1,10 @@
 """Reductions and scans inside kernels: the device forms of ``ishmem.reductions``.
 
 One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
-members as payload of the rendezvous, and each member combines all of them. Of large arrays, each member combines one
-part and puts the result to all members, in one of three ways: `_make_direct`, `_make_by_tiles`, or in two levels
-(``ishmem.kernels.levels``). Elements are combined in the order of the members, so all PEs get the same bits.
+members as payload of the rendezvous, and each member combines all of them. In a reduction of a team that spans nodes,
+these combine them on the way (``ishmem.kernels.small_reductions``). Of large arrays, each member combines one part and
+puts the result to all members, in one of three ways: `_make_direct`, `_make_by_tiles`, or in two levels
+(``ishmem.kernels.levels``). Elements are combined in one order, so all PEs get the same bits.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from .nodes import spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, end_phase, enter, group_sync, part_of
+from .rendezvous import ALIGN, count_of, end_phase, enter, group_sync, part_of
+from .rendezvous_of_nodes import distance_to_table
 from .shares import work_item_share
-from .slots import PAYLOAD, max_payload, slot_bytes, slots_of
+from .slots import block_step, blocks_at, max_payload, slots_of
+from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
-from .teams import members_of
+from .teams import is_team, members_of
 from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, load_units, nothing, store_units
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -221,7 +224,7 @@ def tiles_of(team, size):
     apart = tile_bytes() // size // ALIGN * ALIGN
     if apart > max_payload():
         return tiles() + tile_bytes() * team, apart, apart
-    return slots_of(team, 1) + PAYLOAD, slot_bytes(), max_payload()
+    return blocks_at(team, slots_of(team, 1)), block_step(max_payload()), max_payload()
 
 
 @compiled
@@ -266,6 +269,31 @@ def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
     return large
 
 
+def _make_combine_two(reduce_blocks: Any) -> Any:
+    @compiled
+    def combine_two(sample, to, first, second, nbytes, members, group):
+        """Combine two blocks on this PE."""
+        both, one = Blocks(first, second - first, 0, 0, 2), Blocks(to, 0, 0, 0, 1)
+        reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
+
+    return combine_two
+
+
+@device_function
+def fetch_blocks(team, slots, nbytes, count, group):
+    """Copy the first blocks from the leader of this node, in a team that spans nodes."""
+    if not binding.options().levels:
+        return lambda team, slots, nbytes, count, group: None
+
+    def impl(team, slots, nbytes, count, group):
+        here, away = blocks_at(team, slots), distance_to_table(team)
+        if away:
+            copy_bytes(here, here + away, count * nbytes, rank_in(group), size_of(group))
+            group_sync(group)
+
+    return impl
+
+
 def _make(combine_at: Any, by_nodes: Any = None) -> Any:
     """Make a reduction or scan from what combines the elements at one place."""
     reduce_blocks = _make_reduce_blocks(combine_at)
@@ -278,7 +306,9 @@ def _make(combine_at: Any, by_nodes: Any = None) -> Any:
         if status > 0:
             members, nbytes = members_of(call.team), count * call.itemsize
             if nbytes <= max_payload():
-                sources = tiles_at(slots_of(call.team, 1) + PAYLOAD, slot_bytes(), members)
+                slots = slots_of(call.team, 1)
+                fetch_blocks(call.team, slots, nbytes, members.me + 1, group)
+                sources = tiles_at(blocks_at(call.team, slots), block_step(nbytes), members)
                 reduce_blocks(sample, sources, own_array(call.dest, members), nbytes, workers_of(group), members)
                 group_sync(group)
             else:
@@ -286,7 +316,28 @@ def _make(combine_at: Any, by_nodes: Any = None) -> Any:
                 end_phase(group, call.team)
         return min(status, 0)
 
-    return reduce
+    return _in_two_levels(reduce, _make_combine_two(reduce_blocks)) if by_nodes else reduce
+
+
+def _in_two_levels(reduce: Any, combine_two: Any) -> Any:
+    """Make a reduction that combines small blocks by nodes, and others as ``reduce``."""
+    small = make_small_reduction(combine_two)
+
+    @device_function
+    def chosen(sample, call, flow, group):
+        """Run the reduction; return as ``reduce``."""
+
+        def either(sample, call, flow, group):
+            if is_team(call.team) and spans_nodes(call.team):
+                count = count_of(call, flow, members_of(call.team).size)
+                if count * call.itemsize <= max_payload():
+                    return small(sample, call, count, flow, group)
+            return reduce(sample, call, flow, group)
+
+        flat = lambda sample, call, flow, group: reduce(sample, call, flow, group)  # noqa: E731
+        return either if binding.options().levels else flat
+
+    return chosen
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:

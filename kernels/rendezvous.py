@@ -25,7 +25,7 @@ from ishmem.runtime import binding
 
 from . import type_checks
 from .barrier import await_line, next_number, team_barrier
-from .copy import transfer_steps
+from .copy import copy_bytes, transfer_steps
 from .front_end import kernel_api as kapi
 from .intrinsics import (
     compiled,
@@ -35,14 +35,16 @@ from .intrinsics import (
     load_word,
     memory_fence,
     rank_in,
+    size_of,
 )
 from .memory_orders import GROUP
-from .nodes import after, spans_nodes
-from .proxy import complete_before_flag, reachable, store_at, store_flag
-from .rendezvous_of_nodes import meet_by_nodes
+from .nodes import after, nodes_of, pe_in, spans_nodes
+from .peers import peer_delta
+from .proxy import complete_before_flag, store_at, store_flag
+from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
 from .runtime_checks import own_array_fits, report
 from .shares import turns_of
-from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at, slots_of
+from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .strided import extent
 from .teams import is_team, members_of
 
@@ -168,33 +170,68 @@ def group_broadcast(group, held):
 
 
 @device_function
-def rendezvous(team, members, call_id, count, share, item, root):
+def rendezvous(team, members, call_id, count, share, carried):
     """Publish this PE's call and wait for all members to enter it; return whether all made the same call.
 
     Args:
         team, members: The team.
         call_id, count, share: The fields ``call``, ``count`` and ``share`` of the `RendezvousSlot`.
-        item: Bytes of an element, if the slots hold data that are the same for all members; otherwise 0.
-        root: The only member that sends data, or -1 if all do.
+        carried: The data that are for all members, in a team that spans nodes.
 
     Model: tests/models/rendezvous.pml.
     """
     check = binding.options().check
 
-    def flat(team, members, call_id, count, share, item, root):
+    def flat(team, members, call_id, count, share, carried):
         slots, number = slots_of(team, 0), next_number(team)
         meet(members, slots, number, call_id, count, share)
         return calls_match(members, slots, call_id, count) if check else True
 
-    def either(team, members, call_id, count, share, item, root):
-        slots, number = slots_of(team, 0), next_number(team)
+    def either(team, members, call_id, count, share, carried):
         if spans_nodes(team):
-            meet_by_nodes(team, members, slots, number, call_id, count, share, item, root)
-        else:
-            meet(members, slots, number, call_id, count, share)
+            same = meet_by_nodes(team, members, call_id, count, share, carried)
+            return may_go_on(team, members, call_id, count, same)
+        slots, number = slots_of(team, 0), next_number(team)
+        meet(members, slots, number, call_id, count, share)
         return calls_match(members, slots, call_id, count) if check else True
 
     return either if binding.options().levels else flat
+
+
+@device_function
+def may_go_on(team, members, call_id, count, same):
+    """Return whether all members make one call, which is allowed.
+
+    If not all calls are the ``same``, report a violation, for which a second rendezvous tells every member all calls.
+    """
+    if not binding.options().check:
+        return lambda team, members, call_id, count, same: True
+
+    def impl(team, members, call_id, count, same):
+        if not same:
+            meet_by_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
+            slots = slots_of(team, 1)
+            fetch_headers(team, slots, members.size, None)
+            calls_match(members, slots, call_id, count)
+            return False
+        return call_id != REFUSED
+
+    return impl
+
+
+@device_function
+def fetch_headers(team, slots, size, group):
+    """Copy the headers of all members from the leader of this node, in a team that spans nodes."""
+    if not binding.options().levels:
+        return lambda team, slots, size, group: None
+
+    def impl(team, slots, size, group):
+        away = distance_to_table(team)
+        if away:
+            copy_bytes(slots, slots + away, PAYLOAD * size, rank_in(group), size_of(group))
+            group_sync(group)
+
+    return impl
 
 
 @compiled
@@ -205,30 +242,30 @@ def meet(members, slots, number, call_id, count, share):
     """
     start, stride, size, me = members
     for step in range(1, size + 1):
-        announce(start + after(me, step, size) * stride, slot_at(slots, me), number, call_id, count, share)
+        announce(start + after(me, step, size) * stride, header_at(slots, me), number, call_id, count, share)
     for member in range(size):
-        await_line(slot_at(slots, member), number, start + member * stride)
+        await_line(header_at(slots, member), number, start + member * stride)
 
 
 @compiled
-def announce(pe, slot, number, call_id, count, share):
+def announce(pe, header, number, call_id, count, share):
     """Write the header of this PE's slot on a member.
 
     Model: tests/models/rendezvous.pml.
     """
-    store_at(pe, slot + CALL, number, call_id)
-    store_at(pe, slot + COUNT, number, count)
-    store_at(pe, slot + SHARE, number, share)
+    store_at(pe, header + CALL, number, call_id)
+    store_at(pe, header + COUNT, number, count)
+    store_at(pe, header + SHARE, number, share)
     complete_before_flag()
-    store_flag(pe, slot, number)
+    store_flag(pe, header, number)
 
 
 @compiled
 def calls_match(members, slots, call_id, count):
     """Return whether all members have entered the same call as this PE; report a violation if not."""
     for member in range(members.size):
-        slot = slot_at(slots, member)
-        theirs, number = load_word(slot + CALL), load_word(slot + COUNT)
+        header = header_at(slots, member)
+        theirs, number = load_word(header + CALL), load_word(header + COUNT)
         if theirs != call_id or number != count:
             pe = members.start + member * members.stride
             report(routine_of(call_id), MISMATCH, pe, call_id, count, number, theirs)
@@ -279,25 +316,72 @@ def sends_by_leader(team, flow):
 
 
 @compiled
-def put_small_blocks(members, slots, call, count, flow, near_only):
-    """Put this PE's small blocks into its slots on the members that receive them, or only on those of this node.
+def carried_by(call, count, flow):
+    """Return what the leaders send of the blocks of a call, if they do."""
+    nbytes = count * call.itemsize
+    if flow.vary:
+        return Carried(SLOTS, max_payload(), 0)
+    if nbytes > max_payload():
+        return Carried(NOTHING, 0, 0)
+    return Carried(FROM_ROOT if flow.from_root else FROM_ALL, nbytes, call.root)
+
+
+@device_function
+def put_to_leader(call, to, nbytes):
+    """Put this PE's block to the leader of its node."""
+    if not binding.options().levels:
+        return lambda call, to, nbytes: None
+    return lambda call, to, nbytes: copy_bytes(
+        to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1
+    )
+
+
+@compiled
+def put_small_blocks(members, slots, call, count, flow, by_leader):
+    """Put this PE's small blocks into its slots on the members that receive them, or on the leader of its node only.
 
     Model: tests/models/rendezvous.pml.
     """
     start, stride, size, me = members
     if flow.from_root and me != call.root:
         return
+    nbytes = count * call.itemsize
+    to = blocks_at(call.team, slots) + me * block_step(max_payload() if flow.vary else nbytes)
+    if by_leader:
+        put_to_leader(call, to, nbytes)
+        return
     for member in range(size):
-        pe = start + member * stride
-        if (not flow.to_root or member == call.root) and (reachable(pe) or not near_only):
+        if not flow.to_root or member == call.root:
             block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
-            to = slot_at(slots, me) + PAYLOAD
-            transfer_steps(1, pe, to, block, 1, call.sst, call.itemsize, count, 0, 1)
-    if not near_only:
-        complete_before_flag()
+            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
+    complete_before_flag()
+
+
+@compiled
+def count_of(call, flow, size):
+    """Return the number of elements of a block."""
+    if call.nelems >= 0:
+        return call.nelems
+    if flow.source_blocks:
+        return call.dest_size if flow.from_root else call.source_size // size
+    return call.source_size
 
 
 @device_function
+def id_of(call, count, flow, size):
+    """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
+    if not binding.options().check:
+        return lambda call, count, flow, size: pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
+
+    def impl(call, count, flow, size):
+        if not arguments_allowed(call, count, flow, size):
+            return REFUSED
+        return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
+
+    return impl
+
+
+@compiled
 def enter(call, flow, group):
     """Check and enter a collective call.
 
@@ -305,29 +389,19 @@ def enter(call, flow, group):
         A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
         moved, or -1 if this PE is not in the team. ``slots_of(team, 1)`` has the slots of this call.
     """
-    check = binding.options().check
-
-    def impl(call, flow, group):
-        if not is_member(call):
-            return -1, 0
-        members, team, count, agreed = members_of(call.team), call.team, call.nelems, True
-        if count < 0:
-            count = call.source_size
-            if flow.source_blocks:
-                count = call.dest_size if flow.from_root else call.source_size // members.size
-        call_id = pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
-        if check and not arguments_allowed(call, count, flow, members.size):
-            call_id = REFUSED
-        group_sync(group)
-        if rank_in(group) == 0:
-            by_leader = sends_by_leader(team, flow)
-            if count * call.itemsize <= max_payload() and call_id != REFUSED:
-                put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
-            item, root = call.itemsize if by_leader else 0, call.root if flow.from_root else -1
-            agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, count, item, root)
-        return 1 if group_broadcast(group, agreed) else 0, count
-
-    return impl
+    if not is_member(call):
+        return -1, 0
+    members, team, agreed = members_of(call.team), call.team, True
+    count = count_of(call, flow, members.size)
+    call_id = id_of(call, count, flow, members.size)
+    group_sync(group)
+    if rank_in(group) == 0:
+        by_leader = sends_by_leader(team, flow)
+        if count * call.itemsize <= max_payload() and call_id != REFUSED:
+            put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
+        carried = carried_by(call, count, flow) if by_leader else Carried(NOTHING, 0, 0)
+        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, count, carried)
+    return 1 if group_broadcast(group, agreed) else 0, count
 
 
 @device_function

@@ -1,126 +1,210 @@
 """The rendezvous in two levels, for teams that span nodes: on each node, then between the leaders of the nodes.
 
-The leaders follow a table of steps that the host writes: those of its own rendezvous (ishmem/core/exchange.hpp).
+The leaders follow a table of steps that the host writes: those of its own rendezvous (ishmem/core/exchange.hpp). The
+same goes between them: a digest of the calls, where they are compared, and what somebody needs of small blocks
+(`Carried`). Members put their blocks to their leader only, and read from it what they need. The headers of all members
+follow if calls differ, for the text of the error.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from ishmem.common.call_id import DIFFERENT
 from ishmem.common.layout import LINE
 from ishmem.runtime import binding
 
-from .barrier import await_line, release
-from .copy import copy_bytes
+from .barrier import SEQUENCE, await_line, next_number, release, release_line
 from .intrinsics import compiled, device_function, load_word, store_word
-from .nodes import nodes_of, pe_in, step_at
+from .nodes import nodes_of, pe_in, spans_nodes, step_at
 from .peers import peer_delta
-from .proxy import PUT, copy_by_proxy, reachable, store_flag
-from .slots import CALL, COUNT, PAYLOAD, SHARE, max_payload, slot_at, slot_bytes
-from .spec_constants import meeting_bytes, meeting_lines
+from .proxy import PUT, copy_by_proxy, store_at, store_flag
+from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
+from .spec_constants import meeting_bytes, meeting_lines, team_records
+
+NOTHING, FROM_ROOT, FROM_ALL, SLOTS = range(4)
+"""What a rendezvous carries between nodes: no data, the block of the root, those of all members, or their slots."""
+
+SAME = 8
+"""In the line by which a leader releases the members of its node: whether all calls are the same."""
+
+
+class Carried(NamedTuple):
+    """What a rendezvous carries between nodes.
+
+    Attributes:
+        what: `NOTHING`, `FROM_ROOT`, `FROM_ALL` or `SLOTS`.
+        nbytes: Bytes of a block.
+        root: The root, as a member.
+    """
+
+    what: int
+    nbytes: int
+    root: int
+
+
+class Meeting(NamedTuple):
+    """A rendezvous.
+
+    Attributes:
+        slots: Address of this PE's slots.
+        blocks: Address of the first block in them.
+        lines: Address of the lines of the steps between leaders.
+        number: Its number.
+        call_id, count: As in the `RendezvousSlot` of this PE.
+    """
+
+    slots: int
+    blocks: int
+    lines: int
+    number: int
+    call_id: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 @compiled
-def meet_by_nodes(team, members, slots, number, call_id, count, share, item, root):
-    """Meet the members of each node, and the nodes by their leaders, which exchange the slots of their nodes.
+def meet_by_nodes(team, members, call_id, count, share, carried):
+    """Meet the members of each node, and the nodes by their leaders; return whether all calls are the same.
 
-    The other members of a node then copy from their leader the slots that it has received.
+    Without argument checks, they are taken to be.
 
     Model: tests/models/rendezvous_of_nodes.pml.
     """
-    nodes = nodes_of(team)
-    for i in range(nodes.n_near):
-        announce_near(pe_in(nodes.near, i), slot_at(slots, members.me), number, call_id, count, share)
-    for i in range(nodes.n_near):
-        await_line(slot_at(slots, member_at(members, nodes.near, i)), number, pe_in(nodes.near, i))
+    next_number(team)
+    nodes, meeting = nodes_of(team), meeting_of(team, call_id, count)
+    same = meet_near(nodes, members, meeting, share)
     if nodes.index == 0:
-        exchange_slots(nodes, slots, meeting_lines() + meeting_bytes() * team, number, item, root)
-    release(team, nodes, number)
-    if nodes.index and (item or are_compared()):
-        fetch_slots(members, slots, item, root, peer_delta(pe_in(nodes.near, 0)))
+        same = exchange(nodes, meeting, carried, same)
+    return release_near(team, nodes, meeting.number, same)
 
 
 @compiled
-def announce_near(pe, slot, number, call_id, count, share):
-    """Write the header of this PE's slot on a member of this node."""
-    there = slot + peer_delta(pe)
-    store_word(there + CALL, call_id)
-    store_word(there + COUNT, count)
-    store_word(there + SHARE, share)
-    store_flag(pe, slot, number)
-
-
-@compiled
-def member_at(members, pes, place):
-    """Return the member number of the PE at a place of a list."""
-    return (pe_in(pes, place) - members.start) // members.stride
-
-
-@compiled
-def data_in(slot, member, item, root):
-    """Return the number of bytes of data in a member's slot that are for all members."""
-    nbytes = load_word(slot + SHARE) * item
-    return nbytes if 0 <= nbytes <= max_payload() and (root < 0 or member == root) else 0
+def meeting_of(team, call_id, count):
+    """Return the rendezvous of a team that this PE has begun."""
+    number = load_word(team_records() + SEQUENCE + LINE * team)
+    lines = meeting_lines() + meeting_bytes() * team + (number & 1) * (meeting_bytes() // 2)
+    slots = slots_of(team, 1)
+    return Meeting(slots, blocks_at(team, slots), lines, number, call_id, count)
 
 
 @device_function
 def are_compared():
-    """Return whether the calls of all members are compared, for which each of them needs all slots."""
+    """Return whether the calls of all members are compared."""
     return (lambda: True) if binding.options().check else (lambda: False)
 
 
-@compiled
-def put_slots(leader, slots, first, count, item, root):
-    """Put what is needed of the slots of consecutive members to a leader.
-
-    Without data for all members, the payloads there are those of its own.
-    """
-    begin = slot_at(slots, first)
-    if item and (root < 0 or are_compared()):
-        copy_by_proxy(PUT, leader, begin, begin, count * slot_bytes())
-    elif item and first <= root < first + count:
-        begin = slot_at(slots, root)
-        copy_by_proxy(PUT, leader, begin, begin, PAYLOAD + data_in(begin, root, item, root))
-    elif not item and are_compared():
-        for i in range(count):
-            at = begin + i * slot_bytes()
-            copy_by_proxy(PUT, leader, at, at, PAYLOAD)
+# ---- on a node
 
 
 @compiled
-def exchange_slots(nodes, slots, lines, number, item, root):
-    """Put the slots of members to the leaders of other nodes and receive those of all members, in a logarithm of steps.
+def meet_near(nodes, members, meeting, share):
+    """Meet the members of this node; return whether their calls are the same."""
+    same = True
+    for i in range(nodes.n_near):
+        announce_near(pe_in(nodes.near, i), header_at(meeting.slots, members.me), meeting, share)
+    for i in range(nodes.n_near):
+        pe = pe_in(nodes.near, i)
+        header = header_at(meeting.slots, member_at(members, pe))
+        await_line(header, meeting.number, pe)
+        same = same and is_same(header, meeting)
+    return same
 
-    Requests to one PE are executed in order, so the number in the line of a step arrives after the slots.
-    """
+
+@compiled
+def announce_near(pe, header, meeting, share):
+    """Write the header of this PE's slot on a member of this node."""
+    there = header + peer_delta(pe)
+    store_word(there + CALL, meeting.call_id)
+    store_word(there + COUNT, meeting.count)
+    store_word(there + SHARE, share)
+    store_flag(pe, header, meeting.number)
+
+
+@compiled
+def member_at(members, pe):
+    """Return the member number of a PE."""
+    return (pe - members.start) // members.stride
+
+
+@compiled
+def is_same(line, meeting):
+    """Return whether a header, or the line of a step, tells of the call of this PE."""
+    if not are_compared():
+        return True
+    return load_word(line + CALL) == meeting.call_id and load_word(line + COUNT) == meeting.count
+
+
+@compiled
+def release_near(team, nodes, number, same):
+    """As the leader, tell the members of this node what is ``same``, and release them; return it on all of them."""
+    line = release_line(team) + SAME
+    if are_compared() and nodes.index == 0:
+        for i in range(1, nodes.n_near):
+            store_word(line + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
+    release(team, nodes, number)
+    return load_word(line) != 0 if are_compared() and nodes.index else same
+
+
+@device_function
+def distance_to_table(team):
+    """Return how many bytes the slots of a team on the leader of this node are away from those of this PE."""
+    if not binding.options().levels:
+        return lambda team: 0
+    return lambda team: peer_delta(pe_in(nodes_of(team).near, 0)) if spans_nodes(team) else 0
+
+
+# ---- between leaders
+
+
+@compiled
+def exchange(nodes, meeting, carried, same):
+    """Exchange what is carried with the leaders of other nodes, and digests, in a logarithm of steps."""
     address = nodes.steps
     for _ in range(nodes.n_steps):
         step, address = step_at(address)
-        line = lines + LINE * step.line
         for run in range(step.n_runs):
             first, count = load_word(step.runs + 16 * run), load_word(step.runs + 16 * run + 8)
-            put_slots(step.partner, slots, first, count, item, root)
-        if step.n_runs:
-            store_flag(step.partner, line, number)
-        if step.takes:
-            await_line(line, number, step.partner)
+            put_carried(step.partner, meeting, first, count, carried)
+        same = tell_and_hear(step, meeting, same)
+    return same
 
 
 @compiled
-def fetch_slots(members, slots, item, root, to_leader):
-    """Copy the slots of members on other nodes from the leader, whose heap is ``to_leader`` bytes away.
+def put_carried(leader, meeting, first, count, carried):
+    """Put what is carried of consecutive members to a leader."""
+    if carried.what == SLOTS:
+        put_here(leader, header_at(meeting.slots, first), PAYLOAD * count)
+    if carried.what == FROM_ROOT:
+        is_root = first <= carried.root and carried.root < first + count
+        first, count = carried.root, 1 if is_root else 0
+    if carried.what != NOTHING:
+        apart = block_step(carried.nbytes)
+        put_here(leader, meeting.blocks + first * apart, count * apart)
 
-    Short slots of consecutive members are copied together, with what is between their data.
+
+@compiled
+def put_here(leader, address, nbytes):
+    """Put memory of this PE to the same place on a leader."""
+    if nbytes:
+        copy_by_proxy(PUT, leader, address, address, nbytes)
+
+
+@compiled
+def tell_and_hear(step, meeting, same):
+    """Tell the other leader of a step of what has been put to it, and wait for what it puts; both with digests.
+
+    Requests to one PE are executed in order, so the number in the line arrives last.
+
+    Returns:
+        Whether all calls that this leader knows of are the same.
     """
-    member, end = 0, members.size
-    if root >= 0 and not are_compared():
-        member, end = root, root + 1
-    together = item != 0 and slot_bytes() == LINE
-    while member < end:
-        begin, after = slot_at(slots, member) + CALL, member
-        while after < end and not reachable(members.start + after * members.stride) and (together or after == member):
-            after += 1
-        if together and after > member:
-            copy_bytes(begin, begin + to_leader, (after - member) * slot_bytes() - CALL, 0, 1)
-        elif after > member:
-            nbytes = PAYLOAD - CALL + data_in(begin - CALL + to_leader, member, item, root)
-            copy_bytes(begin, begin + to_leader, nbytes, 0, 1)
-        member = max(after, member + 1)
+    line, number = meeting.lines + LINE * step.line, meeting.number
+    if step.n_runs:
+        if are_compared():
+            store_at(step.partner, line + CALL, number, meeting.call_id if same else DIFFERENT)
+            store_at(step.partner, line + COUNT, number, meeting.count)
+        store_flag(step.partner, line, number)
+    if step.takes:
+        await_line(line, number, step.partner)
+        same = same and is_same(line, meeting)
+    return same

@@ -1,4 +1,8 @@
-"""The slots that members of a team write to each other in a rendezvous: see ``RendezvousSlot`` of ``common.layout``."""
+"""The slots that members of a team write to each other in a rendezvous: see ``RendezvousSlot`` of ``common.layout``.
+
+A slot has a header and a *block*: data of the member. In a job on several nodes the headers of all members come first,
+then their blocks without gaps, so that those of consecutive members cross the network with nothing between.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from ishmem.runtime import binding
 
 from .barrier import SEQUENCE
 from .intrinsics import device_function, device_intrinsic, load_word
-from .spec_constants import rendezvous_bytes, rendezvous_slots, team_records
+from .spec_constants import pe_count, rendezvous_bytes, rendezvous_slots, team_records
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 
@@ -39,21 +43,43 @@ def _slot_bytes() -> int:
     return LINE if binding.options().wide else RENDEZVOUS_SLOT
 
 
-@device_intrinsic
-def slot_bytes(_context):
-    """Return the size of a slot."""
-    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes())
+def _header_bytes() -> int:
+    return PAYLOAD if binding.options().spans else _slot_bytes()
 
 
 @device_intrinsic
-def slot_at(_context, slots, member):
-    """Return the address of a member's slot."""
+def header_at(_context, slots, member):
+    """Return the address of a member's header."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         index = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_slot_bytes())))
+        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_header_bytes())))
 
     return types.int64(types.int64, member), code
+
+
+@device_function
+def blocks_at(team, slots):
+    """Return the address of the block of member 0 in slots of a team.
+
+    It does not depend on the size of the team, since numbers in headers must not be overwritten by blocks: a later team
+    may have this handle.
+    """
+    wide, few = binding.options().wide, PAYLOAD * FEW_MEMBERS
+    if not binding.options().spans:
+        return lambda team, slots: slots + PAYLOAD
+    if wide:
+        return lambda team, slots: slots + (PAYLOAD * pe_count() if team < wide else few)
+    return lambda team, slots: slots + PAYLOAD * pe_count()
+
+
+@device_function
+def block_step(nbytes):
+    """Return the bytes between the starts of consecutive blocks of ``nbytes`` bytes."""
+    if binding.options().spans:
+        return lambda nbytes: nbytes
+    apart = _slot_bytes()
+    return lambda nbytes: apart
 
 
 @device_intrinsic

@@ -24,11 +24,12 @@ from .intrinsics import compiled, device, device_function, device_intrinsic, loa
 from .nodes import after
 from .proxy import complete_before_flag, store_at
 from .rendezvous import call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
+from .rendezvous_of_nodes import NOTHING, Carried
 from .runtime_checks import own_array_fits, report
-from .slots import PAYLOAD, slot_at, slots_of
+from .slots import block_step, blocks_at, slots_of
 from .teams import members_of
 
-OFFSET, EXPECTED, SENT = PAYLOAD, PAYLOAD + 8, PAYLOAD + 16
+OFFSET, EXPECTED, SENT = range(0, 24, 8)
 """Fields that one member publishes to another: offset for the block, elements expected, elements sent."""
 
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
@@ -172,17 +173,17 @@ def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
 
 
 @compiled
-def counts_match(routine, members, slots, to_blocks, from_blocks):
+def counts_match(routine, team, members, slots, to_blocks, from_blocks):
     """Return whether the counts of this PE match those of every other member; report a violation if not."""
     start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
-        slot, other = slot_at(slots, member), start + member * stride
-        sent, expected = count_of(from_blocks, member), load_word(slot + EXPECTED)
+        published, other = published_at(team, slots, member), start + member * stride
+        sent, expected = count_of(from_blocks, member), load_word(published + EXPECTED)
         if sent != expected:
             report(routine, UNEQUAL, other, this, 0, sent, expected)
             return False
-        sent, expected = load_word(slot + SENT), count_of(to_blocks, member)
+        sent, expected = load_word(published + SENT), count_of(to_blocks, member)
         if sent != expected:
             report(routine, UNEQUAL, this, other, 0, sent, expected)
             return False
@@ -208,7 +209,7 @@ def exchange_rooted(call, blocks, gathers, group):
                 lists = hash_of(blocks, members.size)
             elif check:
                 call_id = REFUSED
-            agreed = rendezvous(call.team, members, call_id, lists, 0, 0, -1)
+            agreed = rendezvous(call.team, members, call_id, lists, 0, Carried(NOTHING, 0, 0))
         if group_broadcast(group, agreed):
             transfer_own_block(members, call, blocks, gathers, group)
             end_phase(group, call.team)
@@ -256,34 +257,41 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
     def plain(call, members, to_blocks, from_blocks):
         slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
-        publish_blocks(members, slots, to_blocks, from_blocks)
-        return rendezvous(call.team, members, call_id, 0, 0, 0, -1)
+        publish_blocks(call.team, members, slots, to_blocks, from_blocks)
+        return rendezvous(call.team, members, call_id, 0, 0, Carried(NOTHING, 0, 0))
 
     def checked(call, members, to_blocks, from_blocks):
         slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
         fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
         if fine:
-            publish_blocks(members, slots, to_blocks, from_blocks)
-        if not rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, 0, -1):
+            publish_blocks(call.team, members, slots, to_blocks, from_blocks)
+        nothing = Carried(NOTHING, 0, 0)
+        if not rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing):
             return False
         # Each PE compares the published counts; the second rendezvous distributes the result.
-        fine = counts_match(call.routine, members, slots, to_blocks, from_blocks)
-        return rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, 0, -1)
+        fine = counts_match(call.routine, call.team, members, slots, to_blocks, from_blocks)
+        return rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
 
     return checked if binding.options().check else plain
 
 
 @compiled
-def publish_blocks(members, slots, to_blocks, from_blocks):
+def published_at(team, slots, member):
+    """Return where a member publishes its fields."""
+    return blocks_at(team, slots) + member * block_step(SENT + 8)
+
+
+@compiled
+def publish_blocks(team, members, slots, to_blocks, from_blocks):
     """Publish to each member the offset for its block, and the counts that this PE receives from it and sends to it."""
     start, stride, size, me = members
-    slot, offset = slot_at(slots, me), 0
+    published, offset = published_at(team, slots, me), 0
     for member in range(size):
         pe, offset = start + member * stride, offset_of(to_blocks, member, offset)
         expected = count_of(to_blocks, member)
-        store_at(pe, slot + OFFSET, size, offset)
-        store_at(pe, slot + EXPECTED, size, expected)
-        store_at(pe, slot + SENT, size, count_of(from_blocks, member))
+        store_at(pe, published + OFFSET, size, offset)
+        store_at(pe, published + EXPECTED, size, expected)
+        store_at(pe, published + SENT, size, count_of(from_blocks, member))
         offset += expected
     complete_before_flag()
 
@@ -297,9 +305,9 @@ def put_blocks(members, slots, call, blocks, group):
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = after(me, step, size)
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
-        slot = slot_at(slots, member)
-        if load_word(slot + EXPECTED) == count:
-            there = to + load_word(slot + OFFSET) * item
+        published = published_at(call.team, slots, member)
+        if load_word(published + EXPECTED) == count:
+            there = to + load_word(published + OFFSET) * item
             transfer_steps(1, start + member * stride, there, origin + offset * item, 1, 1, item, count, rank, width)
         offset += count
 

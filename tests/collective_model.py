@@ -61,17 +61,18 @@ def combined(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
 
 
 def combined_by_nodes(
-    routine: str, sources: list[np.ndarray], pes: Sequence[int] | None = None, in_kernels: bool = False
+    routine: str, sources: list[np.ndarray], pes: Sequence[int] | None = None, in_order: bool = False
 ) -> np.ndarray:
     """Combine the sources of the PEs, or of all PEs, in two levels: those of each node, then the nodes.
 
-    In kernels these are combined one after the other, on the host in pairs of neighbours.
+    These are combined one after the other, as in kernels for large blocks, if ``in_order``; otherwise in pairs of
+    neighbours.
     """
     network = job.current().network
     nodes = [network.nodes[pe] if network else 0 for pe in (range(len(sources)) if pes is None else pes)]
     groups = [[source for source, each in zip(sources, nodes) if each == node] for node in dict.fromkeys(nodes)]
     sums = [combined(routine, group, 0) for group in groups]
-    if in_kernels:
+    if in_order:
         return combined(routine, sums, 0)
     joined = len(sums) - (1 << len(sums).bit_length() - 1)
     sums = [combined(routine, sums[2 * i : 2 * i + 2], 0) for i in range(joined)] + sums[2 * joined :]

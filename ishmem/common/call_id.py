@@ -27,6 +27,9 @@ NO_DTYPE = len(RMA_TYPES)
 REFUSED = -1
 """The id that a PE gives when its own arguments are wrong."""
 
+DIFFERENT = -2
+"""The id that a leader gives for nodes whose calls differ; no call has it."""
+
 
 class CallId(NamedTuple):
     """The fields of an id that an error names."""

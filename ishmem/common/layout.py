@@ -21,7 +21,7 @@ tickets         int64: requests that kernels have begun             used by this
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
 tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
-meetings        a line per team and step between nodes              written by peers' kernels
+meetings        two lines per team and step between nodes           written by peers' kernels
 ==============  ==================================================  ===========================================
 """
 
@@ -49,8 +49,11 @@ WIDE_BYTES = 10 << 20  # for the slots of larger teams
 PREDEFINED = 3  # teams
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
-StepsOf = Callable[[int, int], list[tuple[int, int, bool, bool, int, int]]]
-"""The steps of a node, of a number of nodes: line, partner, whether it sends and takes, and the nodes that it sends."""
+PairStep = tuple[int, int, bool, bool, int, int, bool, bool]
+"""A ``PairStep`` of ishmem/core/exchange.hpp, whose number is that of the line in kernels."""
+
+StepsOf = Callable[[int, int], list[PairStep]]
+"""Returns the steps of a node, given the number of nodes and its own."""
 
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
@@ -115,17 +118,21 @@ class NodeStep(NamedTuple):
         partner: The PE of the other leader.
         line: Number of the line that tells of the step, among those of the team.
         takes: Whether the other leader sends.
+        is_second: Whether the nodes of the other leader come before those of this one.
+        is_whole: Whether the one that sends knows of all nodes.
         runs: Members whose slots this leader sends, then the line: the first of consecutive ones, and their number.
     """
 
     partner: int
     line: int
     takes: int
+    is_second: int
+    is_whole: int
     runs: tuple[tuple[int, int], ...]
 
     def words(self) -> list[int]:
         """Return the record as integers."""
-        return [*self[:3], len(self.runs), *(word for run in self.runs for word in run)]
+        return [*self[:5], len(self.runs), *(word for run in self.runs for word in run)]
 
 
 class NodeList(NamedTuple):
@@ -137,6 +144,7 @@ class NodeList(NamedTuple):
         n_leaders: Number of nodes.
         node: Number of this node.
         rounds: Rounds of a dissemination barrier on the largest node.
+        total: The leader, as a member, from whom the leader of this node takes in its last step.
         near: PEs on this node.
         leaders: The first PE of each node.
         steps: The steps of this PE in a rendezvous, if it is a leader: those of hosts (ishmem/core/exchange.hpp).
@@ -147,6 +155,7 @@ class NodeList(NamedTuple):
     n_leaders: int
     node: int
     rounds: int
+    total: int
     near: tuple[int, ...]
     leaders: tuple[int, ...]
     steps: tuple[NodeStep, ...] = ()
@@ -165,20 +174,22 @@ class NodeList(NamedTuple):
         near, rounds = groups[nodes[me]], max(len(group) - 1 for group in groups.values()).bit_length()
         leaders = tuple(group[0] for group in groups.values())
         node = leaders.index(near[0])
-        steps = _steps(pes, list(groups.values()), node, steps_of) if near[0] == me else ()
-        return cls(len(near), near.index(me), len(leaders), node, rounds, tuple(near), leaders, steps)
+        pairs = steps_of(len(leaders), node)
+        total = pes.index(leaders[[partner for _line, partner, _sends, takes, *_ in pairs if takes][-1]])
+        steps = _steps(pes, list(groups.values()), pairs) if near[0] == me else ()
+        return cls(len(near), near.index(me), len(leaders), node, rounds, total, tuple(near), leaders, steps)
 
     def pack(self) -> bytes:
         """Return the list as bytes."""
         steps = [word for step in self.steps for word in step.words()]
-        words = [*self[:5], len(self.steps), *self.near, *self.leaders, *steps]
+        words = [*self[:6], len(self.steps), *self.near, *self.leaders, *steps]
         return struct.pack(f"<{len(words)}q", *words)
 
 
-def _steps(pes: list[int], groups: list[list[int]], node: int, steps_of: StepsOf) -> tuple[NodeStep, ...]:
-    """Return the steps of the leader of a node; ``groups`` are the members on each node, of the members ``pes``."""
+def _steps(pes: list[int], groups: list[list[int]], pairs: list[PairStep]) -> tuple[NodeStep, ...]:
+    """Return the steps of a leader; ``groups`` are the members on each node, of the members ``pes``."""
     steps, member = [], {pe: number for number, pe in enumerate(pes)}
-    for line, partner, sends, takes, first, last in steps_of(len(groups), node):
+    for line, partner, sends, takes, first, last, is_second, is_whole in pairs:
         known = [pe for number in range(first, last) if number != partner for pe in groups[number]] if sends else []
         runs: list[tuple[int, int]] = []
         for number in sorted(member[pe] for pe in known):
@@ -186,12 +197,15 @@ def _steps(pes: list[int], groups: list[list[int]], node: int, steps_of: StepsOf
                 runs[-1] = runs[-1][0], runs[-1][1] + 1
             else:
                 runs.append((number, 1))
-        steps.append(NodeStep(groups[partner][0], line, int(takes), tuple(runs)))
+        steps.append(NodeStep(groups[partner][0], line, int(takes), int(is_second), int(is_whole), tuple(runs)))
     return tuple(steps)
 
 
 class RendezvousSlot(NamedTuple):
-    """What a member of a team writes to each other member on entry to a collective call in a kernel, one int64 each.
+    """What a member of a team writes to others on entry to a collective call in a kernel, one int64 each.
+
+    In a job on several nodes the slots of a team are divided: the words before ``payload`` of all members come first,
+    then their blocks without gaps.
 
     Attributes:
         number: Number of the rendezvous; written last.
@@ -253,6 +267,11 @@ class Layout:
     def rendezvous_slot(self) -> int:
         """Size of a `RendezvousSlot` with its payload."""
         return LINE if self.is_large else RENDEZVOUS_SLOT
+
+    @property
+    def header_bytes(self) -> int:
+        """Bytes from the number in a `RendezvousSlot` to that of the next member."""
+        return RendezvousSlot.at("payload") if self.width < self.n_pes else self.rendezvous_slot
 
     @property
     def rendezvous_bytes(self) -> int:
@@ -377,12 +396,15 @@ class Layout:
 
     @property
     def meeting_bytes(self) -> int:
-        """Size of the lines of one team for the steps between the leaders of nodes; none in a job on one node."""
-        return LINE * ((self.n_pes - 1).bit_length() + 2) if self.width < self.n_pes else 0
+        """Size of the lines of one team for the steps between the leaders of nodes; none in a job on one node.
 
-    def meeting(self, handle: int) -> int:
-        """First line of a team for the steps between the leaders of nodes, in collective calls inside kernels."""
-        return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle
+        There are lines for even and for odd rendezvous.
+        """
+        return 2 * LINE * ((self.n_pes - 1).bit_length() + 2) if self.width < self.n_pes else 0
+
+    def meeting(self, handle: int, odd: int = 0) -> int:
+        """First line of a team for the steps between the leaders of nodes, in even or odd rendezvous inside kernels."""
+        return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle + odd * self.meeting_bytes // 2
 
     @property
     def size(self) -> int:

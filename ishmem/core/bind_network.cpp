@@ -59,9 +59,9 @@ void set_regions(uintptr_t mirrors, size_t mirror_bytes, uintptr_t departures, u
 void bind_network(nb::module_ &m) {
     bind_engine(m);
     m.def("pair_steps", [](int nodes, int node) {
-        std::vector<std::tuple<int, int, bool, bool, int, int>> steps;
+        std::vector<std::tuple<int, int, bool, bool, int, int, bool, bool>> steps;
         for (const PairStep &step : Pairs(nodes).steps_of(node))
-            if (step.partner >= 0) steps.emplace_back(step.number, step.partner, step.sends, step.takes, step.first, step.last);
+            if (step.partner >= 0) steps.emplace_back(step.number, step.partner, step.sends, step.takes, step.first, step.last, step.is_second, step.is_whole);
         return steps;
     });
     m.def("set_nodes", [](const std::vector<int> &nodes) { heap().nodes = nodes; });

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol,
 
 from ishmem import _core
 from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
-from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
+from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, NodeStep, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.network import Node
@@ -123,7 +123,7 @@ class Job:
         self.contexts: set[Any] = set()
         self._local = threading.local()
         self._sequences = [0] * MAX_TEAMS
-        self._node_lists: dict[int, Any] = {}  # device memory, by the handles of teams that span nodes
+        self._node_lists: dict[int, tuple[NodeList, Any]] = {}  # and its device memory, of teams that span nodes
 
     @property
     def engine(self) -> CopyEngine:
@@ -243,8 +243,12 @@ class Job:
         nodes = NodeList.of(list(shape), self.pe, self.network.nodes, _core.pair_steps)
         if nodes is None:
             return 0
-        self._node_lists[handle] = self.heap.device_bytes(nodes.pack())
-        return int(self._node_lists[handle]._pointer)
+        self._node_lists[handle] = nodes, self.heap.device_bytes(nodes.pack())
+        return int(self._node_lists[handle][1]._pointer)
+
+    def leader_steps(self, handle: int) -> tuple[NodeStep, ...]:
+        """Return the steps of this PE between the leaders of nodes, in a rendezvous of a team in kernels."""
+        return self._node_lists[handle][0].steps if handle in self._node_lists else ()
 
     def remove_team(self, handle: int) -> None:
         """Unregister a team; a later team with its handle continues its barrier count."""

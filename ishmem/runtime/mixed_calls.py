@@ -53,8 +53,10 @@ class MixedCalls:
         layout, shape = self._this.heap.layout, self._this.teams[handle]
         begun = self._read(self._this.pe, layout.team(handle) + TeamRecord.at("sequence"))
         slots = [layout.rendezvous(handle, odd) for odd in (0, 1)]
-        met = {pe: [slot + member * layout.rendezvous_slot for slot in slots] for member, pe in enumerate(shape)}
+        met = {pe: [slot + member * layout.header_bytes for slot in slots] for member, pe in enumerate(shape)}
         met[self._before(handle)].append(layout.device_sync(handle))
+        for step in self._this.leader_steps(handle):
+            met[step.partner] += [layout.meeting(handle, odd) + LINE * step.line for odd in (0, 1)]
         return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
 
     def _late(self, handle: int) -> list[int]:
