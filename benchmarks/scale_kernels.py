@@ -6,11 +6,12 @@ functions in the place of those that load, store and ask the proxy. So the model
 
 from __future__ import annotations
 
+import functools
 import inspect
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from types import FunctionType, SimpleNamespace
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType, CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from ishmem import _core
 from ishmem.benchmarks.scale import (
+    BARRIER,
     BYTES_ACROSS,
     BYTES_IN,
     BYTES_OUT,
@@ -35,27 +37,43 @@ from ishmem.benchmarks.scale import (
 )
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.layout import LINE, Layout, NodeList
-from ishmem.kernels import nodes as node_tables, rendezvous, rendezvous_of_nodes, slots
+from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, slots
+from ishmem.kernels.small_reductions import make_small_reduction
 from ishmem.kernels.teams import Members
+from ishmem.runtime.binding import CompileOptions
 
-ROUTINES = ("broadcast", "fcollect", "sum_reduce")
-"""Routines whose small blocks travel with the rendezvous, of those of ``ishmem.benchmarks.scale``."""
-_TABLE, _SLOTS, _STEPS, _RELEASE, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 50))
-"""Addresses: the `NodeList`; slots; lines of steps and of the release; the distance to the heap of another PE."""
+ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
+"""Routines of ``ishmem.benchmarks.scale``, for blocks that travel with the rendezvous."""
+_TABLE, _SLOTS, _STEPS, _RELEASE, _OWN, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 44, 50))
+"""Addresses: the `NodeList`; slots; lines of steps and of barriers; arrays; the distance to the heap of another PE."""
 _ITEM = 8
+_FIRST_STEP = 2
+"""The phases before are that of what a PE does first, and that of the acknowledgements for it."""
+
+
+@functools.cache
+def _puts(*sizes: int) -> tuple[int, int]:
+    return _core.rehearse_puts(list(sizes))
+
+
+@functools.cache
+def _reduction() -> Any:
+    return make_small_reduction(lambda *_arguments: None)  # what is computed takes no time
 
 
 class Rehearsal:
-    """Counts what the PEs of a job do in a rendezvous with a small block."""
+    """Counts what the PEs of a job do in a collective call with a small block."""
 
     def __init__(self, on: Sequence[int], routine: str, size: int) -> None:
         """Prepare for PEs on the nodes ``on``."""
-        self.on, self.size, self.flow = list(on), size, rendezvous.flow_of(COLLECTIVES[routine])
+        self.on, self.routine, self.size = list(on), routine, size
         self.layout = Layout(len(on), max(Counter(on).values()))
         self.steps = max(line for line, *_ in _core.pair_steps(max(on) + 1, 0)) + 1
-        self.counts = np.zeros((self.steps + 3, len(on), _core.COUNTS), np.int64)
-        self.records: list[int] = []
-        self.functions: dict[Any, FunctionType] = {}
+        phases = _FIRST_STEP + self.steps + 2 + self.layout.sync_bytes // LINE
+        self.counts = np.zeros((phases, len(on), _core.COUNTS), int)
+        self.records: list[int] = []  # puts to another leader, until a flag follows
+        self.asked: set[int] = set()  # PEs that are to acknowledge
+        self.functions: dict[Any, Any] = {}
 
     @property
     def payload(self) -> int:
@@ -63,68 +81,82 @@ class Rehearsal:
         return self.layout.rendezvous_slot - slots.PAYLOAD
 
     def run(self) -> npt.NDArray[np.int64]:
-        """Run the rendezvous as the PEs that differ; the PEs of other nodes do as those of the second node near by."""
+        """Run the call as the PEs that differ; the PEs of other nodes do as those of the second node near by."""
         first = [pe for pe, node in enumerate(self.on) if node < 2]
-        for pe in first:
-            self._act(pe)
-            members = Members(0, 1, len(self.on), pe)
-            call = SimpleNamespace(root=0, source=_OTHER - 1, sst=1, itemsize=_ITEM)
-            count = self.size // _ITEM
-            self._run(rendezvous.put_small_blocks, members, _SLOTS, call, count, self.flow, True)
-            self._run(rendezvous_of_nodes.meet_by_nodes, 0, members, _SLOTS, 1, 0, count, count, _ITEM, self._root())
+        pairwise = self.routine != BARRIER and COLLECTIVES[self.routine].source_blocks
         second = [pe for pe in first if self.on[pe] == 1]
+        for pe in first:
+            self._call(pe)
         for pe in range(len(first), len(self.on)):
-            like = second[(pe - len(first)) % len(second)]
-            self.counts[:, pe, [STORES, NEAR]] = self.counts[:, like, [STORES, NEAR]]
-            if self.on[pe] != self.on[pe - 1]:
-                self._act(pe)
-                nodes = self._run(node_tables.nodes_of, 0)
-                self._run(rendezvous_of_nodes.exchange_slots, nodes, _SLOTS, _STEPS, 1, _ITEM, self._root())
+            if pairwise or self.on[pe] == self.on[pe - 1]:
+                self.counts[:, pe] = self.counts[:, second[(pe - len(first)) % len(second)]]
+            else:
+                self._call(pe)
+        if pairwise:  # each PE receives what it sends
+            self.counts[:, :, [MESSAGES_IN, BYTES_IN]] = self.counts[:, :, [MESSAGES_OUT, BYTES_OUT]]
         return self.counts
 
-    def _root(self) -> int:
-        return 0 if self.flow.from_root else -1
-
-    def _act(self, pe: int) -> None:
-        """Become a PE."""
-        self.me = pe
+    def _call(self, pe: int) -> None:
+        """Make the call as a PE."""
+        self.me, self.phase, self.in_barrier = pe, 0, False
         table = NodeList.of(list(range(len(self.on))), pe, self.on, _core.pair_steps)
         assert table is not None
         packed = table.pack()
         self.words = struct.unpack(f"<{len(packed) // 8}q", packed)
+        if self.routine == BARRIER:
+            return self._barrier(0)
+        flow, count = rendezvous.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
+        call = rendezvous.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
+        if self.routine == "sum_reduce":
+            self._run(_reduction(), 0, call, count, flow, None)
+        else:
+            self._run(collectives.exchange, 0, call, flow, None)
+
+    # ---- device functions as functions of Python
 
     def _run(self, function: Any, *arguments: Any) -> Any:
         """Call what a device function is made of."""
         return self._bare(function)(*arguments)
 
-    def _bare(self, function: Any) -> FunctionType:
+    def _bare(self, function: Any) -> Any:
         original = inspect.unwrap(function)
         if original not in self.functions:
-            names: dict[str, Any] = {}
-            self.functions[original] = FunctionType(original.__code__, names, original.__name__, original.__defaults__)
-            fakes = self._fakes()
-            for name in original.__code__.co_names:
-                value = original.__globals__.get(name)
-                if name in fakes:
-                    names[name] = fakes[name]
-                elif hasattr(value, "__wrapped__"):
-                    names[name] = self._bare(value)
-                elif value is not None:
-                    names[name] = value
+            bare = self._with_fakes(original)
+            chooses = function.__wrapped__ is original  # ``compiled`` wraps twice
+            self.functions[original] = (lambda *given: bare(*given)(*given)) if chooses else bare
         return self.functions[original]
 
+    def _with_fakes(self, original: Any) -> FunctionType:
+        """Return a function that calls others like it, and `_fakes`."""
+        names: dict[str, Any] = {}
+        cells = tuple(CellType(self._usable("", cell.cell_contents)) for cell in original.__closure__ or ())
+        made = FunctionType(original.__code__, names, original.__name__, original.__defaults__, cells)
+        for name in _names(original.__code__):
+            if name in original.__globals__:
+                names[name] = self._usable(name, original.__globals__[name])
+        return made
+
+    def _usable(self, name: str, value: Any) -> Any:
+        fakes = self._fakes()
+        return fakes[name] if name in fakes else self._bare(value) if hasattr(value, "__wrapped__") else value
+
+    @functools.cache  # noqa: B019  # there are few
     def _fakes(self) -> dict[str, Any]:
-        nothing = lambda *_arguments: None  # noqa: E731
-        slot = self.layout.rendezvous_slot
-        return {
+        wide = self.layout.wide if self.layout.is_large else 0
+        options = CompileOptions(spans=True, levels=True, wide=wide)
+        here = lambda *_arguments: 0  # noqa: E731
+        fakes: dict[str, Callable[..., Any]] = {
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
-            "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": nothing,
-            "complete_before_flag": nothing, "are_compared": lambda: False, "team_records": lambda: 0,
-            "meeting_lines": lambda: _STEPS, "meeting_bytes": lambda: 0, "sync_lines": lambda: _RELEASE,
-            "sync_bytes": lambda: 0, "slot_bytes": lambda: slot, "max_payload": lambda: self.payload,
-            "slot_at": lambda begin, member: begin + member * slot, "reachable": self._is_near,
-            "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
+            "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": self._await,
+            "complete_before_flag": self._complete, "release": self._release, "end_phase": here,
+            "barrier_of_nodes": self._barrier, "team_records": here, "meeting_bytes": here, "sync_bytes": here,
+            "meeting_lines": lambda: _STEPS, "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
+            "header_at": lambda begin, member: begin + member * slots.PAYLOAD, "pe_count": lambda: len(self.on),
+            "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
+            "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
+            "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
+        return {**fakes, "binding": SimpleNamespace(options=lambda: options)}
 
     def _is_near(self, pe: int) -> bool:
         return self.on[pe] == self.on[self.me]
@@ -132,39 +164,85 @@ class Rehearsal:
     def _load(self, address: int) -> int:
         if address == node_tables.NODES:
             return _TABLE
-        return self.words[(address - _TABLE) // 8] if address < _SLOTS else self.size // _ITEM
+        return self.words[(address - _TABLE) // 8] if _TABLE <= address < _SLOTS else self.size // _ITEM
+
+    # ---- what is counted
+
+    @property
+    def _after(self) -> int:
+        """The phase after the rendezvous."""
+        return _FIRST_STEP + self.steps + 1
+
+    def _phase_of(self, line: int) -> int:
+        """Return the phase in which the flag in a line is awaited: of a barrier, of a step, or of this node."""
+        if line < _STEPS:
+            return 0
+        if line < _RELEASE:
+            return _FIRST_STEP + (line - _STEPS) // LINE
+        number = (line - _RELEASE) // LINE
+        if self.in_barrier:
+            return self._after + (number or self.layout.sync_bytes // LINE)
+        return self._after - 1
 
     def _near(self, phase: int, nbytes: int) -> None:
         self.counts[phase, self.me, [STORES, NEAR]] += 1, nbytes
 
+    def _far(self, phase: int, pe: int, *puts: int) -> None:
+        traffic, half = _puts(*puts), first_half(self.on)
+        if (self.on[pe] < half) != (self.on[self.me] < half):
+            self.counts[phase, self.me, BYTES_ACROSS] += traffic[1]
+        self.counts[phase, self.me, [MESSAGES_OUT, BYTES_OUT]] += traffic
+        self.counts[phase, pe, [MESSAGES_IN, BYTES_IN]] += traffic
+
     def _store(self, address: int, _value: int) -> None:
         if address >= _OTHER:
-            self._near(0, 8)
+            self._near(self.phase, 8)
 
     def _copy(self, to: int, origin: int, nbytes: int, *_rank: int) -> None:
         if max(to, origin) >= _OTHER:
-            self._near(self.steps + 2, nbytes)
+            self._near(self.phase, nbytes)
 
     def _transfer(self, _put: int, pe: int, *arguments: int) -> None:
-        if pe != self.me:
-            self._near(0, self.size)
+        if not self._is_near(pe):
+            self._far(self.phase, pe, self.size)
+            self.asked.add(pe)
+        elif pe != self.me:
+            self._near(self.phase, self.size)
 
     def _put(self, _kind: int, _pe: int, _remote: int, _local: int, nbytes: int) -> int:
         self.records.append(nbytes)
         return 0
 
     def _flag(self, pe: int, address: int, _number: int) -> None:
-        if self._is_near(pe):
-            if pe != self.me:
-                self._near(self.steps + 1 if address >= _RELEASE else 0, 8)
-            return
-        phase, records = 1 + (address - _STEPS) // LINE, [*self.records, 8]
-        self.records.clear()
-        traffic, half = _core.rehearse_puts(records), first_half(self.on)
-        if (self.on[pe] < half) != (self.on[self.me] < half):
-            self.counts[phase, self.me, BYTES_ACROSS] += traffic[1]
-        self.counts[phase, self.me, [MESSAGES_OUT, BYTES_OUT]] += traffic
-        self.counts[phase, pe, [MESSAGES_IN, BYTES_IN]] += traffic
+        phase = self._phase_of(address)
+        if not self._is_near(pe):
+            self._far(phase, pe, *self.records, 8)
+            self.records.clear()
+        elif pe != self.me:
+            self._near(phase, 8)
+
+    def _await(self, line: int, _number: int, _pe: int) -> None:
+        self.phase = max(self.phase, self._phase_of(line))
+
+    def _complete(self) -> None:
+        """Wait for acknowledgements of all puts; this PE sends as many, to the same PEs."""
+        for pe in self.asked:
+            self._far(self.phase + 1, pe, 8)
+        self.asked.clear()
+
+    def _release(self, *arguments: Any) -> None:
+        self._run(barrier.release, *arguments)
+        self.phase = self._after
+
+    def _barrier(self, team: int) -> None:
+        self.in_barrier = True
+        self._run(barrier.barrier_of_nodes, team)
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names of globals in the code of a function, and in that of functions within."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
@@ -179,6 +257,6 @@ def predictions(jobs: Sequence[int], width: int, sizes: Sequence[int], links: Li
     """Yield the predictions for all jobs on several nodes, of blocks that travel with the rendezvous."""
     for nodes in (nodes_of(pes, width) for pes in jobs if pes > width):
         for routine in ROUTINES:
-            for size in sizes:
+            for size in (0,) if routine == BARRIER else sizes:
                 if size <= Rehearsal(nodes, routine, size).payload:
                     yield predict(nodes, routine, size, links)

@@ -22,6 +22,7 @@ import test_on_queue
 import test_on_queue_collectives
 import test_order
 import test_rma
+import test_runtime_checks_collectives
 import test_signals
 import test_strided
 import test_teams
@@ -164,6 +165,18 @@ def test_kernels_on_many_nodes() -> None:
     pool = Pool(4, {"ISHMEM_KERNEL_CACHE": "off"}, nodes=[1, 1, 2])
     try:
         pool.run(check_batches, (700, 40_000))  # one tile, and several
+    finally:
+        pool.stop()
+
+
+@pytest.mark.parametrize("nodes", [(1, 2, 1), (2, 1, 1, 1), (1, 2, 1, 1, 1)], ids=["three", "four", "five"])
+def test_rendezvous_of_kernels(nodes: tuple[int, ...]) -> None:
+    """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
+    pool = Pool(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes))
+    try:
+        pool.run(test_runtime_checks_collectives.check_one_differs)
+        pool.run(test_kernels_reductions.check_bits)
+        pool.run(test_kernels_collectives.check_all, "int32", "group", (1, 100))
     finally:
         pool.stop()
 

@@ -50,6 +50,37 @@ def test_steps(shape: str) -> None:
     assert all(not lists[pe].steps for pe in pes if pe not in leaders)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums(shape: str) -> None:
+    """Sums that are combined by the steps have all members in one order, and all PEs find them at one place."""
+    nodes = SHAPES[shape]
+    pes, count = list(range(len(nodes))), max(nodes) + 1
+    lists = {pe: NodeList.of(pes, pe, nodes, _core.pair_steps) for pe in pes}
+    leaders = [nodes.index(node) for node in range(count)]
+    sums: dict[int, dict[int, tuple]] = {pe: {pe: (nodes[pe],)} for pe in leaders}  # by the place in the slots
+    last, waiting = {pe: pe for pe in leaders}, {pe: list(lists[pe].steps) for pe in leaders}
+    sent: dict[tuple[int, int], tuple] = {}
+    while any(waiting.values()):
+        before = sum(map(len, waiting.values()))
+        for pe, steps in waiting.items():
+            while steps:
+                step, mine = steps[0], sums[pe][last[pe]]
+                if step.runs:
+                    sent.setdefault((pe, step.partner), mine)
+                if step.takes and (step.partner, pe) not in sent:
+                    break
+                if step.takes:
+                    theirs, last[pe] = sent[step.partner, pe], step.partner
+                    both = (theirs, mine) if step.is_second else (mine, theirs)
+                    sums[pe][step.partner] = theirs if step.is_whole else both
+                steps.pop(0)
+        assert sum(map(len, waiting.values())) < before, "the leaders wait for each other"
+    totals = {sums[pe][lists[pe].total] for pe in leaders}
+    assert len(totals) == 1
+    assert str(*totals).translate(str.maketrans("(),", "   ")).split() == [str(node) for node in range(count)]
+    assert all(lists[pe].total == lists[nodes.index(nodes[pe])].total for pe in pes)
+
+
 @pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (96, 12), (10_000, 12)])
 def test_lines(n_pes: int, width: int) -> None:
     """The lines of teams are behind the tiles, and do not overlap; a job on one node has none."""

@@ -66,6 +66,40 @@ def test_what_does_not_match_is_raised(checking: Pool) -> None:
     checking.run(check_violations, timeout=120)
 
 
+@dpex.kernel
+def reduce_or_not(item: kapi.Item, a, b, count, root, synchronises):  # type: ignore
+    if synchronises:
+        ishmem.barrier_all()
+    elif root >= 0:
+        ishmem.broadcast(a, b, root, 0, count)
+    else:
+        ishmem.sum_reduce(a, b, 0, count)
+
+
+def check_one_differs() -> None:
+    """One PE makes another call than all others: all are told which."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b = ishmem.zeros(500, dtype="i8"), ishmem.ones(500, dtype="i8")
+    cases = {"sum_reduce of 3": (3, -1, 0), "broadcast": (4, 0, 0), "barrier_all": (4, 0, 1)}
+    cases["sum_reduce of 499"] = 499, -1, 0
+    for other, (name, case) in enumerate(cases.items()):
+        other = other % n
+        dpex.call_kernel(reduce_or_not, kapi.Range(1), a, b, *(case if me == other else (4, -1, 0)))
+        with pytest.raises(ishmem.SymmetryError, match=f"the PEs disagree.*PE {other}: {name}"):
+            ishmem.barrier_all()
+        assert not a.asnumpy().any()
+        ishmem.barrier_all()
+        dpex.call_kernel(reduce_or_not, kapi.Range(1), a, b, 4, -1, 0)
+        assert a.asnumpy()[:5].tolist() == [n] * 4 + [0]
+        ishmem.barrier_all()
+        a[:] = 0
+    ishmem.barrier_all()
+
+
+def test_one_differs(checking: Pool) -> None:
+    checking.run(check_one_differs, timeout=120)
+
+
 # ---- counts and displacements
 
 GATHERV, SCATTERV, ALLTOALLV = range(3)

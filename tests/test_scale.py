@@ -126,23 +126,43 @@ def test_algorithms_of_mpi(n_pes: int, width: int) -> None:
         assert scale_mpi.seconds(on, routine, size, links) > 0.999 * scale.bound(routine, n_pes, width, size, links)
 
 
+def in_kernel(routine: str, n_pes: int) -> np.ndarray:
+    size = 0 if routine == scale.BARRIER else 8
+    return scale_kernels.Rehearsal(scale.nodes_of(n_pes, 3), routine, size).run()
+
+
 @pytest.mark.parametrize("n_pes", [4, 10, 96, 300])
-@pytest.mark.parametrize("routine", scale_kernels.ROUTINES)
+@pytest.mark.parametrize("routine", ["barrier_all", "broadcast", "fcollect", "sum_reduce"])
 def test_kernels(routine: str, n_pes: int) -> None:
-    """In a kernel only leaders send, a logarithm of messages; of a broadcast, only the slot of the root."""
-    on = scale.nodes_of(n_pes, 3)
-    counts = scale_kernels.Rehearsal(on, routine, 8).run()
+    """In a kernel only leaders send, a logarithm of messages, and no data but those that somebody needs."""
+    on, counts = scale.nodes_of(n_pes, 3), in_kernel(routine, n_pes)
     whole, rounds = counts.sum(axis=0), math.ceil(math.log2(max(on) + 1))
     leaders = np.arange(n_pes) % 3 == 0
     assert not whole[~leaders, : BYTES_IN + 1].any()
     assert whole[leaders, MESSAGES_OUT].all()
     assert (counts[:, :, MESSAGES_OUT] > 0).sum(axis=0).max() <= rounds + 1
     assert whole[:, BYTES_OUT].sum() == whole[:, BYTES_IN].sum()
-    others = n_pes - np.bincount(on) if routine != "broadcast" else 0
-    beside_slots = whole[leaders, BYTES_IN] - others * Layout(n_pes, 3).rendezvous_slot
-    assert beside_slots.min() > 0 and beside_slots.max() < 500 * (rounds + 1)
+    needed = 8 * (n_pes - np.bincount(on)) if routine == "fcollect" else 0
+    beside_data = whole[leaders, BYTES_IN] - needed
+    assert beside_data.min() > 0 and beside_data.max() < 200 * (rounds + 1)
     seconds = scale_kernels.predict(on, routine, 8, scale.Links()).seconds
     assert scale.bound(routine + scale.IN_KERNEL, n_pes, 3, 8, scale.Links()) < seconds
+
+
+@pytest.mark.parametrize("n_pes", [12, 96])
+def test_alltoall_in_kernels(n_pes: int) -> None:
+    """Each PE sends a block to each PE of other nodes, which acknowledges it."""
+    counts = in_kernel("alltoall", n_pes)
+    assert (counts[:2, :, MESSAGES_OUT] == n_pes - 3).all()
+    assert (counts[:2, :, MESSAGES_IN] == n_pes - 3).all()
+    assert counts[0, :, BYTES_ACROSS].sum() == pytest.approx(counts[0, :, BYTES_OUT].sum() / 2, rel=0.4)
+
+
+def test_small_collectives_in_kernels_of_a_large_job() -> None:
+    """They take at most twice as long as those of the host."""
+    on, links = scale.nodes_of(1_596, 12), scale.Links()
+    for routine in ("broadcast", "fcollect", "sum_reduce"):
+        assert scale_kernels.predict(on, routine, 8, links).seconds < 2 * scale.predict(on, routine, 8, links).seconds
 
 
 def test_memory() -> None:

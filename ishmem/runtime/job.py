@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol,
 
 from ishmem import _core
 from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
-from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, NodeStep, TeamRecord
+from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.network import Node
@@ -246,9 +246,9 @@ class Job:
         self._node_lists[handle] = nodes, self.heap.device_bytes(nodes.pack())
         return int(self._node_lists[handle][1]._pointer)
 
-    def leader_steps(self, handle: int) -> tuple[NodeStep, ...]:
-        """Return the steps of this PE between the leaders of nodes, in a rendezvous of a team in kernels."""
-        return self._node_lists[handle][0].steps if handle in self._node_lists else ()
+    def node_list(self, handle: int) -> NodeList | None:
+        """Return the `NodeList` of a team; None for a team on one node."""
+        return self._node_lists[handle][0] if handle in self._node_lists else None
 
     def remove_team(self, handle: int) -> None:
         """Unregister a team; a later team with its handle continues its barrier count."""

@@ -54,8 +54,10 @@ class MixedCalls:
         begun = self._read(self._this.pe, layout.team(handle) + TeamRecord.at("sequence"))
         slots = [layout.rendezvous(handle, odd) for odd in (0, 1)]
         met = {pe: [slot + member * layout.header_bytes for slot in slots] for member, pe in enumerate(shape)}
-        met[self._before(handle)].append(layout.device_sync(handle))
-        for step in self._this.leader_steps(handle):
+        before, line = self._before(handle)
+        met[before].append(layout.device_sync(handle) + line)
+        nodes = self._this.node_list(handle)
+        for step in nodes.steps if nodes else ():
             met[step.partner] += [layout.meeting(handle, odd) + LINE * step.line for odd in (0, 1)]
         return [pe for pe, places in met.items() if any(self._read(self._this.pe, place) > begun for place in places)]
 
@@ -65,18 +67,24 @@ class MixedCalls:
         mine, barrier, first = self._entered(this.pe, handle), _core.team_sequence(handle), this.first_sequences[handle]
         if mine > first:
             late = [pe for pe in this.teams[handle] if self._entered(pe, handle) < mine]
-        if barrier > first and self._barrier_told(handle) < barrier:
-            late.append(self._before(handle))
+        before, line = self._before(handle)
+        if barrier > first and before != this.pe and self._barrier_told(handle, line) < barrier:
+            late.append(before)
         return late
 
-    def _barrier_told(self, handle: int) -> int:
+    def _barrier_told(self, handle: int, line: int) -> int:
         """Return the number of the last barrier that the previous member has announced to this PE."""
-        return self._read(self._this.pe, self._this.heap.layout.host_sync(handle)) >> _core.KINDS_BITS
+        return self._read(self._this.pe, self._this.heap.layout.host_sync(handle) + line) >> _core.KINDS_BITS
 
-    def _before(self, handle: int) -> int:
-        """Return the member whose flag this PE waits for first in a barrier."""
-        shape = self._this.teams[handle]
-        return shape.pe((shape.index(self._this.pe) - 1) % shape.size)
+    def _before(self, handle: int) -> tuple[int, int]:
+        """Return the member whose flag this PE waits for first in a barrier, and the offset of the flag in the lines.
+
+        In a team that spans nodes this is a member on this node; it is this PE if there is no other one.
+        """
+        shape, nodes = self._this.teams[handle], self._this.node_list(handle)
+        if nodes:
+            return nodes.near[nodes.index - 1], LINE
+        return shape.pe((shape.index(self._this.pe) - 1) % shape.size), 0
 
     def _entered(self, pe: int, handle: int) -> int:
         """Return the number of the last collective call of a member's host."""
