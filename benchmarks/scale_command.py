@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ishmem.benchmarks.scale import Links, Point
 
@@ -41,18 +42,18 @@ def _costs(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, float]:
 @click.option("--size", callback=_numbers, default="8,64K,1M", show_default=True, help="Sizes of a block.")
 @click.option("--link", "costs", callback=_costs, multiple=True, help="A cost, such as far_bandwidth=50e9.")
 @click.option("--network", default="fat tree", show_default=True, help="What goes between two halves of the nodes.")
-@click.option("--measured", type=_OLD, help="Compare with what scale_run has measured, at its costs.")
+@click.option("--measured", type=_OLD, multiple=True, help="Compare with what scale_run has measured, at its costs.")
 @click.option("-o", "--output", type=_FILE, help="Draw a picture.")
 @click.option("--page", type=_OLD, help="Write the table between the markers of this page.")
 def scale(
-    pes: Any, width: int, size: Any, costs: Any, network: str, measured: Path | None, output: Path | None,
-    page: Path | None,
+    pes: Any, width: int, size: Any, costs: Any, network: str, measured: tuple[Path, ...],
+    output: Path | None, page: Path | None,
 ) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
     from ishmem.benchmarks import figures, scale as model, scale_kernels
 
     if measured:
-        parts = {CHECK_MARKER: check(json.loads(measured.read_text()))}
+        parts = {CHECK_MARKER: check([json.loads(run.read_text()) for run in measured])}
     else:
         try:
             links = model.with_costs(model.on_network(network), costs)
@@ -151,19 +152,38 @@ def short_bytes(count: float) -> str:
     return f"{count / (1 << 30):.3g} GiB"
 
 
-def check(run: dict[str, Any]) -> str:
-    """Return the markdown table of what was measured beside what the model predicts for the same job and costs."""
+COSTS = {
+    "near_bandwidth": "GB/s each way of a PE within a node", "near_latency": "latency within a node",
+    "store": "a store or copy to another PE of the node", "far_bandwidth": "GB/s each way of a node",
+    "far_latency": "latency between nodes", "message": "each end of a message", "call": "the call",
+}  # fmt: skip
+"""The costs that a run measures, and what they are."""
+
+
+def check(runs: list[dict[str, Any]]) -> str:
+    """Return markdown tables of the costs of runs, and of what the model predicts beside what was measured."""
+    from ishmem.benchmarks.show import short_time
+
+    heads = [" + ".join(map(str, Counter(run["nodes"]).values())) for run in runs]
+    lines = ["| cost | " + " | ".join(heads) + " |", "|---" * (1 + len(runs)) + "|"]
+    for cost, words in COSTS.items():
+        values = [run["costs"].get(cost) for run in runs]
+        shown = ["" if not each else f"{each / 1e9:.3g}" if "GB/s" in words else short_time(each) for each in values]
+        lines.append(f"| {words} | " + " | ".join(shown) + " |")
+    lines += ["", "| | block | " + " | ".join(heads) + " |", "|---" * (2 + len(runs)) + "|"]
+    return "\n".join([*lines, *_check_lines(runs)])
+
+
+def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each call: for each run the time predicted, that measured, and their ratio."""
     from ishmem.benchmarks import scale as model
     from ishmem.benchmarks.show import short_size, short_time
 
-    links = model.with_costs(model.Links(), run["costs"])
-    lines = [f"{len(run['nodes'])} PEs on {max(run['nodes']) + 1} nodes. Costs as measured in the same run: "]
-    last = " for the call"  # what follows it is not measured
-    lines[0] += about(links, run["nodes"].count(0)).split(". ", 1)[1].partition(last)[0] + last + "."
-    lines += ["", "| | block | predicted | measured | ratio |", "|---" * 5 + "|"]
-    for row in run["rows"]:
-        seconds = model.predict(run["nodes"], row["routine"], row["size"], links).seconds
-        cells = [f"`{row['routine']}`", short_size(row["size"]) if row["size"] else "", short_time(seconds)]
-        cells += [short_time(row["seconds"]), f"{seconds / row['seconds']:.2f}"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    links = [model.with_costs(model.Links(), run["costs"]) for run in runs]
+    measured = [{(row["routine"], row["size"]): row["seconds"] for row in run["rows"]} for run in runs]
+    for routine, size in measured[0]:
+        cells = [f"`{routine}`", short_size(size) if size else ""]
+        for run, costs, times in zip(runs, links, measured):
+            predicted, real = model.predict(run["nodes"], routine, size, costs).seconds, times[routine, size]
+            cells.append(f"{short_time(predicted)}, {short_time(real)}: {predicted / real:.2f}")
+        yield "| " + " | ".join(cells) + " |"

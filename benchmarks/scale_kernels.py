@@ -104,7 +104,8 @@ class Rehearsal:
         packed = table.pack()
         self.words = struct.unpack(f"<{len(packed) // 8}q", packed)
         if self.routine == BARRIER:
-            return self._barrier(0)
+            self._barrier(0)
+            return
         flow, count = rendezvous.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
         call = rendezvous.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
         if self.routine == "sum_reduce":

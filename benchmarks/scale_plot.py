@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ishmem.benchmarks import plot
-from ishmem.benchmarks.scale import BARRIER, INIT, Links, Point, bound, internal_bytes
+from ishmem.benchmarks.scale import BARRIER, IN_KERNEL, INIT, Links, Point, bound, internal_bytes
 from ishmem.benchmarks.show import short_size
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLORS = ("#0068b5", "#00a3f6", "#e96115", "#8f5da2", "#6a6d75")
-_TOGETHER = (INIT, BARRIER)
+_TOGETHER = (INIT, BARRIER, BARRIER + IN_KERNEL)
 """Shown in one panel: they have no sizes."""
 
 
@@ -31,7 +31,7 @@ def draw(points: Sequence[Point], width: int, links: Links) -> Figure:
     panels: dict[str, dict[str, list[Point]]] = defaultdict(lambda: defaultdict(list))
     for point in points:
         together = point.routine in _TOGETHER
-        title = " and ".join(_TOGETHER) if together else point.routine
+        title = f"{INIT} and {BARRIER}" if together else point.routine
         panels[title][point.routine if together else short_size(point.size)].append(point)
     figure, axes = plot.panel_grid(len(panels) + 1)
     for axis, (title, lines) in zip(axes, panels.items()):

@@ -9,21 +9,23 @@ import json
 import statistics
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any, Callable
 
 import ishmem
 from ishmem.benchmarks.scale import BARRIER, ROUTINES
+from ishmem.common import algorithms
 from ishmem.runtime import job
 
 SIZES = (8, 4 << 10, 64 << 10, 1 << 20)
 _LARGE, _EAGER = 4 << 20, 8 << 10  # bytes
-_BATCHES, _PACKETS = 15, 64
+_BATCHES, _PACKETS = 9, 64
+_SECONDS, _MOST = 4.0, 20  # of the measurement of a call, about; calls of a batch
 
 
 def median_of(call: Callable[[], Any], times: int = 20) -> float:
     """Return the median time of a call of this PE, over batches."""
-    call()
     batches = []
     for _ in range(_BATCHES):
         begun = time.perf_counter()
@@ -31,6 +33,15 @@ def median_of(call: Callable[[], Any], times: int = 20) -> float:
             call()
         batches.append((time.perf_counter() - begun) / times)
     return statistics.median(batches)
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """Return the time of a collective call, of the slowest PE; all PEs call as often. Collective."""
+    call()
+    begun = time.perf_counter()
+    call()
+    once = slowest(time.perf_counter() - begun)
+    return slowest(median_of(call, max(1, min(_MOST, int(_SECONDS / _BATCHES / once)))))
 
 
 def slowest(seconds: float) -> float:
@@ -46,10 +57,9 @@ def slowest(seconds: float) -> float:
 def one_way(pairs: list[tuple[int, int]]) -> float:
     """Return the time until a PE sees a flag that another has stored, while all pairs exchange flags; collective."""
     flag = ishmem.zeros(1, dtype="i8")
-    me, turn = ishmem.my_pe(), [0]
-    first, second = next(pair for pair in pairs if me in pair)
+    me, turn, seconds = ishmem.my_pe(), [0], 0.0
 
-    def exchange() -> None:
+    def exchange(first: int, second: int) -> None:
         turn[0] += 1
         if me == first:
             ishmem.p(flag, turn[0], second)
@@ -57,57 +67,70 @@ def one_way(pairs: list[tuple[int, int]]) -> float:
         if me == second:
             ishmem.p(flag, turn[0], first)
 
-    seconds = median_of(exchange) / 2
+    for pair in pairs:
+        if me in pair:
+            seconds = median_of(lambda pair=pair: exchange(*pair)) / 2
     ishmem.barrier_all()
     ishmem.free(flag)
     return slowest(seconds)
 
 
-def put_time(peer: int, nbytes: int, count: int) -> float:
-    """Return the time of one of ``count`` nonblocking puts from PE 0 to a peer; collective."""
+def put_time(pair: tuple[int, int], nbytes: int, count: int) -> float:
+    """Return the time of one of ``count`` nonblocking puts from the first PE of a pair to the other; collective."""
     dest, source = ishmem.zeros(nbytes, dtype="u1"), ishmem.zeros(nbytes, dtype="u1")
 
     def puts() -> None:
         for _ in range(count):
-            ishmem.put_nbi(dest, source, peer)
+            ishmem.put_nbi(dest, source, pair[1])
         ishmem.quiet()
 
-    seconds = median_of(puts, 3) / count if ishmem.my_pe() == 0 else 0.0
+    seconds = median_of(puts, 3) / count if ishmem.my_pe() == pair[0] else 0.0
     ishmem.barrier_all()
     ishmem.free(dest)
     ishmem.free(source)
     return slowest(seconds)
 
 
-def costs() -> dict[str, float]:
-    """Measure the costs of ``Links`` in a job of 4 PEs, two on each node; collective."""
-    near, far = 1, 2
-    near_bandwidth = _LARGE / put_time(near, _LARGE, 4)
-    far_bandwidth = _LARGE / put_time(far, _LARGE, 4)
-    packet = put_time(far, _EAGER, _PACKETS) - _EAGER / far_bandwidth
+def pairs_of(nodes: list[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return pairs of PEs on one node, and pairs of PEs on two nodes, each PE in one pair at most."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for pe, node in enumerate(nodes):
+        groups[node].append(pe)
+    near = [pair for group in groups.values() for pair in zip(group[::2], group[1::2])]
+    found = list(groups.values())
+    far = [pair for first, second in zip(found[::2], found[1::2]) for pair in zip(first, second)]
+    return near, far
+
+
+def costs(nodes: list[int]) -> dict[str, float]:
+    """Measure the costs of ``Links``, those within a node if one has several PEs; collective."""
+    near, far = pairs_of(nodes)
+    far_bandwidth = _LARGE / put_time(far[0], _LARGE, 4)
+    packet = put_time(far[0], _EAGER, _PACKETS) - _EAGER / far_bandwidth
     message = max(packet / 2, 0.1e-6)
     alone = ishmem.TEAM_WORLD.split_strided(0, 1, 1)
-    call = slowest(median_of(alone.sync) if alone else 0.0)
-    return {
-        "near_bandwidth": near_bandwidth,
-        "near_latency": one_way([(0, 1), (2, 3)]),
-        "store": put_time(near, 8, 100),
+    found = {
         "far_bandwidth": far_bandwidth,
-        "far_latency": max(one_way([(0, 2), (1, 3)]) - 2 * message, 0.1e-6),
+        "far_latency": max(one_way(far) - 2 * message, 0.1e-6),
         "message": message,
-        "call": call,
+        "call": slowest(median_of(alone.sync) if alone else 0.0),
     }
+    if near:
+        found["near_bandwidth"] = _LARGE / put_time(near[0], _LARGE, 4)
+        found["near_latency"] = one_way(near)
+        found["store"] = put_time(near[0], 8, 100)
+    return found
 
 
 def measured(routine: str, size: int) -> float:
     """Return the time of a collective call on the world, of the slowest PE; collective."""
     if routine == BARRIER:
-        return slowest(median_of(ishmem.barrier_all))
+        return seconds_of(ishmem.barrier_all)
     n, count = ishmem.n_pes(), size // 8
     blocks = {"fcollect": (n, 1), "alltoall": (n, n)}.get(routine, (1, 1))
     dest, source = (ishmem.zeros(count * each, dtype="i8") for each in blocks)
     root = (0,) if routine == "broadcast" else ()
-    seconds = slowest(median_of(lambda: getattr(ishmem, routine)(dest, source, *root), 5 if size > 1 << 16 else 20))
+    seconds = seconds_of(lambda: getattr(ishmem, routine)(dest, source, *root))
     ishmem.free(dest)
     ishmem.free(source)
     return seconds
@@ -117,9 +140,10 @@ def main(path: Path) -> None:
     """Measure, and write the results on PE 0."""
     with ishmem.init("256M"):
         this = job.current()
-        if this.network is None or this.network.nodes != [0, 0, 1, 1]:
-            raise SystemExit("this measures jobs of 4 PEs, PEs 0 and 1 on one node, PEs 2 and 3 on another")
-        found = costs()
+        if this.network is None:
+            raise SystemExit("this measures jobs on several nodes, and all PEs of this one are on one node")
+        algorithms.install(algorithms.defaults(2**63))  # those of the model
+        found = costs(this.network.nodes)
         rows = [
             {"routine": routine, "size": size, "seconds": measured(routine, size)}
             for routine in ROUTINES

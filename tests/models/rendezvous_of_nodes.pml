@@ -1,15 +1,16 @@
 /* How the members of a team on two nodes enter collective calls in kernels, and use their slots again.
  *
- * meet_by_nodes, announce_near, exchange_slots, put_slots, fetch_slots: kernels/rendezvous_of_nodes.py; release: kernels/barrier.py;
- * copy_from_slots: kernels/collectives.py. The last PE is alone on its node; the first PE of a node is its leader. What a
- * leader puts to the other one arrives in the order of the requests. With two nodes there is one step; meeting.pml has the
- * steps of more, which hosts and kernels share. All members make CALLS calls.
+ * put_to_leader: kernels/rendezvous.py; meet_by_nodes, meet_near, announce_near, release_near, exchange, put_carried,
+ * tell_and_hear: kernels/rendezvous_of_nodes.py; release: kernels/barrier.py; copy_from_slots: kernels/collectives.py. The
+ * last PE is alone on its node; the first PE of a node is its leader. What a leader puts to the other one arrives in the
+ * order of the requests. With two nodes there is one step; small_reductions.pml and meeting.pml have the steps of more. All
+ * members make CALLS calls, which carry the blocks of all, and compare them.
  */
 #define CALLS 3
 #define AGENTS N
-#define FLAGS (N * N * 2 + 2 * N)  /* of each PE: the numbers in two slots of each member; lines of its leader and of a step */
+#define FLAGS (N * N * 2 + 3 * N)          /* of each PE: the numbers in two headers of each member; a line of its leader, two of a step */
 #define TIMES CALLS
-#define DATA (N * N * 2)       /* of each PE: the rest of the slots */
+#define DATA (N * N * 2 + N * 2 * N + 3 * N)  /* of each PE: the rest of the headers; two blocks of each member; whether calls are the same; two digests */
 #define me _pid
 #include "weak.pml"
 
@@ -18,23 +19,33 @@
 #else
 #define PARITY (number & 1)
 #endif
-#define SLOT(pe, member) (((pe) * 2 + PARITY) * N + (member))
+#ifdef NO_SECOND_LINE
+#define LINES 0
+#else
+#define LINES PARITY
+#endif
+#define HEADER(pe, member) (((pe) * 2 + PARITY) * N + (member))
+#define BLOCK(pe, member) (N * N * 2 + ((pe) * 2 + PARITY) * N + (member))
+#define SAME(pe) (2 * N * N * 2 + (pe))
+#define DIGEST(pe) (2 * N * N * 2 + N + (pe) * 2 + LINES)
 #define LINE(pe) (N * N * 2 + (pe))
-#define STEP(pe) (N * N * 2 + N + (pe))
+#define STEP(pe) (N * N * 2 + N + (pe) * 2 + LINES)
 #define ALONE (N - 1)
 #define NEAR(pe) ((pe == ALONE) == (me == ALONE))
-#define LEADS (me == 0 || me == ALONE)
+#define LEADS (me == leader)
+
+inline put_to_leader() { store(BLOCK(leader, me), number) }
 
 inline announce_near()
 {
     other = 0;
     do
     :: other < N && NEAR(other) ->
-        store(SLOT(other, me), number);
+        store(HEADER(other, me), number);
 #ifdef NO_RELEASE_OF_NUMBER
-        set(SLOT(other, me), number);
+        set(HEADER(other, me), number);
 #else
-        set_release(SLOT(other, me), number);
+        set_release(HEADER(other, me), number);
 #endif
         other++
     :: other < N && !NEAR(other) -> other++
@@ -47,10 +58,11 @@ inline await_near()
 {
     do
     :: other < N && NEAR(other) ->
-        await(SLOT(me, other), number);
+        await(HEADER(me, other), number);
 #ifndef NO_ACQUIRE_OF_NUMBER
         acquire();
 #endif
+        load(HEADER(me, other), number);
         other++
     :: other < N && !NEAR(other) -> other++
     :: else -> break
@@ -58,22 +70,24 @@ inline await_near()
     other = 0
 }
 
-inline exchange_slots()
+inline exchange()
 {
 #ifdef NO_DATA_BEFORE_NUMBER
-    set_release(STEP(leader), number);
+    set_release(STEP(partner), number);
 #endif
     do
-    :: other < N && NEAR(other) -> load(SLOT(me, other), number); store(SLOT(leader, other), number); other++
+    :: other < N && NEAR(other) -> load(BLOCK(me, other), number); store(BLOCK(partner, other), number); other++
     :: other < N && !NEAR(other) -> other++
     :: else -> break
     od;
     other = 0;
+    store(DIGEST(partner), number);
 #ifndef NO_DATA_BEFORE_NUMBER
-    set_release(STEP(leader), number);
+    set_release(STEP(partner), number);
 #endif
     await(STEP(me), number);
-    acquire()
+    acquire();
+    load(DIGEST(me), number)
 }
 
 inline release_near()
@@ -81,6 +95,7 @@ inline release_near()
     other = 1;
     do
     :: me == 0 && other < ALONE ->
+        store(SAME(other), number);
 #ifdef NO_RELEASE_OF_LINE
         set(LINE(other), number);
 #else
@@ -92,20 +107,19 @@ inline release_near()
     other = 0
 }
 
-inline fetch_slots()
+inline await_release()
 {
     await(LINE(me), number);
 #ifndef NO_ACQUIRE_OF_LINE
     acquire();
 #endif
-    load(SLOT(0, ALONE), number);
-    store(SLOT(me, ALONE), number)
+    load(SAME(me), number)
 }
 
 inline copy_from_slots()
 {
     do
-    :: other < N -> load(SLOT(me, other), number); other++
+    :: other < N -> load(BLOCK(leader, other), number); other++
     :: else -> break
     od;
     other = 0
@@ -114,11 +128,11 @@ inline copy_from_slots()
 active [N] proctype pe()
 {
     AGENT;
-    byte number, other, leader = ALONE;  /* the leader of the other node, for a leader */
-    if :: me == ALONE -> leader = 0 :: else fi;
+    byte number, other, leader = (me == ALONE -> ALONE : 0), partner = (me == ALONE -> 0 : ALONE);
     do
     :: number < CALLS ->
         number++;
+        put_to_leader();
         announce_near();
 #ifndef NO_WAIT_FOR_NEAR
         await_near();
@@ -126,11 +140,11 @@ active [N] proctype pe()
         if
         :: LEADS ->
 #ifdef NO_NETWORK_BEFORE_LINE
-            release_near(); exchange_slots()
+            release_near(); exchange()
 #else
-            exchange_slots(); release_near()
+            exchange(); release_near()
 #endif
-        :: else -> fetch_slots()
+        :: else -> await_release()
         fi;
         copy_from_slots()
     :: else -> break
