@@ -145,13 +145,14 @@ class Rehearsal:
     def _fakes(self) -> dict[str, Any]:
         wide = self.layout.wide if self.layout.is_large else 0
         options = CompileOptions(spans=True, levels=True, wide=wide)
-        here = lambda *_arguments: 0  # noqa: E731
+        here, lines = lambda *_arguments: 0, _RELEASE + LINE - _STEPS
         fakes: dict[str, Callable[..., Any]] = {
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
             "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": self._await,
             "complete_before_flag": self._complete, "release": self._release, "end_phase": here,
-            "barrier_of_nodes": self._barrier, "team_records": here, "meeting_bytes": here, "sync_bytes": here,
-            "meeting_lines": lambda: _STEPS, "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
+            "barrier_of_nodes": self._barrier, "team_records": here, "sync_bytes": here,
+            "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
+            "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
             "header_at": lambda begin, member: begin + member * slots.PAYLOAD, "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
             "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
@@ -165,7 +166,7 @@ class Rehearsal:
     def _load(self, address: int) -> int:
         if address == node_tables.NODES:
             return _TABLE
-        return self.words[(address - _TABLE) // 8] if _TABLE <= address < _SLOTS else self.size // _ITEM
+        return self.words[(address - _TABLE) // 8] if _TABLE <= address < _SLOTS else 1
 
     # ---- what is counted
 

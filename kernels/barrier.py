@@ -72,11 +72,11 @@ def await_line(line, number, pe):
 @compiled
 def barrier_of_nodes(team):
     """Wait for all members of a team that spans nodes: on each node, then between the leaders."""
-    nodes, number, lines = nodes_of(team), next_number(team), release_line(team)
+    nodes, number, lines = nodes_of(team), next_number(team), sync_lines() + sync_bytes() * team
     disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number)
     if nodes.index == 0:
         disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number)
-    release(team, nodes, number)
+    release(nodes, lines, number)
 
 
 @compiled
@@ -91,15 +91,8 @@ def disseminate(pes, size, me, line, number):
 
 
 @compiled
-def release_line(team):
-    """Return the address of the line by which the leader of a node releases the other members on it."""
-    return sync_lines() + sync_bytes() * team
-
-
-@compiled
-def release(team, nodes, number):
-    """As the leader of this node, release the other members on it; as another member, wait for the release."""
-    line = release_line(team)
+def release(nodes, line, number):
+    """As the leader of this node, release the other members on it by a line; as another member, wait for that."""
     if nodes.index:
         await_line(line, number, pe_in(nodes.near, 0))
         return

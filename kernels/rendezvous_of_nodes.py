@@ -14,7 +14,7 @@ from ishmem.common.call_id import DIFFERENT
 from ishmem.common.layout import LINE
 from ishmem.runtime import binding
 
-from .barrier import SEQUENCE, await_line, next_number, release, release_line
+from .barrier import SEQUENCE, await_line, next_number, release
 from .intrinsics import compiled, device_function, load_word, store_word
 from .nodes import nodes_of, pe_in, spans_nodes, step_at
 from .peers import peer_delta
@@ -50,6 +50,7 @@ class Meeting(NamedTuple):
         slots: Address of this PE's slots.
         blocks: Address of the first block in them.
         lines: Address of the lines of the steps between leaders.
+        release: Address of the line by which the leader of this node releases the others.
         number: Its number.
         call_id, count: As in the `RendezvousSlot` of this PE.
     """
@@ -57,6 +58,7 @@ class Meeting(NamedTuple):
     slots: int
     blocks: int
     lines: int
+    release: int
     number: int
     call_id: int
     count: int  # type: ignore[assignment]  # hides a method of tuple
@@ -75,16 +77,16 @@ def meet_by_nodes(team, members, call_id, count, share, carried):
     same = meet_near(nodes, members, meeting, share)
     if nodes.index == 0:
         same = exchange(nodes, meeting, carried, same)
-    return release_near(team, nodes, meeting.number, same)
+    return release_near(nodes, meeting, same)
 
 
 @compiled
 def meeting_of(team, call_id, count):
     """Return the rendezvous of a team that this PE has begun."""
     number = load_word(team_records() + SEQUENCE + LINE * team)
-    lines = meeting_lines() + meeting_bytes() * team + (number & 1) * (meeting_bytes() // 2)
-    slots = slots_of(team, 1)
-    return Meeting(slots, blocks_at(team, slots), lines, number, call_id, count)
+    slots, half = slots_of(team, 1), meeting_bytes() // 2
+    lines = meeting_lines() + meeting_bytes() * team + (number & 1) * half
+    return Meeting(slots, blocks_at(team, slots), lines, lines + half - LINE, number, call_id, count)
 
 
 @device_function
@@ -135,14 +137,13 @@ def is_same(line, meeting):
 
 
 @compiled
-def release_near(team, nodes, number, same):
+def release_near(nodes, meeting, same):
     """As the leader, tell the members of this node what is ``same``, and release them; return it on all of them."""
-    line = release_line(team) + SAME
     if are_compared() and nodes.index == 0:
         for i in range(1, nodes.n_near):
-            store_word(line + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
-    release(team, nodes, number)
-    return load_word(line) != 0 if are_compared() and nodes.index else same
+            store_word(meeting.release + SAME + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
+    release(nodes, meeting.release, meeting.number)
+    return load_word(meeting.release + SAME) != 0 if are_compared() and nodes.index else same
 
 
 @device_function

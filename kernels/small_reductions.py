@@ -85,7 +85,7 @@ def make_small_reduction(combine_two: Any) -> Any:
             same = combine_nodes(sample, nodes, members, nbytes, meeting, same, group)
         group_sync(group)
         if rank_in(group) == 0:
-            same = release_near(call.team, nodes, meeting.number, same)
+            same = release_near(nodes, meeting, same)
             same = may_go_on(call.team, members, call_id, count, same)
         if group_broadcast(group, same):
             total = meeting.blocks + nodes.total * block_step(nbytes) + distance_to_table(call.team)

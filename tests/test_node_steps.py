@@ -46,7 +46,7 @@ def test_steps(shape: str) -> None:
         messages = [key for key in sent if key[0] == pe]
         assert len(messages) <= (count - 1).bit_length() + 1
         lines = [step.line for step in lists[pe].steps]
-        assert lines == sorted(set(lines)) and max(lines) < Layout(len(pes), 1).meeting_bytes // LINE
+        assert lines == sorted(set(lines)) and max(lines) < Layout(len(pes), 1).meeting_bytes // 2 // LINE - 1
     assert all(not lists[pe].steps for pe in pes if pe not in leaders)
 
 

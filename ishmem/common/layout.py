@@ -21,7 +21,7 @@ tickets         int64: requests that kernels have begun             used by this
 routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
 tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
-meetings        two lines per team and step between nodes           written by peers' kernels
+meetings        two lines per team and step between nodes, and more written by peers' kernels
 ==============  ==================================================  ===========================================
 """
 
@@ -396,11 +396,11 @@ class Layout:
 
     @property
     def meeting_bytes(self) -> int:
-        """Size of the lines of one team for the steps between the leaders of nodes; none in a job on one node.
+        """Size of the lines of one team for rendezvous between nodes; none in a job on one node.
 
-        There are lines for even and for odd rendezvous.
+        Even and odd rendezvous have a line for each step between the leaders of nodes, then one for the release of a node.
         """
-        return 2 * LINE * ((self.n_pes - 1).bit_length() + 2) if self.width < self.n_pes else 0
+        return 2 * LINE * ((self.n_pes - 1).bit_length() + 3) if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
         """First line of a team for the steps between the leaders of nodes, in even or odd rendezvous inside kernels."""
