@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import statistics
 import sys
@@ -69,7 +70,7 @@ def one_way(pairs: list[tuple[int, int]]) -> float:
 
     for pair in pairs:
         if me in pair:
-            seconds = median_of(lambda pair=pair: exchange(*pair)) / 2
+            seconds = median_of(functools.partial(exchange, *pair)) / 2
     ishmem.barrier_all()
     ishmem.free(flag)
     return slowest(seconds)

@@ -398,7 +398,7 @@ class Layout:
     def meeting_bytes(self) -> int:
         """Size of the lines of one team for rendezvous between nodes; none in a job on one node.
 
-        Even and odd rendezvous have a line for each step between the leaders of nodes, then one for the release of a node.
+        Even and odd rendezvous have a line for each step between the leaders of nodes, then one that releases a node.
         """
         return 2 * LINE * ((self.n_pes - 1).bit_length() + 3) if self.width < self.n_pes else 0
 
