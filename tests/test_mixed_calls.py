@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+import nodes
 import pytest
-from pes import run_program
+from pes import run_command, run_program
 
 PROGRAM = """
 import sys, time, dpnp, ishmem
@@ -58,6 +62,14 @@ def test_mixed(form: str, team: int, check: str) -> None:
     done = run_program(PROGRAM, 2, form, env={"ISHMEM_CHECK": check}, timeout=120)
     assert done.returncode != 0, done
     assert f"SymmetryError: PE 1 calls a collective of team {team} in a kernel, PE 0 on the host" in done.stderr, done
+
+
+def test_mixed_between_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    done = run_command(nodes.launcher([1, 1], [sys.executable, str(path), "reduce"]), timeout=120)
+    assert done.returncode != 0, done
+    assert "SymmetryError: PE 1 calls a collective of team 3 in a kernel, PE 0 on the host" in done.stderr, done
 
 
 def test_not_mixed() -> None:
