@@ -46,6 +46,7 @@ _TOKEN = 2 * CHOICES * HIDDEN * 2  # bytes of float16 that go to the experts of 
 def dispatch_combine(w: Ishmem, size: int) -> Plan:
     """Tokens of 7168 float16 to 8 of 64 experts and back, with a wait of the host; the experts return them."""
     import dpnp
+
     import ishmem
 
     tokens, chosen = _tokens(w, size)

@@ -10,11 +10,32 @@ from numba.core.rewrites import Rewrite, register_rewrite
 from numba.core.typing.npydecl import parse_dtype
 
 from ishmem import memory
+from ishmem.common.violations import ALIGN, number
+from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import HAS_VIEWS
-from .intrinsics import device, require
+from .intrinsics import address_of, device, device_function, require
 from .numba_ir import constant_of
+from .proxy import itemsize
+from .runtime_checks import report
+
+VIEW = number("view")
+
+
+@device_function
+def is_aligned(a, size):
+    """Return whether an array begins at a multiple of a size."""
+    if not binding.options().check:
+        return lambda a, size: True
+
+    def impl(a, size):
+        if address_of(a) % size == 0:
+            return True
+        report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)
+        return False
+
+    return impl
 
 
 @device(memory.view)
@@ -25,7 +46,8 @@ def _view(a, dtype):
     require(a.layout == "C" and a.ndim > 0, f"view: a is an array in C order, got {a}")
     element = parse_dtype(dtype)
     require(element is not None, f"view: dtype is a type of elements, such as numpy.int32, or its name, got {dtype}")
-    return lambda a, dtype: a.view(element)
+    size = itemsize(element)
+    return lambda a, dtype: (a if is_aligned(a, size) else a[:0]).view(element)
 
 
 @register_rewrite("before-inference")

@@ -125,6 +125,29 @@ def test_violations_are_left_out_and_raised(checking: Pool) -> None:
     checking.run(check_violations)
 
 
+@dpex.kernel
+def fill_view(item: kapi.Item, a, first):
+    seen = ishmem.view(a[first:], np.int32)
+    for k in range(seen.size):
+        seen[k] = 7
+
+
+def check_views() -> None:
+    a = ishmem.zeros(8, dtype="u1")
+    dpex.call_kernel(fill_view, kapi.Range(1), a, 2)
+    with pytest.raises(ValueError, match=r"view in a kernel on PE \d+: a begins at no multiple of 4 bytes, the size of"):
+        ishmem.quiet()
+    assert not a.asnumpy().any()
+    dpex.call_kernel(fill_view, kapi.Range(1), a, 4)
+    ishmem.barrier_all()
+    assert a.asnumpy().view("i4").tolist() == [0, 7]
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no views")
+def test_views_are_aligned(checking: Pool) -> None:
+    checking.run(check_views)
+
+
 def check_freed_memory() -> None:
     a, b = ishmem.zeros(4), ishmem.zeros(3, dtype="i4")
     seen, numbers = a[1:], b[:]

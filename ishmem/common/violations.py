@@ -16,7 +16,7 @@ from ishmem.common.type_tables import ATOMICS
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS = range(14, 20)
+MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN = range(14, 21)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
@@ -47,7 +47,7 @@ _TOGETHER = (
 """Routines that share device code."""
 
 ROUTINES = (
-    "p", "g", "ptr", "signal_fetch", "set_lock", "test_lock", "clear_lock", "pe_quiet", "sync_work_groups",
+    "p", "g", "ptr", "signal_fetch", "set_lock", "test_lock", "clear_lock", "pe_quiet", "sync_work_groups", "view",
     "all_reduce_work_group", *ATOMICS, *_TOGETHER, *(f"{name}{form}" for name in _IN_GROUPS for form in _FORMS),
 )  # fmt: skip
 """Names of routines by the numbers that kernels write into the record."""
@@ -59,17 +59,15 @@ ARGUMENTS = (
 )  # fmt: skip
 """Names of arguments by the numbers that kernels write into the record."""
 
-_NUMBERS = {name: number for names in (ROUTINES, ARGUMENTS) for number, name in enumerate(names)}
-
 
 def number(routine: str) -> int:
     """Return the number that stands for a routine in kernels."""
-    return _NUMBERS[routine]
+    return ROUTINES.index(routine)
 
 
 def argument_number(name: str) -> int:
     """Return the number that stands for the name of an argument in kernels."""
-    return _NUMBERS[name]
+    return ARGUMENTS.index(name)
 
 
 class Violation(NamedTuple):
@@ -93,7 +91,8 @@ class Violation(NamedTuple):
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
     pass another one than the first, and ``size`` that of the group. For a launch of too many work-groups, ``first`` is
-    their number and ``size`` the largest allowed one.
+    their number and ``size`` the largest allowed one. For an array that is not aligned, ``size`` is
+    the size of an element.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

@@ -13,6 +13,7 @@ from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, misfit
 from ishmem.common.violations import (
+    ALIGN,
     ARGUMENTS,
     DIFFERENT,
     GROUPS,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
            MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
-           DIFFERENT: ValueError, GROUPS: ValueError}
+           DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -95,6 +96,7 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
         f"{ARGUMENTS[it.pe]} differs between the work-items of a group: {it.first} of {it.size} pass another one than "
         "the first; all pass the same"
     ),
+    ALIGN: lambda it: f"a begins at no multiple of {it.size} bytes, the size of the new elements",
     GROUPS: lambda it: (
         f"the launch has {it.first} work-groups, of which the device certainly runs {it.size} at the same time; launch "
         "at most max_work_groups()"
