@@ -91,8 +91,7 @@ class Violation(NamedTuple):
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
     For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
     pass another one than the first, and ``size`` that of the group. For a launch of too many work-groups, ``first`` is
-    their number and ``size`` the largest allowed one. For an array that is not aligned, ``size`` is
-    the size of an element.
+    their number and ``size`` the largest allowed one. For an array that is not aligned, ``size`` is that of an element.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """
