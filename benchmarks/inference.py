@@ -50,7 +50,7 @@ def dispatch_combine(w: Ishmem, size: int) -> Plan:
     import ishmem
 
     tokens, chosen = _tokens(w, size)
-    buffer = ishmem.moe.Buffer(len(tokens), HIDDEN, EXPERTS, CHOICES, dtype="float16")
+    buffer = ishmem.moe.Buffer(len(tokens), HIDDEN, _experts(w), CHOICES, dtype="float16")
     x, topk_idx = dpnp.asarray(tokens), dpnp.asarray(chosen)
     weights, out = dpnp.full(chosen.shape, 1 / CHOICES, dtype="float32"), dpnp.zeros_like(x)
 
@@ -64,7 +64,8 @@ def dispatch_combine(w: Ishmem, size: int) -> Plan:
 @dispatch_combine.peer("mpi4py")
 def _(w: Mpi, size: int) -> Plan:
     tokens, chosen = _tokens(w, size)
-    out, local, comm = np.zeros_like(tokens), EXPERTS // w.n_pes, w.comm
+    out, comm, experts = np.zeros_like(tokens), w.comm, _experts(w)
+    local = experts // w.n_pes
 
     def alltoallv(rows: Any, sent: Any, got: Any) -> Any:
         result = np.empty((int(got.sum()), HIDDEN), rows.dtype)
@@ -76,7 +77,7 @@ def _(w: Mpi, size: int) -> Plan:
 
     def exchange() -> None:
         order = np.argsort(chosen.ravel(), kind="stable")
-        counts = np.bincount(chosen.ravel(), minlength=EXPERTS).reshape(w.n_pes, local)
+        counts = np.bincount(chosen.ravel(), minlength=experts).reshape(w.n_pes, local)
         due = np.empty_like(counts)
         comm.Alltoall(counts, due)
         received = alltoallv(tokens[order // CHOICES], counts.sum(axis=1), due.sum(axis=1))
@@ -95,8 +96,13 @@ def _(w: Mpi, size: int) -> Plan:
     return Plan("exchange()", {"exchange": exchange}, lambda done: w.expect(out, tokens.ravel()), size)
 
 
+def _experts(w: World) -> int:
+    """Return 64, or the next lower number of experts that the PEs share equally."""
+    return EXPERTS // w.n_pes * w.n_pes
+
+
 def _tokens(w: World, size: int) -> tuple[Any, Any]:
     """Return the tokens of this PE, of small integers, and the experts of each."""
     rng, count = np.random.default_rng(w.pe), size // _TOKEN
-    chosen = np.argsort(rng.random((count, EXPERTS)), axis=1)[:, :CHOICES]
+    chosen = np.argsort(rng.random((count, _experts(w))), axis=1)[:, :CHOICES]
     return rng.integers(0, 64, (count, HIDDEN)).astype("float16"), np.ascontiguousarray(chosen)

@@ -25,7 +25,7 @@ def check_messages() -> None:
     raises(ishmem.SymmetryError, r"dest is a ndarray in host memory, not on the symmetric heap; .*ishmem.static",
            ishmem.put, np.zeros(4), a, me)  # fmt: skip
     raises(ValueError, r"orders differ, dest in C order and source in Fortran order; .*asarray\(source, order='C'\)",
-           ishmem.put, m, fortran, me)  # fmt: skip
+           ishmem.sum_reduce, m, fortran)  # fmt: skip
     raises(IndexError, "index is 0; dest has no elements", ishmem.p, a[2:2], 1, me)
     for routine, arguments in (
         (ishmem.p, (a, 1, True)),

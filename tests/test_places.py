@@ -93,7 +93,7 @@ def check_kernel() -> None:
 
     facts, process = binding.bound()
     layout = job.current().heap.layout
-    high = binding.ProcessConstants.of(HIGH, SIZE, ishmem.my_pe(), layout, range(ishmem.n_pes()), 1)
+    high = binding.ProcessConstants.of(HIGH, SIZE, ishmem.my_pe(), layout, range(ishmem.n_pes()), 1, 1)
     out = ishmem.zeros(6, dtype="i8")
     offset = layout.size + 4099
     binding.bind(facts, high)
@@ -140,7 +140,7 @@ def check_tables() -> None:
         table[:count] = np.frombuffer(heaps.places(near, count), "u1")
         distances[:4] = np.frombuffer(heaps.distances(heap.base, [HIGH + place for place in range(4)]), "i8")
         out[...] = 7
-        there = binding.ProcessConstants.of(heap.base, heap.size, near[0], Layout(count, 4), near, 1)
+        there = binding.ProcessConstants.of(heap.base, heap.size, near[0], Layout(count, 4), near, 1, 1)
         address = table.__sycl_usm_array_interface__["data"][0]
         constants = there._replace(heap=distances.__sycl_usm_array_interface__["data"][0], places=address)
         rebind(binding.CompileOptions(facts.check, spans=True), constants)

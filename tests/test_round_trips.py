@@ -51,7 +51,7 @@ def others() -> range:
 
 
 def check_host_quiet(count: int) -> None:
-    """A quiet of the host asks all PEs at once."""
+    """A quiet of the host asks all PEs at once; one may have answered before, when another call asked it."""
     box = ishmem.zeros(count, dtype="i8")
     ishmem.barrier_all()
     before = traffic()
@@ -60,7 +60,7 @@ def check_host_quiet(count: int) -> None:
     ishmem.quiet()
     sent = traffic().since(before)
     ishmem.barrier_all()
-    assert ishmem.my_pe() or (sent.asking, sent.round_trips) == (len(others()), 1), sent
+    assert ishmem.my_pe() or (1 <= sent.asking <= len(others()) and sent.round_trips == 1), sent
     same(box, np.full(count, ishmem.my_pe()))
 
 
