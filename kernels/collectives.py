@@ -25,7 +25,7 @@ from .rendezvous import (
     await_transfers,
     end_phase,
     enter,
-    fetch_headers,
+    fetch_from_leader,
     group_sync,
     part_of,
     rendezvous,
@@ -33,7 +33,7 @@ from .rendezvous import (
 )
 from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
 from .runtime_checks import own_array_fits
-from .slots import SHARE, block_step, blocks_at, header_at, max_payload, slots_of
+from .slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .spec_constants import pe_count, this_pe
 from .teams import Members, is_team, members_of
 
@@ -242,7 +242,7 @@ def concatenate(sample, call, flow, group):
         if status <= 0:
             return status
         slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
-        fetch_headers(call.team, slots, members.size, group)
+        fetch_from_leader(call.team, slots, PAYLOAD * members.size, group)
         total, large = 0, False
         for member in range(members.size):
             share = load_word(header_at(slots, member) + SHARE)

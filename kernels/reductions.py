@@ -23,8 +23,7 @@ from .nodes import spans_nodes
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, count_of, end_phase, enter, group_sync, part_of
-from .rendezvous_of_nodes import distance_to_table
+from .rendezvous import ALIGN, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
 from .shares import work_item_share
 from .slots import block_step, blocks_at, max_payload, slots_of
 from .small_reductions import make_small_reduction
@@ -279,21 +278,6 @@ def _make_combine_two(reduce_blocks: Any) -> Any:
     return combine_two
 
 
-@device_function
-def fetch_blocks(team, slots, nbytes, count, group):
-    """Copy the first blocks from the leader of this node, in a team that spans nodes."""
-    if not binding.options().levels:
-        return lambda team, slots, nbytes, count, group: None
-
-    def impl(team, slots, nbytes, count, group):
-        here, away = blocks_at(team, slots), distance_to_table(team)
-        if away:
-            copy_bytes(here, here + away, count * nbytes, rank_in(group), size_of(group))
-            group_sync(group)
-
-    return impl
-
-
 def _make(combine_at: Any, by_nodes: Any = None) -> Any:
     """Make a reduction or scan from what combines the elements at one place."""
     reduce_blocks = _make_reduce_blocks(combine_at)
@@ -307,7 +291,7 @@ def _make(combine_at: Any, by_nodes: Any = None) -> Any:
             members, nbytes = members_of(call.team), count * call.itemsize
             if nbytes <= max_payload():
                 slots = slots_of(call.team, 1)
-                fetch_blocks(call.team, slots, nbytes, members.me + 1, group)
+                fetch_from_leader(call.team, blocks_at(call.team, slots), (members.me + 1) * nbytes, group)
                 sources = tiles_at(blocks_at(call.team, slots), block_step(nbytes), members)
                 reduce_blocks(sample, sources, own_array(call.dest, members), nbytes, workers_of(group), members)
                 group_sync(group)

@@ -211,7 +211,7 @@ def may_go_on(team, members, call_id, count, same):
         if not same:
             meet_by_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
             slots = slots_of(team, 1)
-            fetch_headers(team, slots, members.size, None)
+            fetch_from_leader(team, slots, PAYLOAD * members.size, None)
             calls_match(members, slots, call_id, count)
             return False
         return call_id != REFUSED
@@ -220,15 +220,15 @@ def may_go_on(team, members, call_id, count, same):
 
 
 @device_function
-def fetch_headers(team, slots, size, group):
-    """Copy the headers of all members from the leader of this node, in a team that spans nodes."""
+def fetch_from_leader(team, address, nbytes, group):
+    """Copy a part of the slots from the leader of this node to the same place, in a team that spans nodes."""
     if not binding.options().levels:
-        return lambda team, slots, size, group: None
+        return lambda team, address, nbytes, group: None
 
-    def impl(team, slots, size, group):
+    def impl(team, address, nbytes, group):
         away = distance_to_table(team)
         if away:
-            copy_bytes(slots, slots + away, PAYLOAD * size, rank_in(group), size_of(group))
+            copy_bytes(address, address + away, nbytes, rank_in(group), size_of(group))
             group_sync(group)
 
     return impl

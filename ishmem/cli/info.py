@@ -131,7 +131,7 @@ def _device(device: int) -> dict[str, Any]:
     from ishmem.runtime.routes import shares_atomics
 
     properties = pyze.device_properties(device)
-    units = properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice
+    units = pyze.xe_cores(device) * properties.numEUsPerSubslice
     return {
         "name": properties.name.decode(errors="replace"),
         "integrated": bool(properties.flags & pyze.DEVICE_INTEGRATED),
