@@ -1,3 +1,4 @@
+# Written by python -m ishmem.cli.signatures.
 import typing
 
 import dpctl
@@ -60,8 +61,8 @@ from .common.constants import (
     CTX_SESSION_BATCH as CTX_SESSION_BATCH,
     MALLOC_ATOMICS_REMOTE as MALLOC_ATOMICS_REMOTE,
     MALLOC_SIGNAL_REMOTE as MALLOC_SIGNAL_REMOTE,
-    ORDER_ACQ_REL as ORDER_ACQ_REL,
     ORDER_ACQUIRE as ORDER_ACQUIRE,
+    ORDER_ACQ_REL as ORDER_ACQ_REL,
     ORDER_RELAXED as ORDER_RELAXED,
     ORDER_RELEASE as ORDER_RELEASE,
     SIGNAL_ADD as SIGNAL_ADD,
@@ -143,12 +144,7 @@ from .on_queue import (
     wait_until_some_on_queue as wait_until_some_on_queue,
     wait_until_some_vector_on_queue as wait_until_some_vector_on_queue,
 )
-from .order import (
-    fence as fence,
-    flush as flush,
-    pe_quiet as pe_quiet,
-    quiet as quiet,
-)
+from .order import fence as fence, flush as flush, pe_quiet as pe_quiet, quiet as quiet
 from .query import (
     addr_accessible as addr_accessible,
     info_get_name as info_get_name,
@@ -169,14 +165,7 @@ from .reductions import (
     sum_reduce as sum_reduce,
     xor_reduce as xor_reduce,
 )
-from .rma import (
-    g as g,
-    get as get,
-    get_nbi as get_nbi,
-    p as p,
-    put as put,
-    put_nbi as put_nbi,
-)
+from .rma import g as g, get as get, get_nbi as get_nbi, p as p, put as put, put_nbi as put_nbi
 from .setup import (
     finalize as finalize,
     get_uniqueid as get_uniqueid,
@@ -196,12 +185,7 @@ from .signals import (
     signal_wait_until as signal_wait_until,
 )
 from .statics import static as static
-from .strided import (
-    ibget as ibget,
-    ibput as ibput,
-    iget as iget,
-    iput as iput,
-)
+from .strided import ibget as ibget, ibput as ibput, iget as iget, iput as iput
 from .teams import (
     TEAM_INVALID as TEAM_INVALID,
     TEAM_NODE as TEAM_NODE,
@@ -218,15 +202,8 @@ from .teams import (
     team_split_strided as team_split_strided,
     team_translate_pe as team_translate_pe,
 )
-from .vcollectives import (
-    alltoallv as alltoallv,
-    gatherv as gatherv,
-    scatterv as scatterv,
-)
-from .wait import (
-    test as test,
-    wait_until as wait_until,
-)
+from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv as scatterv
+from .wait import test as test, wait_until as wait_until
 from .wait_sets import (
     test_all as test_all,
     test_all_vector as test_all_vector,
@@ -244,9 +221,17 @@ from .wait_sets import (
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
 
-# Written by python -m ishmem.cli.signatures from here on.
-
 if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from where this says
+    from .collectives import alltoall_work_group as alltoall_work_group
+    from .collectives import alltoalls_work_group as alltoalls_work_group
+    from .collectives import barrier_all_work_group as barrier_all_work_group
+    from .collectives import broadcast_work_group as broadcast_work_group
+    from .collectives import collect_work_group as collect_work_group
+    from .collectives import fcollect_work_group as fcollect_work_group
+    from .collectives import gather_work_group as gather_work_group
+    from .collectives import scatter_work_group as scatter_work_group
+    from .collectives import sync_all_work_group as sync_all_work_group
+    from .collectives import team_sync_work_group as team_sync_work_group
     from .rma import get_nbi_work_group as get_nbi_work_group
     from .rma import get_work_group as get_work_group
     from .rma import put_nbi_work_group as put_nbi_work_group
@@ -260,45 +245,23 @@ if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from wh
     from .signals import put_signal_nbi_work_group as put_signal_nbi_work_group
     from .signals import put_signal_work_group as put_signal_work_group
     from .signals import signal_wait_until_work_group as signal_wait_until_work_group
+    from .wait import test_work_group as test_work_group
+    from .wait import wait_until_work_group as wait_until_work_group
+    from .wait_sets import test_all_vector_work_group as test_all_vector_work_group
+    from .wait_sets import test_all_work_group as test_all_work_group
+    from .wait_sets import test_any_vector_work_group as test_any_vector_work_group
+    from .wait_sets import test_any_work_group as test_any_work_group
+    from .wait_sets import test_some_vector_work_group as test_some_vector_work_group
+    from .wait_sets import test_some_work_group as test_some_work_group
+    from .wait_sets import wait_until_all_vector_work_group as wait_until_all_vector_work_group
+    from .wait_sets import wait_until_all_work_group as wait_until_all_work_group
+    from .wait_sets import wait_until_any_vector_work_group as wait_until_any_vector_work_group
+    from .wait_sets import wait_until_any_work_group as wait_until_any_work_group
+    from .wait_sets import wait_until_some_vector_work_group as wait_until_some_vector_work_group
+    from .wait_sets import wait_until_some_work_group as wait_until_some_work_group
     from .order import fence_work_group as fence_work_group
     from .order import flush_work_group as flush_work_group
     from .order import quiet_work_group as quiet_work_group
-    from .wait import test_work_group as test_work_group
-    from .wait import wait_until_work_group as wait_until_work_group
-    from .wait_sets import test_all_work_group as test_all_work_group
-    from .wait_sets import test_all_vector_work_group as test_all_vector_work_group
-    from .wait_sets import test_any_work_group as test_any_work_group
-    from .wait_sets import test_any_vector_work_group as test_any_vector_work_group
-    from .wait_sets import test_some_work_group as test_some_work_group
-    from .wait_sets import test_some_vector_work_group as test_some_vector_work_group
-    from .wait_sets import wait_until_all_work_group as wait_until_all_work_group
-    from .wait_sets import wait_until_all_vector_work_group as wait_until_all_vector_work_group
-    from .wait_sets import wait_until_any_work_group as wait_until_any_work_group
-    from .wait_sets import wait_until_any_vector_work_group as wait_until_any_vector_work_group
-    from .wait_sets import wait_until_some_work_group as wait_until_some_work_group
-    from .wait_sets import wait_until_some_vector_work_group as wait_until_some_vector_work_group
-    from .collectives import alltoall_work_group as alltoall_work_group
-    from .collectives import alltoalls_work_group as alltoalls_work_group
-    from .collectives import barrier_all_work_group as barrier_all_work_group
-    from .collectives import broadcast_work_group as broadcast_work_group
-    from .collectives import collect_work_group as collect_work_group
-    from .collectives import fcollect_work_group as fcollect_work_group
-    from .collectives import gather_work_group as gather_work_group
-    from .collectives import scatter_work_group as scatter_work_group
-    from .collectives import sync_all_work_group as sync_all_work_group
-    from .collectives import team_sync_work_group as team_sync_work_group
-    from .vcollectives import alltoallv_work_group as alltoallv_work_group
-    from .vcollectives import gatherv_work_group as gatherv_work_group
-    from .vcollectives import scatterv_work_group as scatterv_work_group
-    from .reductions import and_reduce_work_group as and_reduce_work_group
-    from .reductions import max_reduce_work_group as max_reduce_work_group
-    from .reductions import min_reduce_work_group as min_reduce_work_group
-    from .reductions import or_reduce_work_group as or_reduce_work_group
-    from .reductions import prod_reduce_work_group as prod_reduce_work_group
-    from .reductions import sum_exscan_work_group as sum_exscan_work_group
-    from .reductions import sum_inscan_work_group as sum_inscan_work_group
-    from .reductions import sum_reduce_work_group as sum_reduce_work_group
-    from .reductions import xor_reduce_work_group as xor_reduce_work_group
     from .collectives_on_queue import alltoall_on_queue as alltoall_on_queue
     from .collectives_on_queue import alltoalls_on_queue as alltoalls_on_queue
     from .collectives_on_queue import alltoallv_on_queue as alltoallv_on_queue
@@ -318,6 +281,254 @@ if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from wh
     from .collectives_on_queue import sum_inscan_on_queue as sum_inscan_on_queue
     from .collectives_on_queue import sum_reduce_on_queue as sum_reduce_on_queue
     from .collectives_on_queue import xor_reduce_on_queue as xor_reduce_on_queue
+    from .vcollectives import alltoallv_work_group as alltoallv_work_group
+    from .vcollectives import gatherv_work_group as gatherv_work_group
+    from .vcollectives import scatterv_work_group as scatterv_work_group
+    from .reductions import and_reduce_work_group as and_reduce_work_group
+    from .reductions import max_reduce_work_group as max_reduce_work_group
+    from .reductions import min_reduce_work_group as min_reduce_work_group
+    from .reductions import or_reduce_work_group as or_reduce_work_group
+    from .reductions import prod_reduce_work_group as prod_reduce_work_group
+    from .reductions import sum_exscan_work_group as sum_exscan_work_group
+    from .reductions import sum_inscan_work_group as sum_inscan_work_group
+    from .reductions import sum_reduce_work_group as sum_reduce_work_group
+    from .reductions import xor_reduce_work_group as xor_reduce_work_group
+
+def alltoall_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``alltoall`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
+            ``source``.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoall_work_group(dest, source, group)
+
+    Source: ishmemx_alltoall_work_group.
+    """
+
+def alltoalls_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
+) -> int:
+    """Run ``alltoalls`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, at least 1.
+        nelems: Number of elements that each PE sends to each.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoalls_work_group(dest, source, dst, sst, nelems, group)
+
+    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
+    """
+
+def barrier_all_work_group(group: typing.Any) -> None:
+    """Run ``barrier_all`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.barrier_all_work_group(group)
+
+    Source: ishmemx_barrier_all_work_group.
+    """
+
+def broadcast_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``broadcast`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.broadcast_work_group(dest, source, root, group)
+
+    Source: ishmemx_broadcast_work_group.
+    """
+
+def collect_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``collect`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of this PE's block in elements; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.collect_work_group(dest, source, group)
+
+    Source: ishmemx_collect_work_group.
+    """
+
+def fcollect_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``fcollect`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
+            place).
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.fcollect_work_group(dest, source, group)
+
+    Source: ishmemx_fcollect_work_group.
+    """
+
+def gather_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``gather`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        root: Number in the team of the PE that gets the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.gather_work_group(dest, source, root, group)
+
+    Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
+    """
+
+def scatter_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``scatter`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every
+            PE.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Size of a block in elements; by default that of ``dest``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.scatter_work_group(dest, source, root, group)
+
+    Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
+    """
+
+def sync_all_work_group(group: typing.Any) -> None:
+    """Run ``sync_all`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sync_all_work_group(group)
+
+    Source: ishmemx_sync_all_work_group.
+    """
+
+def team_sync_work_group(team: int, group: typing.Any) -> int:
+    """Run ``team_sync`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.team_sync_work_group(team, group)
+
+    Source: ishmemx_team_sync_work_group.
+    """
 
 def get_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
@@ -631,6 +842,346 @@ def signal_wait_until_work_group(
     Source: ishmemx_signal_wait_until_work_group.
     """
 
+def test_work_group(
+    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
+) -> bool:
+    """Run ``test`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_work_group(ivar, cmp, cmp_value, group)
+
+    Source: ishmemx_test_work_group.
+    """
+
+def wait_until_work_group(
+    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Run ``wait_until`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_work_group(ivar, cmp, cmp_value, group)
+
+    Source: ishmemx_wait_until_work_group.
+    """
+
+def test_all_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> bool:
+    """Run ``test_all_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_all_vector_work_group(ivars, cmp, cmp_values, group)
+
+    Source: ishmemx_test_all_vector_work_group.
+    """
+
+def test_all_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> bool:
+    """Run ``test_all`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_all_work_group(ivars, cmp, cmp_value, group)
+
+    Source: ishmemx_test_all_work_group.
+    """
+
+def test_any_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """Run ``test_any_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_any_vector_work_group(ivars, cmp, cmp_values, group)
+
+    Source: ishmemx_test_any_vector_work_group.
+    """
+
+def test_any_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """Run ``test_any`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_any_work_group(ivars, cmp, cmp_value, group)
+
+    Source: ishmemx_test_any_work_group.
+    """
+
+def test_some_vector_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
+    typing.Any = None,
+) -> int:
+    """Run ``test_some_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
+
+    Source: ishmemx_test_some_vector_work_group.
+    """
+
+def test_some_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
+    = None,
+) -> int:
+    """Run ``test_some`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.test_some_work_group(ivars, indices, cmp, cmp_value, group)
+
+    Source: ishmemx_test_some_work_group.
+    """
+
+def wait_until_all_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> None:
+    """Run ``wait_until_all_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_all_vector_work_group(ivars, cmp, cmp_values, group)
+
+    Source: ishmemx_wait_until_all_vector_work_group.
+    """
+
+def wait_until_all_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> None:
+    """Run ``wait_until_all`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_all_work_group(ivars, cmp, cmp_value, group)
+
+    Source: ishmemx_wait_until_all_work_group.
+    """
+
+def wait_until_any_vector_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """Run ``wait_until_any_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_any_vector_work_group(ivars, cmp, cmp_values, group)
+
+    Source: ishmemx_wait_until_any_vector_work_group.
+    """
+
+def wait_until_any_work_group(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
+) -> int:
+    """Run ``wait_until_any`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_any_work_group(ivars, cmp, cmp_value, group)
+
+    Source: ishmemx_wait_until_any_work_group.
+    """
+
+def wait_until_some_vector_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
+    typing.Any = None,
+) -> int:
+    """Run ``wait_until_some_vector`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
+
+    Source: ishmemx_wait_until_some_vector_work_group.
+    """
+
+def wait_until_some_work_group(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
+    = None,
+) -> int:
+    """Run ``wait_until_some`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.wait_until_some_work_group(ivars, indices, cmp, cmp_value, group)
+
+    Source: ishmemx_wait_until_some_work_group.
+    """
+
 def fence_work_group(group: typing.Any) -> None:
     """Run ``fence`` jointly by all work-items of a work-group; in kernels only.
 
@@ -677,904 +1228,6 @@ def quiet_work_group(group: typing.Any) -> None:
             ishmem.quiet_work_group(group)
 
     Source: ishmemx_quiet_work_group.
-    """
-
-def test_work_group(
-    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
-) -> bool:
-    """Run ``test`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_work_group(ivar, cmp, cmp_value, group)
-
-    Source: ishmemx_test_work_group.
-    """
-
-def wait_until_work_group(
-    ivar: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, index: int | tuple[int, ...] = 0,
-) -> None:
-    """Run ``wait_until`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
-
-    Args:
-        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_work_group(ivar, cmp, cmp_value, group)
-
-    Source: ishmemx_wait_until_work_group.
-    """
-
-def test_all_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> bool:
-    """Run ``test_all`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_all_work_group(ivars, cmp, cmp_value, group)
-
-    Source: ishmemx_test_all_work_group.
-    """
-
-def test_all_vector_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> bool:
-    """Run ``test_all_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_all_vector_work_group(ivars, cmp, cmp_values, group)
-
-    Source: ishmemx_test_all_vector_work_group.
-    """
-
-def test_any_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> int:
-    """Run ``test_any`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_any_work_group(ivars, cmp, cmp_value, group)
-
-    Source: ishmemx_test_any_work_group.
-    """
-
-def test_any_vector_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> int:
-    """Run ``test_any_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_any_vector_work_group(ivars, cmp, cmp_values, group)
-
-    Source: ishmemx_test_any_vector_work_group.
-    """
-
-def test_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
-) -> int:
-    """Run ``test_some`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_some_work_group(ivars, indices, cmp, cmp_value, group)
-
-    Source: ishmemx_test_some_work_group.
-    """
-
-def test_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
-) -> int:
-    """Run ``test_some_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.test_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
-
-    Source: ishmemx_test_some_vector_work_group.
-    """
-
-def wait_until_all_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> None:
-    """Run ``wait_until_all`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_all_work_group(ivars, cmp, cmp_value, group)
-
-    Source: ishmemx_wait_until_all_work_group.
-    """
-
-def wait_until_all_vector_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> None:
-    """Run ``wait_until_all_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_all_vector_work_group(ivars, cmp, cmp_values, group)
-
-    Source: ishmemx_wait_until_all_vector_work_group.
-    """
-
-def wait_until_any_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> int:
-    """Run ``wait_until_any`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_any_work_group(ivars, cmp, cmp_value, group)
-
-    Source: ishmemx_wait_until_any_work_group.
-    """
-
-def wait_until_any_vector_work_group(
-    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
-) -> int:
-    """Run ``wait_until_any_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_any_vector_work_group(ivars, cmp, cmp_values, group)
-
-    Source: ishmemx_wait_until_any_vector_work_group.
-    """
-
-def wait_until_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
-) -> int:
-    """Run ``wait_until_some`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_some_work_group(ivars, indices, cmp, cmp_value, group)
-
-    Source: ishmemx_wait_until_some_work_group.
-    """
-
-def wait_until_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
-) -> int:
-    """Run ``wait_until_some_vector`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
-            PE's own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.wait_until_some_vector_work_group(ivars, indices, cmp, cmp_values, group)
-
-    Source: ishmemx_wait_until_some_vector_work_group.
-    """
-
-def alltoall_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``alltoall`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
-            ``source``.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.alltoall_work_group(dest, source, group)
-
-    Source: ishmemx_alltoall_work_group.
-    """
-
-def alltoalls_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, group: typing.Any, team: int = 0,
-) -> int:
-    """Run ``alltoalls`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        dst: Stride of ``dest`` in elements, at least 1.
-        sst: Stride of ``source`` in elements, at least 1.
-        nelems: Number of elements that each PE sends to each.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.alltoalls_work_group(dest, source, dst, sst, nelems, group)
-
-    Source: shmem_alltoalls, in the manner of ishmemx_alltoall_work_group.
-    """
-
-def barrier_all_work_group(group: typing.Any) -> None:
-    """Run ``barrier_all`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
-
-    Args:
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.barrier_all_work_group(group)
-
-    Source: ishmemx_barrier_all_work_group.
-    """
-
-def broadcast_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``broadcast`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        root: Number in the team of the PE that has the data.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.broadcast_work_group(dest, source, root, group)
-
-    Source: ishmemx_broadcast_work_group.
-    """
-
-def collect_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``collect`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of this PE's block in elements; by default all of ``source``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.collect_work_group(dest, source, group)
-
-    Source: ishmemx_collect_work_group.
-    """
-
-def fcollect_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``fcollect`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
-            place).
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.fcollect_work_group(dest, source, group)
-
-    Source: ishmemx_fcollect_work_group.
-    """
-
-def gather_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``gather`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        root: Number in the team of the PE that gets the data.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.gather_work_group(dest, source, root, group)
-
-    Source: MPI_Gather, in the manner of ishmemx_fcollect_work_group.
-    """
-
-def scatter_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, root: int, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``scatter`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every
-            PE.
-        root: Number in the team of the PE that has the data.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Size of a block in elements; by default that of ``dest``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.scatter_work_group(dest, source, root, group)
-
-    Source: MPI_Scatter, in the manner of ishmemx_broadcast_work_group.
-    """
-
-def sync_all_work_group(group: typing.Any) -> None:
-    """Run ``sync_all`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments; the call begins and ends with a group barrier.
-
-    Args:
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.sync_all_work_group(group)
-
-    Source: ishmemx_sync_all_work_group.
-    """
-
-def team_sync_work_group(team: int, group: typing.Any) -> int:
-    """Run ``team_sync`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.team_sync_work_group(team, group)
-
-    Source: ishmemx_team_sync_work_group.
-    """
-
-def alltoallv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
-    typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
-) -> int:
-    """Run ``alltoallv`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the
-            team; in kernels a contiguous device array of int64.
-        source_counts: Number of elements to send to each PE; as ``dest_counts``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
-        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.alltoallv_work_group(dest, source, dest_counts, source_counts, group)
-
-    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
-    """
-
-def gatherv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
-) -> int:
-    """Run ``gatherv`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
-            the team; in kernels a contiguous device array of int64.
-        root: Number in the team of the PE that gets the data.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        displs: Where the block of each PE starts; by default blocks are contiguous.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.gatherv_work_group(dest, source, counts, root, group)
-
-    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
-    """
-
-def scatterv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
-) -> int:
-    """Run ``scatterv`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
-            the team; in kernels a contiguous device array of int64.
-        root: Number in the team of the PE that has the data.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        displs: Where the block of each PE starts; by default blocks are contiguous.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.scatterv_work_group(dest, source, counts, root, group)
-
-    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
-    """
-
-def and_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``and_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.and_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_and_reduce_work_group.
-    """
-
-def max_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``max_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.max_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_max_reduce_work_group.
-    """
-
-def min_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``min_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.min_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_min_reduce_work_group.
-    """
-
-def or_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``or_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.or_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_or_reduce_work_group.
-    """
-
-def prod_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``prod_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.prod_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_prod_reduce_work_group.
-    """
-
-def sum_exscan_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``sum_exscan`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.sum_exscan_work_group(dest, source, group)
-
-    Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
-    """
-
-def sum_inscan_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``sum_inscan`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.sum_inscan_work_group(dest, source, group)
-
-    Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
-    """
-
-def sum_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``sum_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.sum_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_sum_reduce_work_group.
-    """
-
-def xor_reduce_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
-) -> int:
-    """Run ``xor_reduce`` jointly by all work-items of a work-group; in kernels only.
-
-    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
-
-    Returns:
-        0, or -1 if this PE is not in the team.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
-        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        In a kernel, with ``group = item.get_group()``::
-
-            ishmem.xor_reduce_work_group(dest, source, group)
-
-    Source: ishmemx_xor_reduce_work_group.
     """
 
 def alltoall_on_queue(
@@ -2082,4 +1735,326 @@ def xor_reduce_on_queue(
             event.wait()
 
     Source: ishmemx_xor_reduce_on_queue.
+    """
+
+def alltoallv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
+    typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
+) -> int:
+    """Run ``alltoallv`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the
+            team; in kernels a contiguous device array of int64.
+        source_counts: Number of elements to send to each PE; as ``dest_counts``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
+        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.alltoallv_work_group(dest, source, dest_counts, source_counts, group)
+
+    Source: MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group.
+    """
+
+def gatherv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
+    dpnp.ndarray | None = None, team: int = 0,
+) -> int:
+    """Run ``gatherv`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that gets the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.gatherv_work_group(dest, source, counts, root, group)
+
+    Source: MPI_Gatherv, in the manner of ishmemx_collect_work_group.
+    """
+
+def scatterv_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
+    dpnp.ndarray | None = None, team: int = 0,
+) -> int:
+    """Run ``scatterv`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array, of any dtype of dpnp.
+        source: Symmetric contiguous array of the dtype of ``dest``.
+        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of
+            the team; in kernels a contiguous device array of int64.
+        root: Number in the team of the PE that has the data.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        displs: Where the block of each PE starts; by default blocks are contiguous.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.scatterv_work_group(dest, source, counts, root, group)
+
+    Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
+    """
+
+def and_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``and_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.and_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_and_reduce_work_group.
+    """
+
+def max_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``max_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.max_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_max_reduce_work_group.
+    """
+
+def min_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``min_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.min_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_min_reduce_work_group.
+    """
+
+def or_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``or_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.or_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_or_reduce_work_group.
+    """
+
+def prod_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``prod_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.prod_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_prod_reduce_work_group.
+    """
+
+def sum_exscan_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``sum_exscan`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_exscan_work_group(dest, source, group)
+
+    Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+def sum_inscan_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``sum_inscan`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
+            but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_inscan_work_group(dest, source, group)
+
+    Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+def sum_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``sum_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.sum_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_sum_reduce_work_group.
+    """
+
+def xor_reduce_work_group(
+    dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
+) -> int:
+    """Run ``xor_reduce`` jointly by all work-items of a work-group; in kernels only.
+
+    All work-items pass the same arguments and get the same result; the call begins and ends with a group barrier.
+
+    Returns:
+        0, or -1 if this PE is not in the team.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
+        team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        In a kernel, with ``group = item.get_group()``::
+
+            ishmem.xor_reduce_work_group(dest, source, group)
+
+    Source: ishmemx_xor_reduce_work_group.
     """

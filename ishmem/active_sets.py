@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 from ishmem import _core, teams
 from ishmem.common.errors import SymmetryError
+from ishmem.common.routines import exported
 from ishmem.common.team_shape import Shape
 from ishmem.runtime import job, long_waits
 from ishmem.teams import Team, TeamConfig
 
-__all__ = ["active_set"]
+__all__ = exported(__name__)
 
 _FORMAT = "<3qQ2q"
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ishmem import _core
 from ishmem.common import type_tables
 from ishmem.common.constants import MemoryOrder, no_member
+from ishmem.common.routines import exported
 from ishmem.order import fence
 from ishmem.runtime import check, job
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.indices import Index
 
-__all__ = [*type_tables.ATOMICS, *(f"{name}_nbi" for name, atomic in type_tables.ATOMICS.items() if atomic.fetches)]
+__all__ = exported(__name__)
 
 BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ishmem import _core
+from ishmem.common.routines import exported
 from ishmem.host_collectives import calls, fallback
 from ishmem.runtime import job
 from ishmem.runtime.stubs import work_group_form
@@ -23,13 +24,7 @@ from ishmem.teams import TEAM_WORLD, Team, find
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    "alltoall", "alltoall_work_group", "alltoalls", "alltoalls_work_group",
-    "barrier_all", "barrier_all_work_group", "broadcast", "broadcast_work_group", "collect", "collect_work_group",
-    "fcollect", "fcollect_work_group", "gather", "gather_work_group", "scatter",
-    "scatter_work_group", "sync_all", "sync_all_work_group", "team_sync",
-    "team_sync_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 _SYNC = job.barrier_kind("sync_all")
 _BROADCAST = calls.ROUTINES["broadcast"]

@@ -18,6 +18,7 @@ from typing import Any, Callable
 import dpctl
 
 from ishmem import collectives, reductions, vcollectives
+from ishmem.common.routines import exported
 from ishmem.host_collectives import fallback
 from ishmem.on_queue import Depends, Queue
 from ishmem.runtime import docstrings, job
@@ -25,12 +26,7 @@ from ishmem.runtime.queue_workers import Events, QueueWorker, events_of
 from ishmem.runtime.stubs import named
 from ishmem.teams import Team, find
 
-__all__ = [
-    "alltoall_on_queue", "alltoalls_on_queue", "alltoallv_on_queue", "and_reduce_on_queue", "broadcast_on_queue",
-    "collect_on_queue", "fcollect_on_queue", "gather_on_queue", "gatherv_on_queue", "max_reduce_on_queue",
-    "min_reduce_on_queue", "or_reduce_on_queue", "prod_reduce_on_queue", "scatter_on_queue", "scatterv_on_queue",
-    "sum_exscan_on_queue", "sum_inscan_on_queue", "sum_reduce_on_queue", "xor_reduce_on_queue",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 
 def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[..., dpctl.SyclEvent]:

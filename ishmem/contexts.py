@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ishmem import _core, amo, order, rma, signals, strided
 from ishmem.common.constants import CtxOption, SessionOption
 from ishmem.common.errors import IshmemError, StateError
+from ishmem.common.routines import exported
 from ishmem.runtime import check, job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
 
-__all__ = [
-    "CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", "ctx_create", "ctx_destroy", "ctx_fence", "ctx_flush",
-    "ctx_get_team", "ctx_pe_quiet", "ctx_quiet", "ctx_session_start", "ctx_session_stop",
-]  # fmt: skip
+__all__ = ["CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", *exported(__name__)]
 
 F = TypeVar("F", bound=IntFlag)
 

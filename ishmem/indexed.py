@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ishmem import strided
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES
 from ishmem.runtime import check, foreign
 from ishmem.runtime.stubs import work_group_form
@@ -19,7 +20,7 @@ from ishmem.runtime.stubs import work_group_form
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = ["ixget", "ixget_work_group", "ixput", "ixput_work_group"]
+__all__ = exported(__name__)
 
 
 def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -> None:

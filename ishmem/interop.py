@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ishmem.common.errors import SymmetryError
+from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.memory import extent
 from ishmem.runtime import check, foreign, job
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ishmem.statics import Statics
 
-__all__ = ["from_dlpack", "host_view"]
+__all__ = exported(__name__)
 
 _CPU, _ONEAPI = 1, 14
 """DLPack's numbers of the kinds of devices that ishmem takes arrays of."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from ishmem import _core, amo, rma
 from ishmem.common.errors import StateError, SymmetryError
+from ishmem.common.routines import exported
 from ishmem.order import quiet
 from ishmem.runtime import check, job, long_waits
 from ishmem.runtime.violation_errors import no_lock
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.indices import Index
 
-__all__ = ["clear_lock", "lock", "set_lock", "test_lock"]
+__all__ = exported(__name__)
 
 SERVING, NEXT = 16, 40  # first bits
 ITEM = 8

@@ -20,6 +20,7 @@ from ishmem import _core
 from ishmem.common import callsite
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.environment import arrays
 from ishmem.runtime import check, foreign, job
@@ -32,11 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-__all__ = [
-    "align", "arange", "array", "calloc", "empty", "empty_like", "free", "free_all", "full",
-    "full_like", "is_symmetric", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "view", "zeros",
-    "zeros_like",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 
 @dataclass(frozen=True)

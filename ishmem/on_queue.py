@@ -27,6 +27,7 @@ import numpy as np
 from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
 from ishmem.runtime import boxes, check, job
@@ -40,14 +41,7 @@ if TYPE_CHECKING:
     from ishmem.common.indices import Index
     from ishmem.teams import Team
 
-__all__ = [
-    "barrier_all_on_queue", "get_nbi_on_queue", "get_on_queue", "ibget_on_queue", "ibput_on_queue", "iget_on_queue",
-    "iput_on_queue", "put_nbi_on_queue", "put_on_queue", "put_signal_nbi_on_queue", "put_signal_on_queue",
-    "quiet_on_queue", "signal_wait_until_on_queue", "sync_all_on_queue", "team_sync_on_queue",
-    "wait_until_all_on_queue", "wait_until_all_vector_on_queue", "wait_until_any_on_queue",
-    "wait_until_any_vector_on_queue", "wait_until_on_queue", "wait_until_some_on_queue",
-    "wait_until_some_vector_on_queue",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 _RESULT_TYPES = ("int64", "uint64")
 _INDEX_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

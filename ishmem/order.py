@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
+from ishmem.common.routines import exported
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from ishmem.runtime.copy_engine import CopyEngine
 
-__all__ = ["fence", "fence_work_group", "flush", "flush_work_group", "pe_quiet", "quiet", "quiet_work_group"]
+__all__ = exported(__name__)
 
 
 def fence() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ishmem import _core
 from ishmem.common import constants
 from ishmem.common.errors import SymmetryError
+from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.memory import extent, is_symmetric
 from ishmem.runtime import check, job
@@ -17,7 +18,7 @@ from ishmem.runtime import check, job
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = ["addr_accessible", "info_get_name", "info_get_version", "my_pe", "n_pes", "pe_accessible", "ptr"]
+__all__ = exported(__name__)
 
 
 def my_pe() -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ishmem import _core
+from ishmem.common.routines import exported
 from ishmem.host_collectives import calls, fallback
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -17,12 +18,7 @@ from ishmem.teams import TEAM_WORLD, Team, find
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    "and_reduce", "and_reduce_work_group", "max_reduce", "max_reduce_work_group", "min_reduce",
-    "min_reduce_work_group", "or_reduce", "or_reduce_work_group", "prod_reduce", "prod_reduce_work_group",
-    "sum_exscan", "sum_exscan_work_group", "sum_inscan", "sum_inscan_work_group", "sum_reduce",
-    "sum_reduce_work_group", "xor_reduce", "xor_reduce_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 _AND_REDUCE = calls.ROUTINES["and_reduce"]
 _OR_REDUCE = calls.ROUTINES["or_reduce"]

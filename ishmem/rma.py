@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from ishmem import _core
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import OPAQUE
 from ishmem.runtime import boxes, check, foreign, job
 from ishmem.runtime.stubs import fast_path, work_group_form
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.indices import Index
 
-__all__ = [
-    "g", "get", "get_nbi", "get_nbi_work_group", "get_work_group",
-    "p", "put", "put_nbi", "put_nbi_work_group", "put_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 @fast_path(_core.put)
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:

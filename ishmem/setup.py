@@ -18,6 +18,7 @@ import ishmem
 from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
+from ishmem.common.routines import exported
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
@@ -41,10 +42,7 @@ if TYPE_CHECKING:
 
     from ishmem.runtime import monitor_client
 
-__all__ = [
-    "finalize", "get_uniqueid", "global_exit", "init", "init_thread", "is_initialized", "query_initialized",
-    "query_thread",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""

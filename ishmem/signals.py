@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core, amo, rma, wait
 from ishmem.common.constants import Cmp, SignalOp, no_member
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.indices import Index
 
-__all__ = [
-    "put_signal", "put_signal_nbi", "put_signal_nbi_work_group", "put_signal_work_group",
-    "signal_add", "signal_fetch", "signal_set", "signal_wait_until", "signal_wait_until_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 _ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
 _CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | amo.NO_RESULT for sig_op, name in _ATOMIC.items()}
@@ -156,7 +154,7 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
         >>> ishmem.signal_wait_until(flag, ishmem.CMP_GE, 2)
         2
 
-    Source: ishmemx_signal_add.
+    Source: OpenSHMEM 1.6 (shmem_signal_add); ishmemx_signal_add.
     """
     _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
 
@@ -185,7 +183,7 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
         >>> ishmem.signal_wait_until(flag, ishmem.CMP_NE, 0)
         7
 
-    Source: ishmemx_signal_set.
+    Source: OpenSHMEM 1.6 (shmem_signal_set); ishmemx_signal_set.
     """
     _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.common.errors import HeapExhausted
+from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.ipc import wire
 from ishmem.runtime import check, job
 
-__all__ = ["static"]
+__all__ = exported(__name__)
 
 _LONGEST = 64
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
+from ishmem.common.routines import exported
 from ishmem.runtime import boxes, check, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    "ibget", "ibget_work_group", "ibput", "ibput_work_group",
-    "iget", "iget_work_group", "iput", "iput_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 
 def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
@@ -103,7 +101,7 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
         >>> print(matrix[1])
         [1 1 0 0]
 
-    Source: ishmemx_ibput.
+    Source: OpenSHMEM 1.6 (shmem_ibput); ishmemx_ibput.
     """
     run("ibput", dest, source, dst, sst, bsize, nblocks, pe, True)
 
@@ -129,7 +127,7 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
         >>> bool((tile == right).all())
         True
 
-    Source: ishmemx_ibget.
+    Source: OpenSHMEM 1.6 (shmem_ibget); ishmemx_ibget.
     """
     run("ibget", dest, source, dst, sst, bsize, nblocks, pe, False)
 

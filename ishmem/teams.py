@@ -16,17 +16,14 @@ import ishmem
 from ishmem import query
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import FEW_MEMBERS, TWIN
+from ishmem.common.routines import exported
 from ishmem.common.team_shape import Shape
 from ishmem.runtime import check, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    "TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig", "team_destroy",
-    "team_get_config", "team_my_pe", "team_n_pes", "team_ptr", "team_split_2d", "team_split_strided",
-    "team_translate_pe",
-]  # fmt: skip
+__all__ = ["TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig", *exported(__name__)]
 
 INVALID = -1
 

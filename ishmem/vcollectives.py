@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ishmem.common.routines import exported
 from ishmem.host_collectives import fallback
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -16,9 +17,7 @@ from ishmem.teams import TEAM_WORLD, Team, find
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    "alltoallv", "alltoallv_work_group", "gatherv", "gatherv_work_group", "scatterv", "scatterv_work_group",
-]  # fmt: skip
+__all__ = exported(__name__)
 
 
 def alltoallv(

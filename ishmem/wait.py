@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ishmem import _core
 from ishmem.common.constants import SYMBOLS, Cmp, no_member
 from ishmem.common.errors import IshmemError, WaitTimeout
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import g
 from ishmem.runtime import check, job
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.indices import Index
 
-__all__ = ["test", "test_work_group", "wait_until", "wait_until_work_group"]
+__all__ = exported(__name__)
 
 
 @fast_path(_core.wait_briefly)

@@ -25,6 +25,7 @@ import numpy as np
 
 from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
+from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.runtime import check, foreign, job
 from ishmem.runtime.stubs import work_group_form
@@ -32,13 +33,7 @@ from ishmem.runtime.stubs import work_group_form
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = [
-    f"{verb}_{which}{form}{caller}"
-    for verb in ("test", "wait_until")
-    for which in ("all", "any", "some")
-    for form in ("", "_vector")
-    for caller in ("", "_work_group")
-]
+__all__ = exported(__name__)
 
 
 class Mode(IntEnum):

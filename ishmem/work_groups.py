@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ishmem.common.routines import exported
 from ishmem.ipc import pyze
 from ishmem.runtime import job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
-__all__ = ["max_work_groups", "sync_work_groups"]
+__all__ = exported(__name__)
 
 
 def max_work_groups() -> int:

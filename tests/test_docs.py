@@ -17,8 +17,8 @@ from pes import Pool, run_command, run_program
 
 import ishmem
 from ishmem.cli import c_map, conformance, python_map
-from ishmem.cli.c_signatures import ARGUMENTS
-from ishmem.common import call_kinds
+from ishmem.common import routines
+from ishmem.common.routines import CHAPTERS, Chapter, Waits
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
 from ishmem.runtime import docstrings
@@ -77,10 +77,10 @@ def test_the_page_of_the_standard_is_up_to_date() -> None:
     assert (ROOT / "docs" / "openshmem.md").read_text() == conformance.render()
 
 
-@pytest.mark.parametrize("chapter", c_map.CHAPTERS)
-def test_every_routine_of_the_standard_is_public_and_has_a_test(chapter: str) -> None:
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
+def test_every_routine_of_the_standard_is_public_and_has_a_test(chapter: Chapter) -> None:
     for row in conformance.routines(chapter):
-        if row.c_name in c_map.ABSENT:
+        if row.absent:
             assert row.c_name in ("shmem_pcontrol", "shmem_set_cache_inv", "shmem_udcflush")  # named on the page
             continue
         assert row.python in ishmem.__all__, row
@@ -90,8 +90,10 @@ def test_every_routine_of_the_standard_is_public_and_has_a_test(chapter: str) ->
 
 def test_contexts_have_the_operations_of_the_standard() -> None:
     """``shmem_ctx_put`` and so on are methods; 9.6 to 9.8 and 9.12 of OpenSHMEM 1.6 name those with a context."""
-    chapters = ("Remote memory access", "Atomics", "Signals", "Ordering")
+    titles = ("Remote memory access", "Atomics", "Signals", "Ordering")
+    chapters = [chapter for chapter in CHAPTERS if chapter.title in titles]
     names = {row.python for chapter in chapters for row in conformance.routines(chapter)}
+    assert len(chapters) == len(titles)
     assert {name for name in names if not hasattr(ishmem.Ctx, name)} == {"signal_fetch", "signal_wait_until"}
 
 
@@ -102,14 +104,13 @@ def test_the_settings_page_is_up_to_date() -> None:
 def test_every_public_name_has_an_entry_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     reference = importlib.import_module("reference")
-    pages = "\n".join([*map(reference.page, reference.EXTRA), reference.errors()])
+    pages = "\n".join([*map(reference.page, CHAPTERS), reference.errors()])
     found = re.findall(r"^\.\. (?:auto\w+|py:data):: ishmem\.(\w+)$", pages, re.MULTILINE)
     assert sorted(found) == sorted(set(found))
     assert sorted(set(ishmem.__all__) - set(found)) == []
 
 
-def test_the_maps_name_routines_that_exist() -> None:
-    assert set(ARGUMENTS) | set(c_map.ABSENT) >= {name for names in c_map.CHAPTERS.values() for name in names}
+def test_the_map_of_libraries_names_routines_that_exist() -> None:
     calls = " ".join(ours for _text, pairs in python_map.LIBRARIES.values() for _theirs, ours in pairs)
     assert all(hasattr(ishmem, name) for name in re.findall(r"ishmem\.(\w+)", calls))
 
@@ -137,8 +138,8 @@ def test_help_names_the_dtypes_of_the_table(name: str) -> None:
     assert shown == set(dtypes)
 
 
-@pytest.mark.parametrize("chapter", c_map.CHAPTERS)
-def test_every_routine_of_the_map_has_tests(chapter: str) -> None:
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
+def test_every_routine_of_the_map_has_tests(chapter: Chapter) -> None:
     names = [row.python for row in c_map.rows(chapter) if row.python]
     untested = [name for name in names if not re.search(rf"\b{name}\b", TESTS)]
     assert not untested
@@ -160,19 +161,25 @@ def says_collective(routine: Any) -> bool:
     return bool(re.search(r"(^|[.:] )Collective\b", " ".join((inspect.getdoc(routine) or "").split())))
 
 
+def waiting_for(kind: Waits) -> set[str]:
+    """Return the host routines, and the methods, that wait so by the table."""
+    names = [(name, *reversed(name.split("."))) for name, _ in host_routines()]
+    return {name for name, function, *owner in names if routines.of_call(function, *owner)[1] is kind}
+
+
 def test_docstrings_say_which_routines_are_collective() -> None:
     """On-queue forms may be collective too, but do not wait."""
     said = {name for name, routine in host_routines() if says_collective(routine) and not name.endswith("_on_queue")}
-    assert said == {name for names in call_kinds.COLLECTIVE.values() for name in names}
+    assert said == waiting_for(Waits.PES)
 
 
-def test_the_table_lists_the_routines_that_wait_for_a_variable() -> None:
+def test_the_table_names_the_routines_that_wait_for_a_variable() -> None:
     """All but a lock take a timeout."""
     limited = {name for name, routine in host_routines() if "timeout" in inspect.signature(routine).parameters}
-    assert {*limited, "set_lock"} == {name for names in call_kinds.VARIABLE.values() for name in names}
+    assert {*limited, "set_lock"} == waiting_for(Waits.VARIABLE)
 
 
 def test_every_public_function_has_a_docstring_with_its_source() -> None:
-    listed = [row.python for chapter in c_map.CHAPTERS for row in c_map.rows(chapter) if row.python]
+    listed = [row.python for chapter in CHAPTERS for row in c_map.rows(chapter) if row.python]
     without = [name for name in listed if "Source:" not in (getattr(ishmem, name).__doc__ or "")]
     assert not without

@@ -1,9 +1,8 @@
-"""Writes the pages of the API reference from the map of routines (`ishmem.cli.c_map`) and the docstrings."""
+"""Writes the pages of the API reference from the table of routines (`ishmem.common.routines`) and the docstrings."""
 
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 from pathlib import Path
 from typing import Any
@@ -11,26 +10,9 @@ from typing import Any
 import ishmem
 from ishmem.cli import c_map
 from ishmem.common import constants
+from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, ROUTINES, Chapter, Routine
 
 FOLDER = Path(__file__).parents[1] / "reference" / "chapters"
-FORMS = ("", "_work_group", "_on_queue")
-EXTRA = {
-    "Set-up, exit and query": ("setup", "query"),
-    "Memory": ("memory", "statics", "interop"),
-    "Teams": ("teams", "active_sets"),
-    "Contexts": ("contexts",),
-    "Remote memory access": ("rma", "strided", "indexed"),
-    "Atomics": ("amo",),
-    "Signals": ("signals",),
-    "Waiting and testing": ("wait", "wait_sets"),
-    "Ordering": ("order",),
-    "Collectives": ("collectives", "reductions", "vcollectives"),
-    "Locks": ("locks",),
-    "Work-groups": ("work_groups",),
-    "Inference": ("inference", "moe"),
-}
-"""The chapters, and the modules whose routines they have; the modules' docstrings open the page."""
-
 CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {
     "Set-up, exit and query": (("THREAD_", inspect.getdoc(constants.Thread) or ""),),
     "Memory": (("MALLOC_", inspect.getdoc(constants.Hint) or ""),),
@@ -60,30 +42,25 @@ CLASSES = {
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
 
 
-def routines(chapter: str) -> list[str]:
-    """Return the routines of a chapter: those of the map, then those that only Python has."""
-    mapped = [row.python for row in c_map.rows(chapter) if row.python] if chapter in c_map.CHAPTERS else []
-    mine = [name for module in EXTRA[chapter] for name in _routines_of(module)]
-    return [name for name in dict.fromkeys([*mapped, *mine]) if name in mine]
+def routines(chapter: Chapter) -> list[str]:
+    """Return the routines of the modules of a chapter: those of OpenSHMEM in its order, then the others by module."""
+    rows = [row for each in (chapter, *CHAPTERS) for row in each.rows if isinstance(row, Routine)]
+    mine = [row for row in rows if row.module in chapter.modules]
+    first = [row.name for row in mine if row.c and row in chapter.rows]
+    others = sorted(mine, key=lambda row: chapter.modules.index(row.module))
+    return list(dict.fromkeys([*first, *(row.name for row in others)]))
 
 
-def _routines_of(module: str) -> list[str]:
-    found = importlib.import_module(f"ishmem.{module}")
-    names = getattr(found, "__all__", [])
-    routine = (name for name in names if callable(getattr(found, name)) and not inspect.isclass(getattr(found, name)))
-    return [name for name in routine if not name.endswith(FORMS[1:])]
-
-
-def page(chapter: str) -> str:
+def page(chapter: Chapter) -> str:
     """Return the page of a chapter."""
-    lines = [_title(chapter, "=")]
-    for module in EXTRA[chapter]:
+    lines = [_title(chapter.title, "=")]
+    for module in chapter.modules:
         lines += [f".. automodule:: ishmem.{module}", "   :no-members:", "   :no-index:", ""]
     for name in routines(chapter):
         lines += _routine(name)
-    for beginning, text in CONSTANTS.get(chapter, ()):
+    for beginning, text in CONSTANTS.get(chapter.title, ()):
         lines += _constants(beginning, text)
-    for name in CLASSES.get(chapter, ()):
+    for name in CLASSES.get(chapter.title, ()):
         lines += [_title(name, "-"), f".. autoclass:: ishmem.{name}", "   :members:", "   :inherited-members:"]
         lines += ["   :exclude-members: shape", ""]
     return "\n".join(lines)
@@ -101,7 +78,7 @@ def _constants(beginning: str, text: str) -> list[str]:
 
 def _routine(name: str) -> list[str]:
     """Return the section of a routine: where it may be called and how, then its docstring and those of its forms."""
-    forms = [f"{name}{form}" for form in FORMS[1:] if hasattr(ishmem, f"{name}{form}")]
+    forms = [f"{name}{form}" for form in ROUTINES[name].forms]
     lines = [_title(name, "-"), ".. list-table::", "   :widths: 15 85", "   :class: forms", ""]
     for where, call in calls(name):
         lines += [f"   * - {where}", f"     - ``{call}``"]
@@ -119,12 +96,11 @@ def calls(name: str) -> list[tuple[str, str]]:
     found = [("host", f"ishmem.{name}{c_map.parameters(function)}")]
     if function in registered:
         found.append(("kernel", f"ishmem.{name}{c_map.parameters(registered[function])}"))
-    group = getattr(ishmem, f"{name}_work_group", None)
-    if group in registered:
-        found.append(("work-group", f"ishmem.{name}_work_group{c_map.parameters(registered[group])}"))
-    queued = getattr(ishmem, f"{name}_on_queue", None)
-    if queued is not None:
-        found.append(("on-queue", f"ishmem.{name}_on_queue{c_map.parameters(queued)}"))
+    forms = {form: getattr(ishmem, f"{name}{form}") for form in ROUTINES[name].forms}
+    if GROUP in forms:
+        found.append(("work-group", f"ishmem.{name}{GROUP}{c_map.parameters(registered[forms[GROUP]])}"))
+    if QUEUE in forms:
+        found.append(("on-queue", f"ishmem.{name}{QUEUE}{c_map.parameters(forms[QUEUE])}"))
     return found
 
 
@@ -157,15 +133,16 @@ def _title(text: str, underline: str) -> str:
     return f"{text}\n{underline * len(text)}\n"
 
 
-def slug(chapter: str) -> str:
+def slug(title: str) -> str:
     """Return the file name of a chapter, without its ending."""
-    return chapter.lower().replace(",", "").replace(" ", "-")
+    return title.lower().replace(",", "").replace(" ", "-")
 
 
 def write(_app: Any) -> None:
     """Write all pages, and only those whose text has changed, so that Sphinx reads only these anew."""
     FOLDER.mkdir(exist_ok=True)
-    pages = {slug(chapter): page(chapter) for chapter in EXTRA} | {"torch": tensors(), "errors": errors()}
+    pages = {slug(each.title): page(each) for each in CHAPTERS if each.modules}
+    pages |= {"torch": tensors(), "errors": errors()}
     for name, text in pages.items():
         path = FOLDER / f"{name}.rst"
         if not path.exists() or path.read_text() != text:

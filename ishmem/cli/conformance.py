@@ -12,6 +12,7 @@ from pathlib import Path
 
 import ishmem
 from ishmem.cli import c_map
+from ishmem.common.routines import CHAPTERS, Chapter
 
 TESTS = Path(__file__).parents[2] / "tests"
 
@@ -42,7 +43,7 @@ def standard(c_name: str) -> bool:
     return not c_name.startswith("ishmem")
 
 
-def routines(chapter: str) -> Iterator[c_map.Row]:
+def routines(chapter: Chapter) -> Iterator[c_map.Row]:
     """Return the routines of OpenSHMEM 1.6 in a chapter of the map."""
     return (row for row in c_map.rows(chapter) if standard(row.c_name))
 
@@ -82,9 +83,9 @@ def render() -> str:
         "With numba-dpex a process is a PE of one job only: `init` after the last `finalize` is an error there. On",
         "today's stack it starts another job.",
     ]
-    for chapter in c_map.CHAPTERS:
+    for chapter in CHAPTERS:
         rows = [_line(row) for row in routines(chapter) if not row.absent]
-        lines += ["", f"## {chapter}", "", *_HEADER, *rows] if rows else []
+        lines += ["", f"## {chapter.title}", "", *_HEADER, *rows] if rows else []
     lines += ["", "## Deprecated names", "", "| deprecated name | in Python |", "|---|---|"]
     lines += [f"| `{c_name}` | `{name}` |" for c_name, name in DEPRECATED.items()]
     lines += ["", "`python -m ishmem.cli.conformance` prints this page."]

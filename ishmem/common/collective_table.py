@@ -51,6 +51,7 @@ class Collective:
         own_counts: Whether each PE passes counts of its own.
         in_place: Which overlap is allowed.
         combines: What is computed.
+        standard: Whether OpenSHMEM has it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Collective:
     own_counts: bool = False
     in_place: InPlace = InPlace.NEVER
     combines: Combines = Combines.NOTHING
+    standard: bool = True
 
     @property
     def has_root(self) -> bool:
@@ -96,16 +98,18 @@ def _reduction(name: str, types: tuple[str, ...]) -> Collective:
 COLLECTIVES = {
     routine.name: routine
     for routine in (
-        Collective("broadcast", root=Root.SENDS, in_place=InPlace.SAME),
-        Collective("fcollect", dest_blocks=True, in_place=InPlace.OWN_BLOCK),
-        Collective("collect", dest_blocks=True, own_counts=True),
         Collective("alltoall", dest_blocks=True, source_blocks=True),
         Collective("alltoalls", dest_blocks=True, source_blocks=True, strided=True),
-        Collective("alltoallv", dest_blocks=True, source_blocks=True, counted=True, own_counts=True),
-        Collective("gather", root=Root.RECEIVES, dest_blocks=True, in_place=InPlace.OWN_BLOCK),
-        Collective("scatter", root=Root.SENDS, source_blocks=True, in_place=InPlace.OWN_BLOCK),
-        Collective("gatherv", root=Root.RECEIVES, dest_blocks=True, counted=True),
-        Collective("scatterv", root=Root.SENDS, source_blocks=True, counted=True),
+        Collective("broadcast", root=Root.SENDS, in_place=InPlace.SAME),
+        Collective("collect", dest_blocks=True, own_counts=True),
+        Collective("fcollect", dest_blocks=True, in_place=InPlace.OWN_BLOCK),
+        Collective("gather", root=Root.RECEIVES, dest_blocks=True, in_place=InPlace.OWN_BLOCK, standard=False),
+        Collective("scatter", root=Root.SENDS, source_blocks=True, in_place=InPlace.OWN_BLOCK, standard=False),
+        Collective(
+            "alltoallv", dest_blocks=True, source_blocks=True, counted=True, own_counts=True, standard=False
+        ),
+        Collective("gatherv", root=Root.RECEIVES, dest_blocks=True, counted=True, standard=False),
+        Collective("scatterv", root=Root.SENDS, source_blocks=True, counted=True, standard=False),
         *(_reduction(name, types) for name, types in REDUCTIONS.items()),
     )
 }

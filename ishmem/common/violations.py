@@ -9,10 +9,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from ishmem.common import text_words
-from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common import routines, text_words
 from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
-from ishmem.common.type_tables import ATOMICS
+from ishmem.common.routines import GROUP
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
@@ -33,24 +32,16 @@ DETAIL_WORDS = 12
 NO_LIST = -1
 """Stands for the length of a list that was left out."""
 
-_FORMS = ("", "_work_group")
-_SETS = tuple(f"{routine}_{which}" for routine in ("wait_until", "test") for which in ("all", "any", "some"))
-_IN_GROUPS = (
-    "put", "get", "put_nbi", "get_nbi", "iput", "iget", "ibput", "ibget", "ixput", "ixget", "put_signal",
-    "put_signal_nbi", "signal_wait_until", "wait_until", "test", *(f"{name}{form}" for name in _SETS for form in
-    ("", "_vector")), "barrier_all", "sync_all", "team_sync", "fence", "quiet", "flush", *COLLECTIVES,
-)  # fmt: skip
 _TOGETHER = (
     "iput or ibput", "iget or ibget", "put_signal, signal_set or signal_add", "barrier_all, sync_all or team_sync",
-    "wait_until_all, _any or _some", "test_all, _any or _some",
+    "wait_until_all, _any or _some", "test_all, _any or _some", "all_reduce_work_group",
 )  # fmt: skip
-"""Routines that share device code."""
+"""Routines that share device code, and that of `ishmem.inference`."""
 
-ROUTINES = (
-    "p", "g", "ptr", "signal_fetch", "set_lock", "test_lock", "clear_lock", "pe_quiet", "sync_work_groups", "view",
-    "all_reduce_work_group", *ATOMICS, *_TOGETHER, *(f"{name}{form}" for name in _IN_GROUPS for form in _FORMS),
-)  # fmt: skip
-"""Names of routines by the numbers that kernels write into the record."""
+_IN_GROUPS = tuple(f"{row.name}{GROUP}" for row in routines.ROUTINES.values() if GROUP in row.forms)
+
+ROUTINES = (*routines.ROUTINES, *_IN_GROUPS, *_TOGETHER)
+"""Names of routines by the numbers that kernels write into the record; a call id has 8 bits for them."""
 
 ARGUMENTS = (
     "dest", "source", "pe", "nelems", "index", "dst", "sst", "bsize", "nblocks", "team", "root", "indices", "mask",

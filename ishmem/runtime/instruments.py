@@ -15,16 +15,14 @@ from typing import Any, Callable, NamedTuple
 
 import ishmem
 from ishmem import _core, dpex
-from ishmem.common import call_kinds
+from ishmem.common import routines
+from ishmem.common.routines import Data, Waits
 from ishmem.runtime import kernel_loading
 
 Routine = Callable[..., Any]
 
 _LAUNCHES = ("call_kernel", "call_kernel_async")
 _NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
-_DIRECTIONS = {"dest": "put", "sig_addr": "put", "source": "get"}
-"""Parameters that name what is on the peer; the first that a routine has decides."""
-
 _LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
 
 
@@ -34,14 +32,16 @@ class Instrument(NamedTuple):
     Attributes:
         owner: The module or class that has it.
         name: Its name there.
-        waits: What a call may wait for: ``collective`` (the calls of other PEs), ``wait`` (a variable), or nothing.
+        data: The direction of its data.
+        waits: What a call may wait for.
         original: The routine.
         traced: What stands in for it.
     """
 
     owner: Any
     name: str
-    waits: str
+    data: Data
+    waits: Waits
     original: Routine
     traced: Any
 
@@ -54,7 +54,7 @@ class Instrument(NamedTuple):
     def categories(self) -> str:
         """Its chapter, the direction of its data, and what it waits for, separated by commas."""
         chapter = "kernels" if self.name in _LAUNCHES else self.original.__module__.rpartition(".")[2]
-        return ",".join(filter(None, (chapter, _direction(self.original), self.waits)))
+        return ",".join(filter(None, (chapter, self.data.value, self.waits.value)))
 
 
 class Instruments:
@@ -78,9 +78,9 @@ class Instruments:
         owner = sys.modules["numba_dpex"] if dpex.HAS_NUMBA_DPEX else dpex
         self._add((owner, name, getattr(owner, name)) for name in _LAUNCHES)
 
-    def _add(self, routines: Iterable[tuple[Any, str, Routine]]) -> None:
+    def _add(self, found: Iterable[tuple[Any, str, Routine]]) -> None:
         new = []
-        for owner, name, routine in routines:
+        for owner, name, routine in found:
             self.all.append(self._instrument(owner, name, routine))
             new.append(self.all[-1])
         self._replace_in_program({id(each.original): each.traced for each in new if inspect.ismodule(each.owner)})
@@ -93,11 +93,11 @@ class Instruments:
         if inspect.isclass(owner) and parameters[:1] != ("self",):  # a method made of a routine
             parameters = ("self", *parameters)
         submits = "SyclEvent" in str(signature.return_annotation)
-        waits = call_kinds.kind_of(_shown(owner, name))
+        data, waits = routines.of_call(name, owner.__name__ if inspect.isclass(owner) else "")
         called = self._mark(routine) if self._mark else routine
         after = self._submitted if submits else None
-        traced = _core.Traced(routine, called, len(self.all), parameters, waits == "collective", after)
-        return Instrument(owner, name, waits, routine, traced)
+        traced = _core.Traced(routine, called, len(self.all), parameters, waits is Waits.PES, after)
+        return Instrument(owner, name, data, waits, routine, traced)
 
     def _replace_in_program(self, found: dict[int, Any]) -> None:
         for name, module in list(sys.modules.items()):
@@ -137,9 +137,3 @@ def _is_routine(value: Any) -> bool:
 def _shown(owner: Any, name: str) -> str:
     return f"{owner.__name__}.{name}" if inspect.isclass(owner) else name
 
-
-def _direction(routine: Routine) -> str:
-    """Return ``get`` if the data come from the peer, ``put`` if they go there, and nothing if none do."""
-    parameters = inspect.signature(routine).parameters
-    remote = (name for name in _DIRECTIONS if name in parameters and str(parameters[name].annotation) == "ndarray")
-    return _DIRECTIONS.get(next(remote, ""), "") if "pe" in parameters else ""
