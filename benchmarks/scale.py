@@ -115,7 +115,7 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
     source, dest, end = layout.size, layout.size + block, layout.size + 2 * block
     number = -1 if routine == BARRIER else list(COLLECTIVES).index(routine)
     flags = [layout.host_sync(0), layout.sync_bytes]
-    mirrors = _core.team_mirror_bytes(pes, layout.ring_bytes, layout.slot_bytes)
+    mirrors = _core.team_mirror_bytes(pes, layout.host_ring_bytes, layout.host_slot_bytes)
     counted = _core.rehearse(nodes, end, mirrors, flags, number, size, 0, dest, source)
     return np.frombuffer(counted, np.int64).reshape(-1, pes, _core.COUNTS)
 
@@ -248,7 +248,7 @@ def memory_of(pes: int, width: int) -> dict[str, int]:
         "what `init` gathers, until it ends": network.RECORD * pes,
         "records of PEs that leave": _core.departure_bytes(pes),
         "mirrors of the slots of other nodes, one for the node": MAX_TEAMS
-        * _core.team_mirror_bytes(pes, layout.ring_bytes, layout.slot_bytes),
+        * _core.team_mirror_bytes(pes, layout.host_ring_bytes, layout.host_slot_bytes),
     }
 
 

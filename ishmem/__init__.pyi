@@ -115,6 +115,7 @@ from .memory import (
     malloc_with_hints as malloc_with_hints,
     ones as ones,
     ones_like as ones_like,
+    ptr as ptr,
     realloc as realloc,
     view as view,
     zeros as zeros,
@@ -152,7 +153,6 @@ from .query import (
     my_pe as my_pe,
     n_pes as n_pes,
     pe_accessible as pe_accessible,
-    ptr as ptr,
 )
 from .reductions import (
     and_reduce as and_reduce,

@@ -5,18 +5,12 @@ Host calls. The same names inside a kernel are the functions of ``ishmem.kernels
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ishmem import _core
 from ishmem.common import constants
-from ishmem.common.errors import SymmetryError
 from ishmem.common.routines import exported
-from ishmem.environment import arrays
-from ishmem.memory import extent, is_symmetric
+from ishmem.memory import is_symmetric
 from ishmem.runtime import check, job
-
-if TYPE_CHECKING:
-    from dpnp import ndarray
 
 __all__ = exported(__name__)
 
@@ -93,51 +87,6 @@ def addr_accessible(a: Any, pe: int) -> bool:
     Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
     """
     return check.pe(pe) not in job.current().gone and is_symmetric(a)
-
-
-def ptr(a: ndarray, pe: int) -> ndarray | None:
-    """Return a dpnp array on the memory of ``a`` on a PE, or ``None`` if this PE cannot load and store there.
-
-    The array has the shape, strides and dtype of ``a``; kernels and dpctl take it like any other. It is valid until
-    ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
-
-    In a kernel, where a result cannot be either an array or ``None``, the array has no elements if kernels cannot
-    access the PE: test ``.size``, and call ``put`` or ``get`` where it is 0.
-
-    Args:
-        a: A symmetric array of any shape and dtype, a view of one, or a static object.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-
-    Raises:
-        StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: ``a`` is not on the symmetric heap.
-        TypeError: ``a`` is not an array.
-        IndexError: There is no such PE.
-
-    Example:
-        >>> a = ishmem.full(4, me)
-        >>> theirs = ishmem.ptr(a, right)
-        >>> theirs is None or int(theirs[0]) == right
-        True
-
-    Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
-    """
-    number, reach = check.pe(pe), extent(a)
-    described = check.view(a, "a", routine="ptr")
-    a = described.array
-    if not hasattr(a, "shape"):
-        wrap = f"{arrays.tensor.__name__}.usm_ndarray(buffer=)"
-        raise TypeError(f"a is an array, got {type(a).__name__}; wrap it with {wrap}")
-    this = job.current()
-    if this.statics.ptr(a, this.pe) is not None:
-        return this.statics.ptr(a, number)
-    if reach is None:
-        check.symmetric(described)
-        raise SymmetryError(f"a reaches outside its allocation: {a!r}")
-    if not this.heap.reaches(number):
-        return None
-    _core.store_directly()
-    return a if number == this.pe else this.heap.peer_array(number, *reach, described.address - this.heap.base, a)
 
 
 def info_get_version() -> tuple[int, int]:

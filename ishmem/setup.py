@@ -19,6 +19,7 @@ from ishmem import _core
 from ishmem.common import callsite, constants
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.common.routines import exported
+from ishmem.common.status_board import PeState, StatusBoard
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
@@ -35,7 +36,6 @@ from ishmem.runtime import (
     uncaught,
 )
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
-from ishmem.runtime.status_board import PeState, StatusBoard
 
 if TYPE_CHECKING:
     import dpctl

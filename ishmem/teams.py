@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
 import ishmem
-from ishmem import query
+from ishmem import memory
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
@@ -549,4 +549,4 @@ def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
     Source: OpenSHMEM 1.6, 9.1.10 (shmem_team_ptr).
     """
     group = find(team)
-    return query.ptr(a, group.world_pe(pe)) if group else None
+    return memory.ptr(a, group.world_pe(pe)) if group else None

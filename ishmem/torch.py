@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ishmem import interop, memory, query
+from ishmem import interop, memory
 from ishmem.common.type_tables import OPAQUE, RMA_TYPES, refusal
 from ishmem.environment import arrays
 from ishmem.runtime import foreign, job
@@ -162,7 +162,7 @@ def peer(tensor: torch.Tensor, pe: int) -> torch.Tensor | None:
     """
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"tensor is a torch.Tensor, got {type(tensor).__name__}; ishmem.ptr takes arrays")
-    found = query.ptr(tensor, pe) if tensor.device.type == "xpu" else interop.host_view(tensor, pe)
+    found = memory.ptr(tensor, pe) if tensor.device.type == "xpu" else interop.host_view(tensor, pe)
     return None if found is None else _on(found).view(tensor.dtype)
 
 

@@ -15,12 +15,13 @@ from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import HAS_VIEWS
-from .intrinsics import address_of, device, device_function, require
+from .intrinsics import address_of, at_address, device, device_function, require, without_elements
 from .numba_ir import constant_of
-from .proxy import itemsize
-from .runtime_checks import report
+from .peers import peer_delta
+from .proxy import is_mapped, itemsize
+from .runtime_checks import allowed, report
 
-VIEW = number("view")
+PTR, VIEW = number("ptr"), number("view")
 
 
 @device_function
@@ -34,6 +35,20 @@ def is_aligned(a, size):
             return True
         report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)
         return False
+
+    return impl
+
+
+@device(memory.ptr)
+def _ptr(a, pe):
+    type_checks.array("ptr", "a", a)
+    type_checks.integer("ptr", "pe", pe)
+
+    # A kernel has no type for an array or None: an array without elements says that there is no access.
+    def impl(a, pe):
+        if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
+            return at_address(a, address_of(a) + peer_delta(pe))
+        return without_elements(a)
 
     return impl
 

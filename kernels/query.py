@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from ishmem import query
 from ishmem.common import constants
-from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import address_of, at_address, device, item_bytes, without_elements
-from .peers import peer_delta
-from .proxy import is_mapped
-from .runtime_checks import allowed
+from .intrinsics import address_of, device, item_bytes
 from .spec_constants import heap_end, pe_count, this_pe, user_start
-
-PTR = number("ptr")
 
 
 @device(query.my_pe)
@@ -33,20 +27,6 @@ def _n_pes():
 def _info_get_version():
     version = constants.VERSION
     return lambda: version
-
-
-@device(query.ptr)
-def _ptr(a, pe):
-    type_checks.array("ptr", "a", a)
-    type_checks.integer("ptr", "pe", pe)
-
-    # A kernel has no type for an array or None: an array without elements says that there is no access.
-    def impl(a, pe):
-        if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
-            return at_address(a, address_of(a) + peer_delta(pe))
-        return without_elements(a)
-
-    return impl
 
 
 @device(query.pe_accessible)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ishmem import query, teams
+from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
 
 from . import type_checks
@@ -78,6 +78,6 @@ def _team_ptr(team, a, pe):
 
     def impl(team, a, pe):
         members = members_of(team)
-        return query.ptr(a, members.start + pe * members.stride)
+        return memory.ptr(a, members.start + pe * members.stride)
 
     return impl

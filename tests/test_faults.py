@@ -38,7 +38,7 @@ def soon():
     threading.Timer(0.5, end).start()
 
 def until(condition):
-    from ishmem.runtime.status_board import StatusBoard
+    from ishmem.common.status_board import StatusBoard
 
     board = StatusBoard.find(os.environ["ISHMEM_BOARD"], int(os.environ["ISHMEM_NPES"]))
     while not condition(board):
@@ -482,7 +482,7 @@ def held():
     ctypes.PyDLL(None).read(other.stdout.fileno(), ctypes.create_string_buffer(1), 1)
 """
 ASK = """
-from ishmem.runtime.status_board import StatusBoard
+from ishmem.common.status_board import StatusBoard
 import contextlib
 ishmem.init()
 done = ishmem.zeros(1, dtype="i8")

@@ -46,15 +46,6 @@ MAY_IMPORT = {
     "testing": {"runtime"},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
-ALSO_ALLOWED = {
-    ("ishmem.launch.hosts", "ishmem.runtime.status_board"),
-    ("ishmem.launch.monitor", "ishmem.runtime.status_board"),
-    ("ishmem.launch.status_report", "ishmem.runtime.status_board"),
-    ("ishmem.launch.run", "ishmem.runtime.status_board"),
-    ("ishmem.launch.supervisor", "ishmem.runtime.status_board"),
-}
-"""Imports of one module by another that `MAY_IMPORT` excludes."""
-
 
 def exported() -> dict[str, str]:
     """Return the public names in the stub, each with the module that has it: of a module, the package."""
@@ -173,15 +164,11 @@ def test_every_package_has_a_place_in_the_order() -> None:
 
 
 def test_imports_follow_the_order_of_the_packages() -> None:
-    assert sorted(against_the_order() - ALSO_ALLOWED) == []
+    assert sorted(against_the_order()) == []
 
 
 def test_no_modules_import_one_another() -> None:
     assert [sorted(circle) for circle in circles(IMPORTS)] == []
-
-
-def test_exceptions_are_still_needed() -> None:
-    assert sorted(ALSO_ALLOWED - against_the_order()) == [], "remove these from ALSO_ALLOWED"
 
 
 def test_circles_are_found() -> None:

@@ -319,19 +319,19 @@ class Layout:
         return self.barriers_begun + _round_up(8 * MAX_TEAMS, LINE) + RECORD * (2 * handle + sequence % 2)
 
     @property
-    def slot_bytes(self) -> int:
+    def host_slot_bytes(self) -> int:
         """Size of a slot of a host ring; its data are three numbers for each member, at most `FEW_MEMBERS`."""
         members = min(self.n_pes, FEW_MEMBERS) if self.is_large else self.n_pes
         return max(SLOT, LINE + _round_up(24 * members, LINE))
 
     @property
-    def ring_bytes(self) -> int:
+    def host_ring_bytes(self) -> int:
         """Size of a team's host ring."""
-        return LINE + 2 * self.slot_bytes
+        return LINE + 2 * self.host_slot_bytes
 
     def host_ring(self, handle: int) -> int:
         """Host ring of a team: the slots by which hosts enter a collective."""
-        return self.agree(MAX_TEAMS, 0) + self.ring_bytes * handle
+        return self.agree(MAX_TEAMS, 0) + self.host_ring_bytes * handle
 
     @property
     def turn(self) -> int:

@@ -163,7 +163,7 @@ CHAPTERS = (
             Routine("query", "n_pes", "shmem_n_pes()"),
             Routine("query", "pe_accessible", "shmem_pe_accessible(pe)"),
             Routine("query", "addr_accessible", "shmem_addr_accessible(addr, pe)"),
-            Routine("query", "ptr", "shmem_ptr(dest, pe)"),
+            Routine("memory", "ptr", "shmem_ptr(dest, pe)"),
             Routine("query", "info_get_version", "shmem_info_get_version(major, minor)"),
             Routine("query", "info_get_name", "shmem_info_get_name(name)"),
             CRoutine("start_pes(npes)", "init"),

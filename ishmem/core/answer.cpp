@@ -1,4 +1,4 @@
-// Answers by signal handlers when another process asks where this PE is. See ishmem/runtime/status_board.py.
+// Answers by signal handlers when another process asks where this PE is. See ishmem/common/status_board.py.
 #include <nanobind/nanobind.h>
 
 #include <link.h>

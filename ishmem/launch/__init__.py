@@ -1,5 +1,5 @@
 """``ishmrun``: starts the PEs, prints their output, watches them, and ends the job when one fails.
 
-Only ``ishmem.cli`` imports it. It imports ``ishmem.environment`` and ``ishmem.runtime.status_board``, no more, so that
-it starts quickly.
+Only ``ishmem.cli`` imports it. It imports ``ishmem.common`` and ``ishmem.environment``, no more, so that it starts
+quickly.
 """

@@ -19,12 +19,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ishmem.common.status_board import describe_end
 from ishmem.launch import supervisor
 from ishmem.launch.marks import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
-from ishmem.runtime.status_board import describe_end
 
 _HOST = r"([^\s:,=]+)(?::(\d+))?"
 _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"

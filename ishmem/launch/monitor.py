@@ -28,7 +28,7 @@ from typing import Any
 
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
-from ishmem.runtime.status_board import describe_end
+from ishmem.common.status_board import describe_end
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""

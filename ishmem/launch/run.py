@@ -18,11 +18,11 @@ import sys
 
 from ishmem.common import kernel_wait
 from ishmem.common.errors import IshmemError
+from ishmem.common.status_board import StatusBoard
 from ishmem.environment.launcher import Launched, launched
 from ishmem.launch import devices, hosts, mpiexec, preload, rank, supervisor
 from ishmem.launch.options import UsageError, command, parse, seconds
 from ishmem.launch.output import Printer
-from ishmem.runtime.status_board import StatusBoard
 
 _OPEN_FILES = 1 << 16
 

@@ -10,7 +10,7 @@ import fcntl
 import sys
 import time
 
-from ishmem.runtime.status_board import StatusBoard
+from ishmem.common.status_board import StatusBoard
 
 _ONCE = 5.0  # seconds in which one report serves all PEs that are interrupted
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Callable, NoReturn
 
 from ishmem.common.errors import IshmemError
+from ishmem.common.status_board import PeState, StatusBoard, describe_end
 from ishmem.launch import preload
-from ishmem.runtime.status_board import PeState, StatusBoard, describe_end
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1

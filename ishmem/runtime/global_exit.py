@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from ishmem import _core
-from ishmem.runtime.status_board import StatusBoard
+from ishmem.common.status_board import StatusBoard
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links

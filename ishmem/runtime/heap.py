@@ -423,7 +423,7 @@ def configure_layout(layout: Layout) -> None:
     )
     masks = [sum(1 << TYPE_NUMBERS[name] for name in movable(routine.types)) for routine in COLLECTIVES.values()]
     _core.configure_collectives(
-        offset=layout.host_ring(0), ring_bytes=layout.ring_bytes, slot_bytes=layout.slot_bytes, types=masks
+        offset=layout.host_ring(0), ring_bytes=layout.host_ring_bytes, slot_bytes=layout.host_slot_bytes, types=masks
     )
 
 

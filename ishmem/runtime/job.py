@@ -22,6 +22,7 @@ from ishmem.runtime.violation_errors import raise_violation
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from ishmem.common.status_board import StatusBoard
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
-    from ishmem.runtime.status_board import StatusBoard
 
 log = logging.getLogger("ishmem")
 T = TypeVar("T")

@@ -25,11 +25,11 @@ from ishmem import _core
 from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
+from ishmem.common.status_board import PeState, Record
 from ishmem.ipc import pyze
 from ishmem.runtime import uncaught
 from ishmem.runtime.crossed_calls import CrossedCalls, CrossedKernels
 from ishmem.runtime.mixed_calls import MixedCalls
-from ishmem.runtime.status_board import PeState, Record
 from ishmem.runtime.violation_errors import origin
 
 if TYPE_CHECKING:

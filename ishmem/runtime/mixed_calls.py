@@ -89,7 +89,7 @@ class MixedCalls:
     def _entered(self, pe: int, handle: int) -> int:
         """Return the number of the last collective call of a member's host."""
         layout = self._this.heap.layout
-        return max(self._read(pe, layout.host_ring(handle) + LINE + half * layout.slot_bytes) for half in (0, 1))
+        return max(self._read(pe, layout.host_ring(handle) + LINE + half * layout.host_slot_bytes) for half in (0, 1))
 
     def _read(self, pe: int, place: int) -> int:
         return int(struct.unpack("<q", _core.read(pe, place, 8))[0])

@@ -249,7 +249,7 @@ class Network:
 
         The first PE of the node creates the memory; pages that are not written take none.
         """
-        size = MAX_TEAMS * _core.team_mirror_bytes(len(self.nodes), layout.ring_bytes, layout.slot_bytes)
+        size = MAX_TEAMS * _core.team_mirror_bytes(len(self.nodes), layout.host_ring_bytes, layout.host_slot_bytes)
         made, received = [], []
         try:
             if self._node.place == 0:

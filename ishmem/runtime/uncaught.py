@@ -16,7 +16,7 @@ from typing import Callable
 
 from ishmem.common.callsite import CallSite, is_own
 from ishmem.common.errors import PeerLost
-from ishmem.runtime.status_board import StatusBoard
+from ishmem.common.status_board import StatusBoard
 
 Hook = Callable[[type[BaseException], BaseException, "TracebackType | None"], object]
 
