@@ -17,14 +17,27 @@ from typing import TYPE_CHECKING, Any
 import dpctl
 import numpy as np
 
-from ishmem import memory
+from ishmem import interop, memory, reductions
 from ishmem.common.errors import IshmemError
-from ishmem.common.inference import CALL, CHUNK, ONE_SHOT, ONE_SHOT_BYTES, PIECE, TEAM, WORD, workspace_words
+from ishmem.common.inference import (
+    CALL,
+    CHUNK,
+    GROUPS,
+    LEAST_GROUPS,
+    ONE_SHOT,
+    ONE_SHOT_BYTES,
+    PIECE,
+    SLOTS,
+    TEAM,
+    WORD,
+    workspace_words,
+)
 from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
 from ishmem.on_queue import Depends
 from ishmem.runtime import check, job
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
+from ishmem.work_groups import max_work_groups
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -88,8 +101,14 @@ class Communicator(KernelCalls):
         self._one_shot_words = max(cutover, self._members * PIECE)  # two-shot: each PE has a piece
         words = workspace_words(-(-self.nbytes // WORD), self._members, self._one_shot_words)
         workspace = memory.zeros(words, dtype="int64")
-        for offset, value in ((CALL, 1), (TEAM, self.team.handle), (ONE_SHOT, self._one_shot_words)):
-            workspace[offset // 8] = value
+        header = interop.host_view(workspace[: SLOTS // 8])
+        for offset, value in (
+            (CALL, 1), (TEAM, self.team.handle), (ONE_SHOT, self._one_shot_words), (GROUPS, max_work_groups()),
+        ):  # fmt: skip
+            header[offset // 8] = value
+        least, own = (workspace[offset // 8 : offset // 8 + 1] for offset in (LEAST_GROUPS, GROUPS))
+        reductions.min_reduce(least, own, self.team)
+        self._most_groups = int(header[LEAST_GROUPS // 8])
         super().__init__([workspace])
 
     @property
@@ -123,11 +142,9 @@ class Communicator(KernelCalls):
         """
         source, dest, kind = self._pair(x, "x", x if out is None else out, "out", dtype)
         _check_size("out", dest.count, source.count)
-        if _words(source, source.count) <= self._one_shot_words:
-            name, chunks = "all_reduce_one_shot", _chunks(source, source.count)
-        else:
-            name, chunks = "all_reduce_two_shot", -(-_words(source, source.count) // (PIECE * self._members))
-        return self._collective(name, kind, dest, source, source.count, chunks, depends)
+        words = _words(source, source.count)
+        chunk = CHUNK if words <= self._one_shot_words else PIECE * self._members
+        return self._collective("all_reduce", kind, dest, source, source.count, -(-words // chunk), depends)
 
     def all_gather(
         self, x: ndarray, out: ndarray, *, dtype: str | None = None, depends: Depends = None
@@ -262,13 +279,17 @@ class Communicator(KernelCalls):
         self, kernel: Any, chunks: int, most: int, given: tuple[check.View, ...], numbers: tuple[Any, ...],
         depends: Depends,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Submit a kernel of ``chunks`` work-groups, each of which processes at most ``most`` elements."""
+        """Submit a kernel for ``chunks`` chunks of at most ``most`` elements.
+
+        Its work-groups all run at the same time, so those that wait keep none from sending, and each sends all of its
+        chunks before it waits.
+        """
         events = events_of(depends)
         if not chunks:
             return self._last or dpctl.SyclEvent()
         items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
         passed = [*(flat(each.array, _BITS[each.itemsize]) for each in given), *numbers]
-        return self._submit(kernel, chunks, items, passed, events)
+        return self._submit(kernel, min(chunks, self._most_groups), items, passed, events)
 
 
 def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, group: Any) -> None:

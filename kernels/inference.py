@@ -18,7 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, WORD
+from ishmem.common.call_id import dtype_number, pack
+from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
+from ishmem.common.violations import MISMATCH, number
+from ishmem.runtime import binding
 
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .front_end import kernel, kernel_api as kapi
@@ -30,6 +33,7 @@ from .intrinsics import (
     compiled,
     device_function,
     group_float_sum,
+    group_sum,
     load_word,
     memory_fence,
     rank_in,
@@ -39,9 +43,10 @@ from .intrinsics import (
 from .long_waits import SPINS, forget, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
 from .peers import peer_delta
+from .runtime_checks import report
 from .shares import work_item_share
 from .spec_constants import heap_base
-from .teams import members_of
+from .teams import members_of, pe_of
 from .tickets import next_ticket
 from .work_groups import groups_of
 
@@ -51,18 +56,33 @@ _publish, _see = memory_fence(FLAG), memory_fence(FLAG_SEEN)
 
 
 class Call(NamedTuple):
-    """A call of a collective: its number in the upper half of a word, and the address of its slots."""
+    """A call of a collective.
+
+    Attributes:
+        number: The number of the call in the upper half of a word.
+        slots: The address of its slots for data; those by which members tell of their calls precede it.
+    """
 
     number: int
     slots: int
 
 
+class Part(NamedTuple):
+    """The chunks of a work-group: ``first`` and then every ``step``-th one.
+
+    All PEs of a team have the same parts, and the work-groups that have begun the first ones: see `kernels.tickets`.
+    """
+
+    first: int
+    step: int
+
+
 @compiled
-def begin(workspace, words):
-    """Begin a call: return the `Call` of this PE in a workspace of ``words`` words."""
+def begin(workspace, words, size):
+    """Begin a call: return the `Call` of this PE in a workspace of ``words`` words for ``size`` PEs."""
     number = load_word(workspace + CALL)
     half = (words * 8 - SLOTS) // 2
-    return Call(number << 32, workspace + SLOTS + (number & 1) * half)
+    return Call(number << 32, workspace + SLOTS + (number & 1) * half + 8 * TOLD * size)
 
 
 @device_function
@@ -85,7 +105,7 @@ def end(workspace, group):
 @compiled
 def send(call, slot, word, members, member):
     """Write a word and the call's number to a slot of a member."""
-    store_volatile(call.slots + slot * 8 + peer_delta(members.start + member * members.stride), word | call.number)
+    store_volatile(call.slots + slot * 8 + peer_delta(pe_of(members, member)), word | call.number)
 
 
 @compiled
@@ -103,7 +123,7 @@ def receive(call, slot, members, member):
     while (seen ^ call.number) >> 32 != 0:
         spins += 1
         if spins & SPINS == 0:
-            tell_member(members.start + member * members.stride, call.number >> 32, at - heap_base())
+            tell_member(pe_of(members, member), call.number >> 32, at - heap_base())
         seen = atomic_load_word(at)
     if spins > SPINS:
         forget()
@@ -122,6 +142,45 @@ def words_in(nelems, lanes):
     return (nelems + lanes - 1) // lanes
 
 
+def call_id_of(routine: str, dtype: str) -> int:
+    """Return the id of a call, which fits half a word."""
+    return pack(number(routine), dtype_number(dtype), 0, 0, 0)
+
+
+@device_function
+def calls_match(call, routine, nelems, part, members, group):
+    """Return whether all members call the same routine for the same number of elements; True without ISHMEM_CHECK."""
+    if not binding.options().check:
+        return lambda call, routine, nelems, part, members, group: True
+
+    def impl(call, routine, nelems, part, members, group):
+        mine = -TOLD * (members.me + 1)
+        if part.first == 0 and rank_in(group) == 0:
+            send_to_others(call, mine, routine, members)
+            send_to_others(call, mine + 1, nelems & LOW_HALF, members)
+        different = 0
+        if rank_in(group) == 0:
+            for distance in range(1, members.size):
+                member = (members.me + distance) % members.size
+                theirs = receive(call, -TOLD * (member + 1), members, member)
+                count = receive(call, -TOLD * (member + 1) + 1, members, member)
+                if theirs != routine or count != nelems & LOW_HALF:
+                    report(routine & 255, MISMATCH, pe_of(members, member), routine, nelems, count, theirs)
+                    different = 1
+        return group_sum(group, different) == 0
+
+    return impl
+
+
+@device_function
+def all_have_sent(group):
+    """Wait until all work-items of a group have sent their words.
+
+    A work-item that waits may keep others of its group from running, in any order of the device's choice.
+    """
+    return lambda group: kapi.group_barrier(group)
+
+
 @device_function
 def share_of(low, high, group):
     """Return the words of a chunk that this work-item processes, as start, stop and step."""
@@ -133,51 +192,30 @@ def share_of(low, high, group):
     return impl
 
 
+@device_function
+def part_of(workspace, group):
+    """Return the `Part` of a work-group."""
+    return lambda workspace, group: Part(next_ticket(workspace + TICKET, group), groups_of(group))
+
+
 @functools.cache
 def kernel_of(name: str, dtype: str) -> Any:
     """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
 
-    It has a work-group for each chunk. ``nelems`` is the number of elements of ``source``; for ``reduce_scatter`` of a
-    block.
+    It has any number of work-groups, the same on all PEs. ``nelems`` is the number of elements of ``source``; for
+    ``reduce_scatter`` of a block.
     """
-    work = _WORKS[name](Forms.of(dtype))
+    work, routine = _WORKS[name](Forms.of(dtype)), call_id_of(f"Communicator.{name}", dtype)
 
     def collective(item: kapi.NdItem, workspace, dest, source, nelems):
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
-        call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
-        work(call, to, origin, nelems, next_ticket(here + TICKET, group), members, group)
+        call, part = begin(here, workspace.size, members.size), part_of(here, group)
+        if calls_match(call, routine, nelems, part, members, group):
+            work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
         end(here, group)
 
     collective.__name__ = collective.__qualname__ = name
     return kernel(collective)
-
-
-@functools.cache
-def all_reduce(dtype: str) -> Any:
-    """Return the device function of an all-reduce by all work-groups of a launch; each takes every ``groups``-th chunk.
-
-    The work-groups that have begun process the same chunks on each PE: see `kernels.tickets`.
-    """
-    forms = Forms.of(dtype)
-    lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
-
-    @device_function
-    def run(workspace, dest, source, nelems, group):
-        def impl(workspace, dest, source, nelems, group):
-            members, here, words = members_in(workspace), address_of(workspace), words_in(nelems, lanes)
-            call, to, origin = begin(here, workspace.size), address_of(dest), address_of(source)
-            first, groups = next_ticket(here + TICKET, group), groups_of(group)
-            if words <= load_word(here + ONE_SHOT):
-                for chunk in range(first, (words + CHUNK - 1) // CHUNK, groups):
-                    one_shot(call, to, origin, nelems, chunk, members, group)
-            else:
-                for chunk in range(first, chunks_in(words, members.size), groups):
-                    two_shot(call, to, origin, nelems, chunk, members, group)
-            end(here, group)
-
-        return impl
-
-    return run
 
 
 class Forms(NamedTuple):
@@ -222,19 +260,40 @@ class Forms(NamedTuple):
         return cls(words, word, put, total)
 
 
+def _all_reduce(forms: Forms) -> Any:
+    """Make the all-reduce, one-shot or two-shot by the size of the message."""
+    lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
+
+    @device_function
+    def work(call, dest, source, nelems, part, workspace, members, group):
+        def impl(call, dest, source, nelems, part, workspace, members, group):
+            if words_in(nelems, lanes) <= load_word(workspace + ONE_SHOT):
+                one_shot(call, dest, source, nelems, part, members, group)
+            else:
+                two_shot(call, dest, source, nelems, part, members, group)
+
+        return impl
+
+    return work
+
+
 def _one_shot(forms: Forms) -> Any:
     """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums what it receives."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @device_function
-    def work(call, dest, source, nelems, chunk, members, group):
-        def impl(call, dest, source, nelems, chunk, members, group):
+    def work(call, dest, source, nelems, part, members, group):
+        def impl(call, dest, source, nelems, part, members, group):
             words = words_in(nelems, lanes)
-            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
-            for i in range(first, last, step):
-                send_to_others(call, members.me * words + i, word(source, nelems, i), members)
-            for i in range(first, last, step):
-                put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
+                for i in range(first, last, step):
+                    send_to_others(call, members.me * words + i, word(source, nelems, i), members)
+            all_have_sent(group)
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
+                for i in range(first, last, step):
+                    put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
 
         return impl
 
@@ -249,29 +308,57 @@ def _two_shot(forms: Forms) -> Any:
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @device_function
-    def work(call, dest, source, nelems, chunk, members, group):
-        def impl(call, dest, source, nelems, chunk, members, group):
-            words, me, chunks = words_in(nelems, lanes), members.me, chunks_in(words_in(nelems, lanes), members.size)
+    def send_pieces(call, source, nelems, words, chunk, chunks, members, group):
+        def impl(call, source, nelems, words, chunk, chunks, members, group):
             for distance in range(1, members.size):
-                member = (me + distance) % members.size
+                member = (members.me + distance) % members.size
                 low = (chunk * members.size + member) * PIECE
                 first, last, step = share_of(low, min(low + PIECE, words), group)
                 for i in range(first, last, step):
-                    slot = (me * chunks + chunk) * PIECE + i - low
+                    slot = (members.me * chunks + chunk) * PIECE + i - low
                     send(call, slot, word(source, nelems, i), members, member)
-            low, sums = (chunk * members.size + me) * PIECE, members.size * chunks * PIECE
+
+        return impl
+
+    @device_function
+    def sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group):
+        def impl(call, dest, source, nelems, words, chunk, chunks, members, group):
+            low, sums = (chunk * members.size + members.me) * PIECE, members.size * chunks * PIECE
             first, last, step = share_of(low, min(low + PIECE, words), group)
             for i in range(first, last, step):
                 slot = chunk * PIECE + i - low
                 result = rounded(total(call, word(source, nelems, i), slot, chunks * PIECE, members))
                 put(dest, nelems, i, result)
                 send_to_others(call, sums + i, result, members)
+
+        return impl
+
+    @device_function
+    def receive_sums(call, dest, nelems, words, chunk, chunks, members, group):
+        def impl(call, dest, nelems, words, chunk, chunks, members, group):
+            sums = members.size * chunks * PIECE
             for distance in range(1, members.size):
-                member = (me + distance) % members.size
+                member = (members.me + distance) % members.size
                 low = (chunk * members.size + member) * PIECE
                 first, last, step = share_of(low, min(low + PIECE, words), group)
                 for i in range(first, last, step):
                     put(dest, nelems, i, receive(call, sums + i, members, member))
+
+        return impl
+
+    @device_function
+    def work(call, dest, source, nelems, part, members, group):
+        def impl(call, dest, source, nelems, part, members, group):
+            words = words_in(nelems, lanes)
+            chunks = (words + members.size * PIECE - 1) // (members.size * PIECE)
+            for chunk in range(part.first, chunks, part.step):
+                send_pieces(call, source, nelems, words, chunk, chunks, members, group)
+            all_have_sent(group)
+            for chunk in range(part.first, chunks, part.step):
+                sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group)
+            all_have_sent(group)
+            for chunk in range(part.first, chunks, part.step):
+                receive_sums(call, dest, nelems, words, chunk, chunks, members, group)
 
         return impl
 
@@ -280,22 +367,26 @@ def _two_shot(forms: Forms) -> Any:
 
 def _all_gather(forms: Forms) -> Any:
     """Make the all-gather: each PE sends its words to all PEs."""
-    words, word, put = forms.words, forms.word, forms.put
-    lanes, part_bytes = words.lanes, WORD // words.lanes
+    word, put, lanes = forms.word, forms.put, forms.words.lanes
+    part_bytes = WORD // lanes
 
     @device_function
-    def work(call, dest, source, nelems, chunk, members, group):
-        def impl(call, dest, source, nelems, chunk, members, group):
+    def work(call, dest, source, nelems, part, workspace, members, group):
+        def impl(call, dest, source, nelems, part, workspace, members, group):
             words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
-            for i in range(first, last, step):
-                own = word(source, nelems, i)
-                send_to_others(call, me * words + i, own, members)
-                put(dest + me * apart, nelems, i, own)
-            for distance in range(1, members.size):
-                member = (me + distance) % members.size
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
                 for i in range(first, last, step):
-                    put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
+                    own = word(source, nelems, i)
+                    send_to_others(call, me * words + i, own, members)
+                    put(dest + me * apart, nelems, i, own)
+            all_have_sent(group)
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
+                for distance in range(1, members.size):
+                    member = (me + distance) % members.size
+                    for i in range(first, last, step):
+                        put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
 
         return impl
 
@@ -308,35 +399,47 @@ def _reduce_scatter(forms: Forms) -> Any:
     part_bytes = WORD // lanes
 
     @device_function
-    def work(call, dest, source, nelems, chunk, members, group):
-        def impl(call, dest, source, nelems, chunk, members, group):
+    def work(call, dest, source, nelems, part, workspace, members, group):
+        def impl(call, dest, source, nelems, part, workspace, members, group):
             words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-            first, last, step = share_of(chunk * CHUNK, min((chunk + 1) * CHUNK, words), group)
-            for distance in range(1, members.size):
-                member = (me + distance) % members.size
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
+                for distance in range(1, members.size):
+                    member = (me + distance) % members.size
+                    for i in range(first, last, step):
+                        send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
+            all_have_sent(group)
+            for low in range(part.first * CHUNK, words, part.step * CHUNK):
+                first, last, step = share_of(low, min(low + CHUNK, words), group)
                 for i in range(first, last, step):
-                    send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
-            for i in range(first, last, step):
-                own = word(source + me * apart, nelems, i)
-                put(dest, nelems, i, rounded(total(call, own, i, words, members)))
+                    own = word(source + me * apart, nelems, i)
+                    put(dest, nelems, i, rounded(total(call, own, i, words, members)))
 
         return impl
 
     return work
 
 
-_WORKS = {
-    "all_reduce_one_shot": _one_shot,
-    "all_reduce_two_shot": _two_shot,
-    "all_gather": _all_gather,
-    "reduce_scatter": _reduce_scatter,
-}
+_WORKS = {"all_reduce": _all_reduce, "all_gather": _all_gather, "reduce_scatter": _reduce_scatter}
 
 
-@compiled
-def chunks_in(words, size):
-    """Return the number of chunks of a message in the two-shot form."""
-    return (words + size * PIECE - 1) // (size * PIECE)
+@functools.cache
+def all_reduce(dtype: str) -> Any:
+    """Return the device function of an all-reduce by all work-groups of a launch."""
+    work, routine = _all_reduce(Forms.of(dtype)), call_id_of("all_reduce_work_group", dtype)
+
+    @device_function
+    def run(workspace, dest, source, nelems, group):
+        def impl(workspace, dest, source, nelems, group):
+            members, here = members_in(workspace), address_of(workspace)
+            call, part = begin(here, workspace.size, members.size), part_of(here, group)
+            if calls_match(call, routine, nelems, part, members, group):
+                work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
+            end(here, group)
+
+        return impl
+
+    return run
 
 
 @functools.cache
@@ -349,6 +452,16 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     forms = Forms.of(dtype)
     lanes, numbers, rounded = forms.words.lanes, forms.words.numbers, forms.words.word
     word, put, total = forms.word, forms.put, forms.total
+    routine = call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
+
+    @device_function
+    def send_row(call, source, nelems, row, words, members, group):
+        def impl(call, source, nelems, row, words, members, group):
+            first, last, step = share_of(row * words, (row + 1) * words, group)
+            for i in range(first, last, step):
+                send_to_others(call, members.me * words_in(nelems, lanes) + i, word(source, nelems, i), members)
+
+        return impl
 
     @device_function
     def add_row(call, source, residual, nelems, row, words, members, group):
@@ -357,8 +470,6 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         def impl(call, source, residual, nelems, row, words, members, group):
             first, last, step = share_of(row * words, (row + 1) * words, group)
             whole, squares = words_in(nelems, lanes), np.float32(0)
-            for i in range(first, last, step):
-                send_to_others(call, members.me * whole + i, word(source, nelems, i), members)
             for i in range(first, last, step):
                 sums = total(call, word(source, nelems, i), i, whole, members)
                 result = rounded(add(sums, numbers(word(residual, nelems, i))))
@@ -380,15 +491,28 @@ def add_rms_norm_kernel(dtype: str) -> Any:
 
         return impl
 
+    @device_function
+    def work(call, dest, source, residual, weight, nelems, rows, inverse, eps, part, members, group):
+        def impl(call, dest, source, residual, weight, nelems, rows, inverse, eps, part, members, group):
+            words = words_in(nelems, lanes) // rows
+            for row in range(part.first, rows, part.step):
+                send_row(call, source, nelems, row, words, members, group)
+            all_have_sent(group)
+            for row in range(part.first, rows, part.step):
+                squares = add_row(call, source, residual, nelems, row, words, members, group)
+                scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
+                norm_row(dest, residual, weight, nelems, row, words, scale, group)
+
+        return impl
+
     def all_reduce_add_rms_norm(
         item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows, inverse, eps
     ):
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
-        call, words, rest = begin(here, workspace.size), words_in(nelems, lanes) // rows, address_of(residual)
-        row = next_ticket(here + TICKET, group)
-        squares = add_row(call, address_of(source), rest, nelems, row, words, members, group)
-        scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
-        norm_row(address_of(dest), rest, address_of(weight), nelems, row, words, scale, group)
+        call, part = begin(here, workspace.size, members.size), part_of(here, group)
+        if calls_match(call, routine, nelems, part, members, group):
+            to, origin, rest = address_of(dest), address_of(source), address_of(residual)
+            work(call, to, origin, rest, address_of(weight), nelems, rows, inverse, eps, part, members, group)
         end(here, group)
 
     return kernel(all_reduce_add_rms_norm)

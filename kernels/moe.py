@@ -36,7 +36,7 @@ from .intrinsics import (
     size_of,
 )
 from .shares import work_item_share
-from .teams import members_of
+from .teams import members_of, pe_of
 from .tickets import next_ticket
 
 LENGTH = 0xFFFFFFFF  # the lower half of a flag
@@ -138,12 +138,6 @@ def copy_part(part, to, rows, origin, nbytes, group):
         copy_bytes(address_of(part) + to, address_of(rows) + origin, nbytes, rank_in(group), size_of(group))
 
     return impl
-
-
-@compiled
-def pe_of(members, member):
-    """Return the PE number of a member."""
-    return members.start + member * members.stride
 
 
 @device_function

@@ -40,6 +40,12 @@ def members_of(team):
     return Members(start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME))
 
 
+@compiled
+def pe_of(members, member):
+    """Return the PE number of a member."""
+    return members.start + member * members.stride
+
+
 @device(teams.team_my_pe)
 def _team_my_pe(team):
     type_checks.integer("team_my_pe", "team", team)

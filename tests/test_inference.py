@@ -375,6 +375,36 @@ def test_errors(pes):
 
 def test_checked(checking):
     checking.run(check_all_reduce, "float32", (1, 7, 1025))
+    checking.run(check_gather_and_scatter, "bfloat16")
+    checking.run(check_rms_norm, "float16")
+    checking.run(check_in_kernels, "float32", (1, 5001), 3)
+
+
+def check_mismatch():
+    """Calls that differ end with an error on all PEs, and leave the arrays; the next call is right."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    with Communicator(1 << 16) as tp:
+        x, odd = dpnp.full(5000 + me, me, dtype="f4"), dpnp.full(64, me, dtype="f4" if me else "f2")
+        gather = "all_gather of 9 elements of dtype float32"
+        different = (
+            (lambda: tp.all_reduce(x), "all_reduce of 5000 elements", "all_reduce of 5001 elements"),
+            (lambda: tp.all_reduce(odd), "of 64 elements of dtype float16", "of 64 elements of dtype float32"),
+            (lambda: tp.all_gather(x[:9], x[9:27]) if me else tp.all_reduce(x[:9]), "all_reduce of 9", gather),
+        )
+        for call, first, second in different:
+            call().wait()
+            words = f"(?=.*PE 0: Communicator[^;]*{first}).*PE 1: Communicator[^;]*{second}"
+            with pytest.raises(ishmem.SymmetryError, match=words):
+                ishmem.quiet()
+            ishmem.sync_all()
+        assert (x.asnumpy() == me).all()
+        x = x[:9]
+        tp.all_reduce(x).wait()
+        assert (x.asnumpy() == n * (n - 1) // 2).all()
+
+
+def test_mismatch(checking):
+    checking.run(check_mismatch)
 
 
 @pytest.fixture

@@ -21,7 +21,10 @@ from typing import NamedTuple
 
 from ishmem.common.type_tables import RMA_TYPES
 
-NO_DTYPE = len(RMA_TYPES)
+DTYPES = (*RMA_TYPES, "bfloat16")
+"""The dtypes by their numbers in an id."""
+
+NO_DTYPE = len(DTYPES)
 """The dtype of a call without data."""
 
 REFUSED = -1
@@ -41,7 +44,7 @@ class CallId(NamedTuple):
 
 def dtype_number(dtype: object) -> int:
     """Return the number of a dtype in an id."""
-    return RMA_TYPES.index(str(dtype))
+    return DTYPES.index(str(dtype))
 
 
 def pack(routine, dtype, root, dst, sst):  # type: ignore[no-untyped-def]  # kernels compile it

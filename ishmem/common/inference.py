@@ -14,8 +14,14 @@ TEAM = CALL + 8
 ONE_SHOT = CALL + 16
 """Offset of the number of words up to which an all-reduce is one-shot."""
 
+GROUPS, LEAST_GROUPS = CALL + 24, CALL + 32
+"""Offsets of the work-groups that this PE runs at the same time, and the least number of any PE of the team."""
+
 SLOTS = 3 * LINE
-"""Offset of the slots."""
+"""Offset of the slots: two halves, each of which begins with the words that members tell of their calls."""
+
+TOLD = 2
+"""Words by which a member tells of its call under ISHMEM_CHECK: the routine with the dtype, and the elements."""
 
 ONE_SHOT_BYTES = 256 * 1024
 """All-reduces of at most so many bytes are one-shot by default: each PE sends its whole message to all peers."""
@@ -37,4 +43,4 @@ def workspace_words(words: int, size: int, one_shot_words: int) -> int:
     """
     one_shot = size * min(words, one_shot_words)
     in_pieces = (words + size * PIECE - 1) // (size * PIECE) * size * PIECE
-    return SLOTS // 8 + 2 * max(one_shot, 2 * in_pieces)
+    return SLOTS // 8 + 2 * (TOLD * size + max(one_shot, 2 * in_pieces))

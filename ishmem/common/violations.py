@@ -34,13 +34,18 @@ NO_LIST = -1
 
 _TOGETHER = (
     "iput or ibput", "iget or ibget", "put_signal, signal_set or signal_add", "barrier_all, sync_all or team_sync",
-    "wait_until_all, _any or _some", "test_all, _any or _some", "all_reduce_work_group",
+    "wait_until_all, _any or _some", "test_all, _any or _some",
 )  # fmt: skip
-"""Routines that share device code, and that of `ishmem.inference`."""
+"""Routines that share device code."""
+
+_OF_INFERENCE = (
+    "all_reduce_work_group", "Communicator.all_reduce", "Communicator.all_gather", "Communicator.reduce_scatter",
+    "Communicator.all_reduce_add_rms_norm",
+)  # fmt: skip
 
 _IN_GROUPS = tuple(f"{row.name}{GROUP}" for row in routines.ROUTINES.values() if GROUP in row.forms)
 
-ROUTINES = (*routines.ROUTINES, *_IN_GROUPS, *_TOGETHER)
+ROUTINES = (*routines.ROUTINES, *_IN_GROUPS, *_TOGETHER, *_OF_INFERENCE)
 """Names of routines by the numbers that kernels write into the record; a call id has 8 bits for them."""
 
 ARGUMENTS = (

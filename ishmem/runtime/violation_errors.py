@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
 from ishmem.common import array_sizes
-from ishmem.common.call_id import NO_DTYPE, REFUSED, unpack
+from ishmem.common.call_id import DTYPES, NO_DTYPE, REFUSED, unpack
 from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES, misfit
@@ -158,7 +158,7 @@ def _call_text(call_id: int, count: int) -> str:
     counted = name in ("gatherv", "scatterv", "alltoallv")
     elements = "" if counted else f" of {count} elements"
     lists = f", counts and displacements {count & 2**64 - 1:#x}" if counted and count else ""
-    return f"{name}{elements} of dtype {RMA_TYPES[call.dtype]}{root}{lists}"
+    return f"{name}{elements} of dtype {DTYPES[call.dtype]}{root}{lists}"
 
 
 def origin(heap: SymmetricHeap, address: int) -> str:
