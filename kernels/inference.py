@@ -144,7 +144,7 @@ def words_in(nelems, lanes):
 
 def call_id_of(routine: str, dtype: str) -> int:
     """Return the id of a call, which fits half a word."""
-    return pack(number(routine), dtype_number(dtype), 0, 0, 0)
+    return int(pack(number(routine), dtype_number(dtype), 0, 0, 0))
 
 
 @device_function
