@@ -87,7 +87,7 @@ class TeamRecord(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """Which barriers and collectives a PE's host has begun; published during long waits: see ishmem/core/barrier.cpp.
+    """Which barriers and collectives a PE's host has begun; published in long waits: see ishmem/core/departures.cpp.
 
     Attributes:
         version: Odd while the record is being written.

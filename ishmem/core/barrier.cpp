@@ -1,28 +1,16 @@
-// The barrier of a team, and the records of PEs that have left.
+// The barrier of a team.
 #include <cstring>
 
 #include "exchange.hpp"
 #include "polling.hpp"
 #include "remote.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 uint64_t *line(int pe, unsigned team, unsigned round) {
     const Heap &h = heap();
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.parts.sync + team * h.parts.sync_bytes + 64 * round);
-}
-
-// A departure record: barriers begun per team, a Departure, collectives begun per team.
-constexpr size_t WORDS = 2 * MAX_TEAMS + 1;
-enum Departure : uint64_t { LeftWell = 1, LeftLost };
-
-uint64_t *departure_of(int pe) { return reinterpret_cast<uint64_t *>(heap().regions.departures) + static_cast<size_t>(pe) * WORDS; }
-
-uint64_t *barriers_begun(int pe, unsigned team) {
-    const Heap &h = heap();
-    uint64_t *near = reinterpret_cast<uint64_t *>(h.mapped[pe] + h.parts.barriers_begun);
-    return (is_far(h.mapped[pe]) ? departure_of(pe) : near) + team;
 }
 
 // Returns whether this barrier cannot complete: a PE died, or a member left before it entered the barrier.
@@ -70,7 +58,7 @@ struct Barrier {
         uint64_t told = 0;  // kept, because the member's next store takes the line away
         const auto done = [&told, mine, wanted = number] { return (told = __atomic_load_n(mine, __ATOMIC_ACQUIRE)) >= wanted; };
         const Outcome outcome = poll(done, [&] { return hopeless(team, handle); }, timeout, rounds_per_drive);
-        if (outcome == Satisfied && told != word) note_kind(told);
+        if (MOVES_DATA && outcome == Satisfied && told != word) note_kind(told);
         if (outcome == Satisfied && summary) {
             Summary other;
             std::memcpy(&other, summary_in(mine), sizeof other);
@@ -83,7 +71,6 @@ struct Barrier {
     void note_kind(uint64_t told) const {
         const uint64_t sequence = told >> KINDS_BITS;
         const bool is_ahead = sequence == team.sequence + 1;
-        if (sequence != team.sequence && !is_ahead) return;  // in a rehearsal, which tells nothing
         const unsigned theirs = (is_ahead ? told >> KIND_BITS : told) & KIND_MASK;
         if (theirs == (team.kinds & KIND_MASK)) return;
         mixed = true;
@@ -154,51 +141,4 @@ Outcome barrier_all() {
     return outcome == Satisfied && device_status() ? Failed : outcome;
 }
 
-void set_left(int pe) {
-    Heap &h = heap();
-    if (pe < 0 || pe >= h.n_pes) return;
-    h.status.left[pe] = true;
-    h.status.any_left = true;
-}
-
-// Publishes which barriers this PE has entered. PEs on this node read the record after they learn that this PE has
-// left; PEs on other nodes receive it here.
-void publish_barriers_begun(bool lost) {
-    Heap &h = heap();
-    uint64_t words[WORDS];
-    for (unsigned handle = 0; handle < MAX_TEAMS; ++handle) {
-        words[handle] = h.teams[handle].sequence;
-        words[MAX_TEAMS + 1 + handle] = h.teams[handle].collectives;
-        __atomic_store_n(barriers_begun(h.me, handle), words[handle], __ATOMIC_RELEASE);
-    }
-    words[MAX_TEAMS] = lost ? LeftLost : LeftWell;
-    const uint64_t place = DEPARTURES_AT + static_cast<uint64_t>(h.me) * sizeof words;
-    for (int pe = 0; pe < h.n_pes; ++pe)
-        if (is_far(h.mapped[pe])) remote_put_uncounted(far_address(pe, place), words, sizeof words);
-    PyErr_Clear();  // a failed put to a lost PE is not an error here
-}
-
-// Publishes for PEs that wait for long in which calls this PE is: a `Begun` of ishmem/common/layout.py.
-void publish_begun(bool alone) {
-    Heap &h = heap();
-    uint64_t *at = reinterpret_cast<uint64_t *>(h.mapped[h.me] + h.parts.begun);
-    const auto store = [](uint64_t *word, uint64_t value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); };
-    static uint64_t version = 0;
-    store(at, ++version);
-    store(at + 1, alone);
-    for (unsigned handle = 0; handle < MAX_TEAMS; ++handle)
-        store(at + 2 + handle, h.teams[handle].sequence << 32 | (h.teams[handle].collectives & 0xffffffff));
-    store(at, ++version);
-}
-
-size_t departure_bytes(size_t n_pes) { return n_pes * WORDS * sizeof(uint64_t); }
-
-uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_TEAMS + 1 + team]; }
-
-void note_departure(int pe) {
-    Heap &h = heap();
-    if (departure_of(pe)[MAX_TEAMS] == LeftLost) h.status.lost = pe;
-    else set_left(pe);
-}
-
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

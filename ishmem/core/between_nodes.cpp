@@ -25,7 +25,7 @@
 
 #include "exchange.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 constexpr size_t LEAST_PART = 64 << 10;  // of a broadcast: shorter ones take as long, and more messages
@@ -207,7 +207,7 @@ class NodeReduction {
     }
 
     void combine(char *to, const char *first, const char *second, size_t bytes) const {
-        if (!rehearsal && exchange_.good()) exchange_.step()(to, first, second, bytes / call_.item);
+        if (MOVES_DATA && exchange_.good()) exchange_.step()(to, first, second, bytes / call_.item);
     }
 
     void copy(int part) {
@@ -310,7 +310,7 @@ class NodeAlltoall {
 
     void deal_out() {
         const char *arrived = own(exchange_.landing(index_, me_).buffers());
-        for (size_t i = 0; i < near_.size() && !rehearsal; ++i)
+        for (size_t i = 0; MOVES_DATA && i < near_.size(); ++i)
             for (size_t sender = 0; sender < members_.size(); ++sender)
                 std::memcpy(row(i) + sender * call_.bytes, arrived + (sender * near_.size() + i) * call_.bytes, call_.bytes);
         for (size_t i = 0; i < near_.size(); ++i)
@@ -343,4 +343,4 @@ bool reduce_between_nodes(const Call &call) { return NodeReduction(call).run(); 
 
 bool broadcast_between_nodes(const Call &call) { return NodeBroadcast(call).run(); }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

@@ -6,11 +6,12 @@
 // call s are free for call s + 2, and no slot is ever reset. In teams that span nodes, this holds for the members of a
 // node, and meeting.cpp tells the other nodes what they need to know.
 #pragma once
+#include <utility>
 #include <vector>
 
+#include "combine.hpp"
 #include "polling.hpp"
 #include "remote.hpp"
-#include "routines.hpp"
 
 namespace ishmem {
 
@@ -20,6 +21,7 @@ enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Rounds, Refus
 inline bool in_levels(Algorithm algorithm) { return algorithm == Levels || algorithm == Rounds; }
 
 // How a collective call ended. `NotPlain`: declined before publishing anything. `Entered`: Python must move the data.
+// `PeerGone`: a wait was not satisfied; one that was interrupted has set Python's exception, which takes precedence.
 enum Verdict { Finished, NotPlain, Entered, Dissent, TooShort, PeerGone };
 
 // Published arguments, one cache line; `sequence` is written last.
@@ -31,6 +33,38 @@ struct Header {
     char words[24];      // the data when it fits; collect: capacity of dest in elements
 };
 static_assert(sizeof(Header) == 64);
+
+constexpr size_t LINE = 64;
+
+// What is set for a job. A ring has one line of flags and two slots.
+struct Config {
+    size_t offset = 0, ring_bytes = 0, slot_bytes = 0;
+    std::vector<uint32_t> types;                        // per routine: bit t is set when it accepts Type t
+    std::vector<std::vector<std::pair<size_t, int>>> algorithms;  // per routine: (from this many bytes on, algorithm)
+    size_t payload() const { return slot_bytes - sizeof(Header); }
+};
+
+Config &config();
+
+// The fields of Header::signature.
+struct Signature {
+    unsigned routine, type, algorithm;
+    int root;
+    uint64_t count;
+
+    uint64_t pack() const {
+        return routine | uint64_t(type) << 5 | uint64_t(algorithm) << 10 | static_cast<uint64_t>(root + 1) << 13 | count << 30;
+    }
+
+    static Signature unpack(uint64_t packed) {
+        return {static_cast<unsigned>(packed & 31), static_cast<unsigned>(packed >> 5 & 31),
+                static_cast<unsigned>(packed >> 10 & 7), static_cast<int>(packed >> 13 & 0x1ffff) - 1, packed >> 30};
+    }
+};
+
+}  // namespace ishmem
+
+namespace ishmem::TRANSPORT {
 
 // A symmetric array argument of a call.
 struct Part {
@@ -80,9 +114,17 @@ void raise(const Call &call, Flag flag);
 Outcome await(const Call &call, Flag flag, int member);
 Outcome await_slots(const Call &call, const std::vector<int> &members, unsigned rounds_per_drive);
 
-// Computes dest = first op second for `count` elements. `combine_of` returns null when the type lacks the operation.
-using Combine = void (*)(char *dest, const char *first, const char *second, size_t count);
-Combine combine_of(Routine routine, Type type);
+// Runs a call: publishes the slot of this PE, waits for those of the others, and moves the data.
+Verdict enter(Call &call);
+
+// The parts of it.
+Header *header_at(int pe, unsigned handle, uint64_t sequence);
+char *ring(int pe, unsigned handle);
+Algorithm choose(const Call &call);
+uint64_t signature(const Call &call);
+void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t before = 0);
+Outcome await_all(Call &call);
+Outcome leave(const Call &call);
 
 // The algorithms; all members have published their slots.
 void move_in_slot(const Call &call);
@@ -91,10 +133,6 @@ void move_mapped(const Call &call);
 void reduce_mapped(const Call &call);
 Outcome broadcast_tree(const Call &call);
 Outcome reduce_tree(const Call &call);
-
-// Runs a call of the world in a rehearsal: 8-byte elements, blocks of `bytes`, arrays at these offsets in the heap.
-// The requests of PEs of other nodes are written for the `first` PE of a node only, and stay.
-bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first);
 
 // The same for teams that span nodes, flat or in two levels; false when a PE is lost or the wait is interrupted.
 bool move_spanning(const Call &call);
@@ -117,8 +155,16 @@ enum Difference : uint64_t { DifferentCalls = 1, DifferentPlaces = 2 };
 constexpr size_t MEETING_LINES = 34, MEETING_BUFFER = EAGER;
 constexpr size_t SUMS = 2 * MEETING_LINES * 64, TABLE = SUMS + MEETING_LINES * MEETING_BUFFER;
 
+inline size_t meeting_bytes(size_t n_pes, size_t slot_bytes) { return TABLE + n_pes * slot_bytes; }
+
+// In teams that span nodes, the PEs of each node share mirrors of the rings of all PEs, for the slots of other nodes, and
+// two meetings. Returns the size for one team.
+inline size_t team_mirror_bytes(size_t n_pes, size_t ring_bytes, size_t slot_bytes) {
+    return n_pes * ring_bytes + 2 * meeting_bytes(n_pes, slot_bytes);
+}
+
 // The rendezvous of a team that spans nodes; sets what the call has only in such teams.
 Outcome meet(Call &call);
 Outcome await_line(const Call &call, const uint64_t *line);
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

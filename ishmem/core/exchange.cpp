@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 
 JobShape::JobShape() {
     std::vector<size_t> sizes;
@@ -68,8 +68,8 @@ Range Exchange::range(size_t at, int part) const {
 void Exchange::reduce_near(const Range &range, char *to) const {
     const auto get = [&](int i) { return call_.source_of(near()[static_cast<size_t>(i)]); };
     const auto put = [&](size_t offset, const char *sum, size_t bytes) { std::memcpy(to + (offset - range.from), sum, bytes); };
-    if (rehearsal) for (size_t i = 0; i < near().size(); ++i) rehearsal->copy(to, get(static_cast<int>(i)), range.size());
-    else reduce_blocks({step_, call_.item, static_cast<int>(near().size())}, range.from, range.to, get, put);
+    if constexpr (MOVES_DATA) reduce_blocks({step_, call_.item, static_cast<int>(near().size())}, range.from, range.to, get, put);
+    else for (size_t i = 0; i < near().size(); ++i) copy_near(to, get(static_cast<int>(i)), range.size());
 }
 
 void Exchange::put_landing(int part, int node, uint64_t place, const char *from, size_t bytes) {
@@ -82,8 +82,7 @@ void Exchange::tell(int part, int node, uint64_t flag) {
 }
 
 void Exchange::await(uint64_t flag, size_t step) {
-    if (rehearsal) return rehearsal->reach(step);
-    good_ = good_ && await_word(reinterpret_cast<uint64_t *>(own(flag)), number()) == Satisfied;
+    good_ = good_ && await_word(reinterpret_cast<uint64_t *>(own(flag)), number(), step) == Satisfied;
 }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

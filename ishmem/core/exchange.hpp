@@ -9,7 +9,7 @@
 
 #include "reductions.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 
 // The sizes that all PEs of a job agree on: nodes, and PEs of the largest node.
 struct JobShape {
@@ -111,8 +111,7 @@ class Exchange {
     void put_landing(int part, int node, uint64_t place, const char *from, size_t bytes);
     void put(char *far, const char *from, size_t bytes) { good_ = good_ && (!bytes || puts_.start(far, from, bytes)); }
     void tell(int part, int node, uint64_t flag);
-    // `step`: of the phases of this stage in a rehearsal, the one in which the flag was sent, counted from 1.
-    void await(uint64_t flag, size_t step);
+    void await(uint64_t flag, size_t step);  // `step`: see await_word()
 
     bool good() const { return good_; }
     bool finish() { return good_ = puts_.await() == Satisfied && good_; }
@@ -134,4 +133,4 @@ class Exchange {
 
 inline char *own(uint64_t at) { return heap().regions.landings + at; }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

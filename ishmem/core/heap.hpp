@@ -54,7 +54,7 @@ struct Parts {
 struct Regions {
     char *mirrors = nullptr;     // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp
     size_t mirror_bytes = 0;
-    char *departures = nullptr;  // departure records of PEs on other nodes: see barrier.cpp
+    char *departures = nullptr;  // departure records of PEs on other nodes: see departures.cpp
     size_t departure_bytes = 0;
     char *landings = nullptr;    // where collectives of other nodes' PEs put: see exchange.hpp
     size_t landing_bytes = 0;

@@ -16,7 +16,7 @@
 
 #include "exchange.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 class Scan {
@@ -76,7 +76,7 @@ class Scan {
         const auto result = [&](int node) { return node == me_ ? own(here.results()) + mine.from : prefixes_.data() + (exchange_.slot(part, me_) * static_cast<size_t>(nodes_) + static_cast<size_t>(node)) * share; };
         const auto get = [&](int node) { return node == me_ ? sums(part) + mine.from : own(here.buffers()) + static_cast<size_t>(node) * share; };
         const Elements elements = {exchange_.step(), call_.item, nodes_};
-        if (!rehearsal) scan_blocks(elements, false, 0, mine.size(), nullptr, get, [&](int node, size_t offset, const char *sum, size_t bytes) { std::memcpy(result(node) + offset, sum, bytes); });
+        if (MOVES_DATA) scan_blocks(elements, false, 0, mine.size(), nullptr, get, [&](int node, size_t offset, const char *sum, size_t bytes) { std::memcpy(result(node) + offset, sum, bytes); });
         for (int i = 1; i < nodes_; ++i) {
             const int node = (me_ + i) % nodes_;
             const Landing there = exchange_.landing(part, node);
@@ -106,4 +106,4 @@ class Scan {
 
 bool scan_levels(const Call &call) { return Scan(call).run(); }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

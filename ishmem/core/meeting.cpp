@@ -19,7 +19,7 @@
 
 #include "exchange.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 // What a leader knows of the calls of some nodes.
@@ -120,10 +120,9 @@ class Meeting {
     // Takes what another leader has sent in a step.
     void take(const PairStep &step) {
         if (!good()) return;
-        if (rehearsal) return rehearsal->reach(1);
         const char *line = call_.meeting(line_of(step.number));
         outcome_ = await_line(call_, reinterpret_cast<const uint64_t *>(line));
-        if (!good()) return;
+        if (!good() || !MOVES_DATA) return;
         Digest theirs;
         std::memcpy(&theirs, line + sizeof(uint64_t), sizeof theirs);
         digest_.add(theirs, traits(call_.routine).own_counts);
@@ -156,7 +155,7 @@ class Meeting {
 
     bool forward_slot(int member, int pe) {
         const Header *slot = call_.header(member);
-        if (slot->sequence != call_.sequence && !rehearsal) return true;  // of a node that makes another call; see the second pass
+        if (MOVES_DATA && slot->sequence != call_.sequence) return true;  // of a node that makes another call; see the second pass
         const uint64_t *payload = call_.payload_bytes(member);
         return mirror(member, &slot->signature, sizeof *slot - sizeof slot->sequence + *payload, pe) &&
                mirror(member, payload, sizeof *payload, pe) && mirror(member, &slot->sequence, sizeof slot->sequence, pe);
@@ -177,4 +176,4 @@ class Meeting {
 
 Outcome meet(Call &call) { return Meeting(call).run(); }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

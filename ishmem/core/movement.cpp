@@ -8,7 +8,7 @@
 
 #include "collectives.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 constexpr size_t PIECE = 64 << 10;   // bytes per copy of a block that may be copied backwards
@@ -29,7 +29,7 @@ void stream(char *to, const char *from, size_t bytes) {
 }
 
 void move(char *to, const char *from, size_t bytes, bool past_caches) {
-    past_caches && to != from && !rehearsal ? stream(to, from, bytes) : copy_near(to, from, bytes);
+    MOVES_DATA && past_caches && to != from ? stream(to, from, bytes) : copy_near(to, from, bytes);
 }
 
 // Copies a block in pieces, forwards from its start or backwards from its end.
@@ -161,4 +161,4 @@ Outcome broadcast_tree(const Call &call) {
     return Satisfied;
 }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

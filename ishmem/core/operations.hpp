@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "heap.hpp"
+#include "transport.hpp"
 
 namespace ishmem {
 
@@ -167,11 +168,6 @@ int device_status();
 enum BarrierKind : unsigned { PartOfCall, BarrierAll, Sync };
 constexpr unsigned KIND_BITS = 2, KIND_MASK = 3, KINDS_BITS = 2 * KIND_BITS;
 
-Outcome barrier(unsigned team, double timeout, unsigned kind = PartOfCall);
-
-// The kind of the other PE's barrier, after the outcome Mixed.
-unsigned mixed_with();
-
 // What `agree` combines across a team. The operations are idempotent: the barrier combines some values more than once.
 struct Summary {
     uint64_t digest;   // of a request, not 0; 0: the requests differ
@@ -185,11 +181,22 @@ struct Summary {
     }
 };
 
+namespace TRANSPORT {
+
+Outcome barrier(unsigned team, double timeout, unsigned kind = PartOfCall);
+
+// The kind of the other PE's barrier, after the outcome Mixed.
+unsigned mixed_with();
+
 // A barrier that leaves the combination of all members' summaries in `summary`.
 Outcome agree(unsigned team, double timeout, Summary &summary);
 
 // quiet() and the barrier of the world team. BadArguments: quiet() needs the general path. Failed: the device failed.
 Outcome barrier_all();
+
+}  // namespace TRANSPORT
+
+uint64_t *barriers_begun(int pe, unsigned team);  // as that PE has told when it left
 void set_left(int pe);
 void publish_barriers_begun(bool lost);
 void publish_begun(bool alone);

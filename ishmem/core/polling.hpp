@@ -11,7 +11,7 @@
 
 #include "engine.hpp"
 #include "operations.hpp"
-#include "rehearsal.hpp"
+#include "transport.hpp"
 
 namespace ishmem {
 
@@ -81,11 +81,13 @@ bool poll_first(Looks looks, int per_round = heap().looks) {
     return false;
 }
 
+namespace TRANSPORT {
+
 // Polls in slices of 20 ms without the GIL and handles signals between slices. `looks` is the number of calls of
 // `done` per round; it is 1 where one call takes long. Every `rounds_per_drive` rounds it drives the engine.
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_drive = FROM_NETWORK, int looks = heap().looks) {
-    if (rehearsal) rehearsal->wait();
+    begin_wait();
     Engine *const between_nodes = engine();
     unsigned idle = 0, rounds = 0;
     const auto seen = [&](int times) {
@@ -127,4 +129,5 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     }
 }
 
+}  // namespace TRANSPORT
 }  // namespace ishmem

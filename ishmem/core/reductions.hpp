@@ -5,7 +5,7 @@
 
 #include "collectives.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 
 constexpr size_t BLOCK = 16 << 10;  // fits into the L1 cache while it is reduced and stored
 constexpr size_t PART_UNIT = 64;    // alignment in bytes of the parts into which members divide their work
@@ -65,4 +65,4 @@ void scan_blocks(const Elements &elements, bool inclusive, size_t from, size_t t
     }
 }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

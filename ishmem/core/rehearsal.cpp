@@ -1,4 +1,4 @@
-#include "rehearsal.hpp"
+#include "transport.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -9,10 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "bindings.hpp"
 #include "collectives.hpp"
 #include "packets.hpp"
-
-namespace nb = nanobind;
 
 namespace ishmem {
 
@@ -81,6 +80,25 @@ void Rehearsal::copy(const char *to, const char *from, size_t bytes) {
     acted_ = true;
     of(me_)[NearStores] += 1, of(me_)[NearBytes] += static_cast<int64_t>(bytes);
 }
+
+// What barriers and collectives call to reach other PEs; data do not move.
+namespace rehearsed {
+
+bool remote_put_uncounted(char *far, const void *, size_t bytes) { return rehearsal->put(far_pe(far), bytes), true; }
+bool remote_put(char *far, const char *, size_t bytes, PyObject *, bool) { return rehearsal->put(far_pe(far), bytes), true; }
+bool remote_get(char *, const char *far, size_t bytes, PyObject *, bool) { return rehearsal->get(far_pe(far), bytes), true; }
+Outcome remote_quiet() { return Satisfied; }
+Outcome await_word(const uint64_t *, uint64_t, size_t step) { return rehearsal->reach(step), Satisfied; }
+
+Gets::~Gets() = default;
+bool Gets::start(char *into, const char *from, size_t bytes) { return copy_any(into, from, bytes); }
+Outcome Gets::await() { return rehearsal->wait(), Satisfied; }
+
+Puts::~Puts() = default;
+bool Puts::start(char *far, const char *from, size_t bytes) { return remote_put(far, from, bytes); }
+Outcome Puts::await() { return Satisfied; }
+
+}  // namespace rehearsed
 
 namespace {
 
@@ -152,6 +170,35 @@ class Stage {
     char *heaps_ = nullptr, *mirrors_ = nullptr, *landings_ = nullptr;
     std::unique_ptr<Rehearsal> counter_;
 };
+
+// Runs a call of the world: 8-byte elements, blocks of `bytes`, arrays at these offsets in the heap. The requests of PEs of
+// other nodes are written for the `first` PE of a node only, and stay.
+bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first) {
+    Call call{};
+    call.team = &heap().teams[0];
+    call.routine = routine;
+    call.type = I64;
+    call.item = sizeof(int64_t);
+    call.bytes = bytes;
+    call.count = bytes / call.item;
+    call.root = traits(routine).root == Root::None ? -1 : root;
+    call.dest.place = dest;
+    call.source.place = source;
+    call.dest.view.count = SIZE_MAX;
+    call.algorithm = choose(call);
+    const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;
+    const bool all = first && carried(call) == Carried::Slots;
+    for (int j = 0; j < call.size(); ++j) {  // as the other members have published it
+        if (!all && is_far(heap().mapped[static_cast<size_t>(call.team->pe(j))])) continue;
+        Header *header = header_at(call.team->pe(j), call.handle, call.team->collectives + 1);
+        *header = Header{call.team->collectives + 1, asked, extra, dest, source, {}};
+        std::memcpy(header->words, &room, sizeof room);
+        uint64_t *flags = reinterpret_cast<uint64_t *>(ring(call.team->pe(j), call.handle));
+        std::memset(flags, 0xff, LINE);
+        flags[PayloadBytes] = flags[PayloadBytes + 1] = 0;
+    }
+    return enter(call) == Finished;
+}
 
 // Runs a routine (-1: the barrier) as each PE and returns the counts as bytes: int64, by phase, PE and Count.
 nb::bytes rehearse(const std::vector<int> &nodes, size_t heap_bytes, size_t mirror_bytes, const std::vector<size_t> &flags,

@@ -50,10 +50,18 @@ class Rehearsal {
     bool acted_ = false;
 };
 
-inline Rehearsal *rehearsal = nullptr;  // null: operations are carried out
-
-inline void end_stage(int steps) {
-    if (rehearsal) rehearsal->end_stage(static_cast<size_t>(steps));
-}
-
 }  // namespace ishmem
+
+// The transport of rehearsals: operations are counted.
+namespace ishmem::rehearsed {
+
+constexpr bool MOVES_DATA = false;
+
+inline Rehearsal *rehearsal = nullptr;  // the one that is under way
+
+inline void copy_near(char *to, const char *from, size_t bytes) { rehearsal->copy(to, from, bytes); }
+inline void store_near(uint64_t *at, uint64_t) { rehearsal->copy(reinterpret_cast<char *>(at), nullptr, sizeof *at); }
+inline void begin_wait() { rehearsal->wait(); }
+inline void end_stage(int steps) { rehearsal->end_stage(static_cast<size_t>(steps)); }
+
+}  // namespace ishmem::rehearsed

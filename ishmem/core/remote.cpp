@@ -6,7 +6,7 @@
 #include "polling.hpp"
 #include "proxy.hpp"
 
-namespace ishmem {
+namespace ishmem::direct {
 namespace {
 
 std::vector<PyObject *> kept;  // arrays that pending nbi operations read or write; guarded by the GIL
@@ -68,7 +68,6 @@ void release_kept() {
 }  // namespace
 
 bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
-    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
     const char *start = static_cast<const char *>(from);
     for (size_t done = 0; done < bytes; done += EAGER) {
         const size_t part = std::min(EAGER, bytes - done);
@@ -78,7 +77,6 @@ bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
 }
 
 bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool nbi) {
-    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
     Engine &e = *engine();
     if (!bytes) return true;
     if (bytes <= EAGER || nbi) {
@@ -93,7 +91,6 @@ bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool nbi) {
-    if (rehearsal) return rehearsal->get(far_pe(far), bytes), true;
     Engine &e = *engine();
     if (!bytes) return true;
     Group *group = nbi ? &e.background : new Group;
@@ -138,28 +135,19 @@ Outcome remote_flush() {
     return outcome;
 }
 
-bool copy_any(char *to, const char *from, size_t bytes) {
-    if (is_far(to)) return remote_put(to, from, bytes);
-    if (is_far(from)) return remote_get(to, from, bytes);
-    copy_near(to, from, bytes);
-    return true;
-}
-
 Gets::~Gets() {
     if (group_) engine()->abandon(group_);
 }
 
 bool Gets::start(char *into, const char *from, size_t bytes) {
     if (!is_far(from)) return copy_any(into, from, bytes);
-    if (rehearsal) return rehearsal->get(far_pe(from), bytes), true;
     if (!group_) group_ = new Group;
     return !bytes || start_or_wait([&] { return engine()->get(into, from, bytes, *group_); });
 }
 
 Outcome Gets::await() {
-    if (rehearsal) rehearsal->wait();
     if (!group_) return Satisfied;
-    return ishmem::await([this] { return group_->pending == 0; });
+    return direct::await([this] { return group_->pending == 0; });
 }
 
 Puts::~Puts() {
@@ -167,19 +155,17 @@ Puts::~Puts() {
 }
 
 bool Puts::start(char *far, const char *from, size_t bytes) {
-    if (rehearsal) return rehearsal->put(far_pe(far), bytes), true;
     if (!group_) group_ = new Group;
     return start_or_wait([&] { return engine()->put(far, from, bytes, *group_, false); });
 }
 
 Outcome Puts::await() {
     if (!group_) return Satisfied;
-    return ishmem::await([this] { return group_->pending == 0; });
+    return direct::await([this] { return group_->pending == 0; });
 }
 
-Outcome await_word(const uint64_t *at, uint64_t least) {
-    if (rehearsal) return rehearsal->wait(), Satisfied;
+Outcome await_word(const uint64_t *at, uint64_t least, size_t) {
     return await([=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= least; });
 }
 
-}  // namespace ishmem
+}  // namespace ishmem::direct

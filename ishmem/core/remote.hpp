@@ -5,9 +5,9 @@
 
 #include "engine.hpp"
 #include "operations.hpp"
-#include "rehearsal.hpp"
+#include "transport.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 
 // All return false when a PE is lost, or, with a Python exception set, when the wait is interrupted. `keep` owns the
 // local memory and is referenced until the operation no longer accesses it. With `nbi` only `quiet` waits for
@@ -24,14 +24,13 @@ Outcome remote_quiet();
 // Waits for local completion of nonblocking operations.
 Outcome remote_flush();
 
-// Copies between two addresses on this node.
-inline void copy_near(char *to, const char *from, size_t bytes) {
-    if (rehearsal) rehearsal->copy(to, from, bytes);
-    else if (to != from && bytes) std::memcpy(to, from, bytes);
-}
-
 // Copies between any two addresses of which at least one is on this node.
-bool copy_any(char *to, const char *from, size_t bytes);
+inline bool copy_any(char *to, const char *from, size_t bytes) {
+    if (is_far(to)) return remote_put(to, from, bytes);
+    if (is_far(from)) return remote_get(to, from, bytes);
+    copy_near(to, from, bytes);
+    return true;
+}
 
 // Writes data that the next store_flag() to the same PE announces.
 inline bool write_before_flag(char *to, const void *from, size_t bytes) {
@@ -43,8 +42,7 @@ inline bool write_before_flag(char *to, const void *from, size_t bytes) {
 // Stores a flag that another PE waits for.
 inline bool store_flag(uint64_t *at, uint64_t value) {
     if (is_far(at)) return remote_put_uncounted(reinterpret_cast<char *>(at), &value, sizeof value);
-    if (rehearsal) rehearsal->copy(reinterpret_cast<char *>(at), nullptr, sizeof value);
-    else __atomic_store_n(at, value, __ATOMIC_SEQ_CST);
+    store_near(at, value);
     return true;
 }
 
@@ -79,7 +77,8 @@ class Puts {
 
 size_t landing_bytes();  // of the region of landings: see levels.cpp
 
-// Waits until a word of this PE is at least `least`, with or without the GIL.
-Outcome await_word(const uint64_t *at, uint64_t least);
+// Waits until a word of this PE is at least `least`, with or without the GIL. `step` is for rehearsals: of the steps of this
+// stage, the one in which the other PE stores it, counted from 1.
+Outcome await_word(const uint64_t *at, uint64_t least, size_t step);
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

@@ -8,7 +8,7 @@
 
 #include "collectives.hpp"
 
-namespace ishmem {
+namespace ishmem::TRANSPORT {
 namespace {
 
 constexpr size_t PIECE = 64 << 10;  // the least that one member of a node fetches for all
@@ -153,4 +153,4 @@ bool move_spanning(const Call &call) {
     return movement.finish();
 }
 
-}  // namespace ishmem
+}  // namespace ishmem::TRANSPORT

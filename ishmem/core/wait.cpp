@@ -48,7 +48,7 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
 
 Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
     Variable v;
-    if (timeout != Py_None || engine() || rehearsal || !variable_of(ivar, compare, value, index, v)) return {false};
+    if (timeout != Py_None || engine() || !variable_of(ivar, compare, value, index, v)) return {false};
     return {poll_first([&](int times) {
         while (times > 0 && !holds(v)) --times;
         return times > 0;

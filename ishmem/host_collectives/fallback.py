@@ -1,4 +1,4 @@
-"""The slow path of the host's collectives: what ``ishmem/core/collectives.cpp`` declines.
+"""The slow path of the host's collectives: what ``ishmem/core/bind_collectives.cpp`` declines.
 
 It raises errors that explain, and calls the copy engine or a kernel where the table of ``ishmem.common.algorithms``
 asks for them. A PE with wrong arguments takes part in the call with a refusal, so that the other PEs raise too.
