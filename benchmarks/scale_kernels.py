@@ -47,6 +47,9 @@ ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
 _TABLE, _SLOTS, _STEPS, _RELEASE, _OWN, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 44, 50))
 """Addresses: the `NodeList`; slots; lines of steps and of barriers; arrays; the distance to the heap of another PE."""
 _ITEM = 8
+WORK_ITEMS = 256
+"""Work-items of the work-group that makes the call."""
+
 _FIRST_STEP = 2
 """The phases before are that of what a PE does first, and that of the acknowledgements for it."""
 
@@ -73,6 +76,7 @@ class Rehearsal:
         self.counts = np.zeros((phases, len(on), _core.COUNTS), int)
         self.records: list[int] = []  # puts to another leader, until a flag follows
         self.asked: set[int] = set()  # PEs that are to acknowledge
+        self.copies: Counter[int] = Counter()  # by phase; those of different work-items overlap
         self.functions: dict[Any, Any] = {}
 
     @property
@@ -103,9 +107,15 @@ class Rehearsal:
         assert table is not None
         packed = table.pack()
         self.words = struct.unpack(f"<{len(packed) // 8}q", packed)
+        self.copies.clear()
         if self.routine == BARRIER:
             self._barrier(0)
-            return
+        else:
+            self._collective()
+        for phase, copies in self.copies.items():
+            self.counts[phase, pe, STORES] += -(-copies // WORK_ITEMS)
+
+    def _collective(self) -> None:
         flow, count = rendezvous.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
         call = rendezvous.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
         if self.routine == "sum_reduce":
@@ -176,11 +186,14 @@ class Rehearsal:
         return _FIRST_STEP + self.steps + 1
 
     def _phase_of(self, line: int) -> int:
-        """Return the phase in which the flag in a line is awaited: of a barrier, of a step, or of this node."""
+        """Return the phase in which the flag in a line is awaited: of a slot, a step, a barrier, or of this node."""
+        near = (self.layout.width - 1).bit_length()
         if line < _STEPS:
-            return 0
-        if line < _RELEASE:
+            return self.phase
+        if line < _RELEASE - LINE * near:
             return _FIRST_STEP + (line - _STEPS) // LINE
+        if line < _RELEASE:  # the barrier on a node after an exchange between nodes
+            return self._after + 1 + near - (_RELEASE - line) // LINE
         number = (line - _RELEASE) // LINE
         if self.in_barrier:
             return self._after + (number or self.layout.sync_bytes // LINE)
@@ -202,7 +215,8 @@ class Rehearsal:
 
     def _copy(self, to: int, origin: int, nbytes: int, *_rank: int) -> None:
         if max(to, origin) >= _OTHER:
-            self._near(self.phase, nbytes)
+            self.copies[self.phase] += 1
+            self.counts[self.phase, self.me, NEAR] += nbytes
 
     def _transfer(self, _put: int, pe: int, *arguments: int) -> None:
         if not self._is_near(pe):

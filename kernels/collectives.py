@@ -34,6 +34,7 @@ from .rendezvous import (
 from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
 from .runtime_checks import own_array_fits
 from .slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
+from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .spec_constants import pe_count, this_pe
 from .teams import Members, is_team, members_of
 
@@ -145,7 +146,13 @@ device(collectives.team_sync_work_group)(_team_sync_work_group)
 def exchange(sample, call, flow, group):
     """Run a collective call in which all blocks have the same size."""
     status, count = enter(call, flow, group)
-    if status > 0 and count * call.itemsize <= max_payload():
+    if status > 0 and by_aggregators(call.team, flow, count * call.itemsize):
+        if rank_in(group) == 0:
+            exchange_nodes(call, count * call.itemsize)
+        group_sync(group)
+        copy_from_aggregators(call, slots_of(call.team, 1), count, group)
+        group_sync(group)
+    elif status > 0 and count * call.itemsize <= max_payload():
         away = distance_to_table(call.team) if sends_by_leader(call.team, flow) else 0
         copy_from_slots(members_of(call.team), slots_of(call.team, 1) + away, call, count, flow, group)
         group_sync(group)

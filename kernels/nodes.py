@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ishmem.common.layout import LINE, TeamRecord
+from ishmem.common.layout import EXCHANGE_WORDS, LINE, NODE_LIST_WORDS, TeamRecord
 
 from .intrinsics import compiled, load_word
 from .spec_constants import team_records
 
 NODES = TeamRecord.at("nodes")
-HEADER = 56  # bytes before the lists
+HEADER, EXCHANGE = 8 * NODE_LIST_WORDS, 8 * EXCHANGE_WORDS  # bytes before the lists, and of a `NodeExchange`
 STEP = 48  # bytes of a `NodeStep` before its runs
 
 
@@ -26,7 +26,8 @@ class Nodes(NamedTuple):
         leaders: Address of the list of leaders, as PEs.
         count, node: Their number, and the place of this node's leader among them.
         rounds: Rounds of a dissemination barrier on the largest node.
-        total: As in ``NodeList``.
+        total, widest: As in ``NodeList``.
+        exchanges: Address of the exchange of this node with itself; those with the other nodes follow.
         steps, n_steps: Address of the first step of this PE in a rendezvous, and their number.
     """
 
@@ -38,8 +39,26 @@ class Nodes(NamedTuple):
     node: int
     rounds: int
     total: int
+    widest: int
+    exchanges: int
     steps: int
     n_steps: int
+
+
+class Exchange(NamedTuple):
+    """What two nodes send each other in a small alltoall: a ``NodeExchange``.
+
+    Attributes:
+        place, partner, partner_place, size: As there.
+        runs, n_runs: Address of the runs, and their number.
+    """
+
+    place: int
+    partner: int
+    partner_place: int
+    size: int
+    runs: int
+    n_runs: int
 
 
 class Step(NamedTuple):
@@ -71,8 +90,11 @@ def nodes_of(team):
     record = load_word(team_records() + NODES + LINE * team)
     n_near, index, count = load_word(record), load_word(record + 8), load_word(record + 16)
     near, node, rounds = record + HEADER, load_word(record + 24), load_word(record + 32)
-    leaders, total, n_steps = near + 8 * n_near, load_word(record + 40), load_word(record + 48)
-    return Nodes(near, n_near, index, leaders, count, node, rounds, total, leaders + 8 * count, n_steps)
+    total, widest, n_steps = load_word(record + 40), load_word(record + 48), load_word(record + 56)
+    leaders = near + 8 * n_near
+    exchanges = leaders + 8 * count
+    steps = exchanges + EXCHANGE * count
+    return Nodes(near, n_near, index, leaders, count, node, rounds, total, widest, exchanges, steps, n_steps)
 
 
 @compiled
@@ -82,6 +104,15 @@ def step_at(address):
     partner, line, takes = load_word(address), load_word(address + 8), load_word(address + 16)
     is_second, is_whole = load_word(address + 24), load_word(address + 32)
     return Step(partner, line, takes, is_second, is_whole, runs, n_runs), runs + 16 * n_runs
+
+
+@compiled
+def exchange_with(nodes, distance):
+    """Return the exchange with the node that is ``distance`` nodes after this one, cyclically."""
+    at = nodes.exchanges + EXCHANGE * distance
+    place, partner, partner_place, size = load_word(at), load_word(at + 8), load_word(at + 16), load_word(at + 24)
+    runs = nodes.near - HEADER + load_word(at + 40)
+    return Exchange(place, partner, partner_place, size, runs, load_word(at + 32))
 
 
 @compiled

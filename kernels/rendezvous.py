@@ -41,10 +41,11 @@ from .memory_orders import GROUP
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .peers import peer_delta
 from .proxy import complete_before_flag, store_at, store_flag
-from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
+from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
 from .runtime_checks import own_array_fits, report
 from .shares import turns_of
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
+from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent
 from .teams import is_team, members_of
 
@@ -393,13 +394,16 @@ def enter(call, flow, group):
         return -1, 0
     members, team, agreed = members_of(call.team), call.team, True
     count = count_of(call, flow, members.size)
-    call_id = id_of(call, count, flow, members.size)
+    call_id, nbytes = id_of(call, count, flow, members.size), count * call.itemsize
+    aggregated = by_aggregators(team, flow, nbytes)
+    if aggregated and call_id != REFUSED:
+        put_to_aggregators(call, slots_of(team, 0), count, group)
     group_sync(group)
     if rank_in(group) == 0:
         by_leader = sends_by_leader(team, flow)
-        if count * call.itemsize <= max_payload() and call_id != REFUSED:
+        if nbytes <= max_payload() and not aggregated and call_id != REFUSED:
             put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
-        carried = carried_by(call, count, flow) if by_leader else Carried(NOTHING, 0, 0)
+        carried = carried_by(call, count, flow) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
         agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, count, carried)
     return 1 if group_broadcast(group, agreed) else 0, count
 

@@ -22,8 +22,11 @@ from .proxy import PUT, copy_by_proxy, store_at, store_flag
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
 from .spec_constants import meeting_bytes, meeting_lines, team_records
 
-NOTHING, FROM_ROOT, FROM_ALL, SLOTS = range(4)
-"""What a rendezvous carries between nodes: no data, the block of the root, those of all members, or their slots."""
+NOTHING, FROM_ROOT, FROM_ALL, SLOTS, LATER = range(5)
+"""What a rendezvous carries between nodes: no data, the block of the root, those of all members, or their slots.
+
+`LATER`: all nodes send each other data after it, so that they have to meet in it only to compare their calls.
+"""
 
 SAME = 8
 """In the line by which a leader releases the members of its node: whether all calls are the same."""
@@ -33,7 +36,7 @@ class Carried(NamedTuple):
     """What a rendezvous carries between nodes.
 
     Attributes:
-        what: `NOTHING`, `FROM_ROOT`, `FROM_ALL` or `SLOTS`.
+        what: `NOTHING`, `FROM_ROOT`, `FROM_ALL`, `SLOTS` or `LATER`.
         nbytes: Bytes of a block.
         root: The root, as a member.
     """
@@ -75,6 +78,8 @@ def meet_by_nodes(team, members, call_id, count, share, carried):
     next_number(team)
     nodes, meeting = nodes_of(team), meeting_of(team, call_id, count)
     same = meet_near(nodes, members, meeting, share)
+    if carried.what == LATER and not are_compared():
+        return same
     if nodes.index == 0:
         same = exchange(nodes, meeting, carried, same)
     return release_near(nodes, meeting, same)
@@ -178,7 +183,7 @@ def put_carried(leader, meeting, first, count, carried):
     if carried.what == FROM_ROOT:
         is_root = first <= carried.root and carried.root < first + count
         first, count = carried.root, 1 if is_root else 0
-    if carried.what != NOTHING:
+    if carried.what != NOTHING and carried.what != LATER:
         apart = block_step(carried.nbytes)
         put_here(leader, meeting.blocks + first * apart, count * apart)
 

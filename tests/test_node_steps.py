@@ -81,6 +81,43 @@ def test_sums(shape: str) -> None:
     assert all(lists[pe].total == lists[nodes.index(nodes[pe])].total for pe in pes)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_exchanges(shape: str) -> None:
+    """By the exchanges each PE gets the block of each other one; the blocks of an aggregator do not overlap."""
+    nodes = SHAPES[shape]
+    pes = list(range(len(nodes)))
+    lists = {pe: NodeList.of(pes, pe, nodes, _core.pair_steps) for pe in pes}
+    outgoing: dict[tuple[int, int], tuple[int, int]] = {}
+    for pe, nodes_of_pe in lists.items():
+        for distance, exchange in enumerate(nodes_of_pe.exchanges):
+            there = [first + i for first, n in exchange.runs for i in range(n)]
+            assert len(there) == exchange.size
+            place = exchange.place + nodes_of_pe.index * exchange.size
+            for number, member in enumerate(there):
+                key = aggregator(nodes_of_pe, distance), place + number
+                assert key not in outgoing and key[1] < nodes_of_pe.widest
+                outgoing[key] = pe, member
+    arrived, widest = {}, {lists[pe].widest for pe in pes}
+    for pe, nodes_of_pe in lists.items():
+        for distance, exchange in enumerate(nodes_of_pe.exchanges):
+            if aggregator(nodes_of_pe, distance) == pe:
+                for block in range(nodes_of_pe.n_near * exchange.size):
+                    key = exchange.partner, exchange.partner_place + block
+                    assert key not in arrived
+                    arrived[key] = outgoing[pe, exchange.place + block]
+    for pe, nodes_of_pe in lists.items():
+        for distance, exchange in enumerate(nodes_of_pe.exchanges):
+            there = [first + i for first, n in exchange.runs for i in range(n)]
+            place = exchange.place + nodes_of_pe.index
+            places = [place + number * nodes_of_pe.n_near for number in range(len(there))]
+            assert [arrived[aggregator(nodes_of_pe, distance), at] for at in places] == [(one, pe) for one in there]
+    assert len(widest) == 1 and max(place for _pe, place in outgoing) == widest.pop() - 1
+
+
+def aggregator(nodes: NodeList, distance: int) -> int:
+    return nodes.near[distance % nodes.n_near]
+
+
 @pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (96, 12), (10_000, 12)])
 def test_lines(n_pes: int, width: int) -> None:
     """The lines of teams are behind the tiles, and do not overlap; a job on one node has none."""

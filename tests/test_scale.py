@@ -152,17 +152,20 @@ def test_kernels(routine: str, n_pes: int) -> None:
 
 @pytest.mark.parametrize("n_pes", [12, 96])
 def test_alltoall_in_kernels(n_pes: int) -> None:
-    """Each PE sends a block to each PE of other nodes, which acknowledges it."""
-    counts = in_kernel("alltoall", n_pes)
-    assert (counts[:2, :, MESSAGES_OUT] == n_pes - 3).all()
-    assert (counts[:2, :, MESSAGES_IN] == n_pes - 3).all()
-    assert counts[0, :, BYTES_ACROSS].sum() == pytest.approx(counts[0, :, BYTES_OUT].sum() / 2, rel=0.4)
+    """A node sends all blocks for another one in one message, by its members in turn."""
+    on, counts = scale.nodes_of(n_pes, 3), in_kernel("alltoall", n_pes)
+    data = counts[..., MESSAGES_OUT].sum(axis=0)
+    nodes = max(on) + 1
+    assert np.bincount(on, weights=data).tolist() == [nodes - 1] * nodes
+    assert data.max() - data.min() <= 1
+    assert (counts[..., BYTES_OUT].sum(axis=0) >= data * 3 * 3 * 8).all()
+    assert counts[..., BYTES_ACROSS].sum() == pytest.approx(counts[..., BYTES_OUT].sum() / 2, rel=0.4)
 
 
 def test_small_collectives_in_kernels_of_a_large_job() -> None:
     """They take at most twice as long as those of the host."""
     on, links = scale.nodes_of(1_596, 12), scale.Links()
-    for routine in ("broadcast", "fcollect", "sum_reduce"):
+    for routine in ("broadcast", "fcollect", "alltoall", "sum_reduce"):
         assert scale_kernels.predict(on, routine, 8, links).seconds < 2 * scale.predict(on, routine, 8, links).seconds
 
 
@@ -227,14 +230,16 @@ from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 
 @dpex.kernel
-def talk(item: kapi.Item, big, other, small, source, counts, team):
+def talk(item: kapi.Item, big, other, small, source, counts, mixed, numbers, team):
     ishmem.fcollect(big, source, team)
+    ishmem.alltoall(mixed, numbers, team)
     ishmem.sum_reduce(small, source, team)
     ishmem.barrier_all()
     ishmem.alltoallv(other, big, counts, counts, None, None, team)
 
 with ishmem.init("64M"):
     me, n = ishmem.my_pe(), ishmem.n_pes()
+    mixed, numbers = ishmem.zeros(n, dtype="i8"), ishmem.arange(n * me, n * (me + 1), dtype="i8")
     teams = [ishmem.TEAM_WORLD, *(ishmem.TEAM_WORLD.split_strided(0, 1, n) for _ in range(2))]
     assert [team.handle for team in teams] == [0, 4, 5], teams
     for team in teams:
@@ -243,12 +248,14 @@ with ishmem.init("64M"):
             big, other = ishmem.zeros(n * count, dtype="i8"), ishmem.zeros(n * count, dtype="i8")
             small = ishmem.zeros(count, dtype="i8")
             counts = dpnp.full(n, count, dtype="i8")
+            mixed[:] = 0
             ishmem.barrier_all()
-            dpex.call_kernel(talk, kapi.Range(1), big, other, small, source, counts, team.handle)
+            dpex.call_kernel(talk, kapi.Range(1), big, other, small, source, counts, mixed, numbers, team.handle)
             ishmem.barrier_all()
             assert (small.asnumpy() == n * (n + 1) // 2).all(), small
             assert (big.asnumpy() == np.repeat(np.arange(1, n + 1), count)).all(), big
             assert (other.asnumpy() == me + 1).all(), other
+            assert (mixed.asnumpy() == np.arange(n) * n + me).all(), mixed
     ishmem.free_all()
 print("right")
 """

@@ -135,6 +135,30 @@ class NodeStep(NamedTuple):
         return [*self[:5], len(self.runs), *(word for run in self.runs for word in run)]
 
 
+class NodeExchange(NamedTuple):
+    """The blocks that the members of two nodes send each other in a small alltoall of kernels: an int64 each, the runs.
+
+    A member of each of the two nodes, an *aggregator*, sends them and receives those of the other node.
+
+    Attributes:
+        place: Where they begin in the slots of the aggregator of this node, in blocks.
+        partner: The aggregator of the other node, as PE.
+        partner_place: Where those of the other node, and for it, begin there.
+        size: Members on the other node.
+        runs: These as members: the first of consecutive ones, and their number.
+    """
+
+    place: int
+    partner: int
+    partner_place: int
+    size: int
+    runs: tuple[tuple[int, int], ...]
+
+    def words(self, runs_at: int) -> list[int]:
+        """Return the record as integers; its runs are at byte ``runs_at`` of the list."""
+        return [*self[:4], len(self.runs), runs_at]
+
+
 class NodeList(NamedTuple):
     """Where the members of a team that spans nodes are, as kernels see it: an int64 each, then the lists.
 
@@ -145,9 +169,12 @@ class NodeList(NamedTuple):
         node: Number of this node.
         rounds: Rounds of a dissemination barrier on the largest node.
         total: The leader, as a member, from whom the leader of this node takes in its last step.
+        widest: Blocks in the exchanges of the aggregator that has most of them, on any node.
         near: PEs on this node.
         leaders: The first PE of each node.
         steps: The steps of this PE in a rendezvous, if it is a leader: those of hosts (ishmem/core/exchange.hpp).
+        exchanges: Those of this node, with itself and the nodes after it, cyclically. Its members in turn are the
+            aggregators.
     """
 
     n_near: int
@@ -156,9 +183,11 @@ class NodeList(NamedTuple):
     node: int
     rounds: int
     total: int
+    widest: int
     near: tuple[int, ...]
     leaders: tuple[int, ...]
-    steps: tuple[NodeStep, ...] = ()
+    steps: tuple[NodeStep, ...]
+    exchanges: tuple[NodeExchange, ...]
 
     @classmethod
     def of(cls, pes: list[int], me: int, nodes: list[int], steps_of: StepsOf) -> NodeList | None:
@@ -166,39 +195,89 @@ class NodeList(NamedTuple):
 
         ``steps_of`` is ``_core.pair_steps``.
         """
-        groups: dict[int, list[int]] = {}
+        on: dict[int, list[int]] = {}
         for pe in pes:
-            groups.setdefault(nodes[pe], []).append(pe)
-        if len(groups) < 2:
+            on.setdefault(nodes[pe], []).append(pe)
+        if len(on) < 2:
             return None
-        near, rounds = groups[nodes[me]], max(len(group) - 1 for group in groups.values()).bit_length()
-        leaders = tuple(group[0] for group in groups.values())
+        groups, near = list(on.values()), on[nodes[me]]
+        rounds = max(map(len, groups)) - 1
+        leaders = tuple(group[0] for group in groups)
         node = leaders.index(near[0])
         pairs = steps_of(len(leaders), node)
         total = pes.index(leaders[[partner for _line, partner, _sends, takes, *_ in pairs if takes][-1]])
-        steps = _steps(pes, list(groups.values()), pairs) if near[0] == me else ()
-        return cls(len(near), near.index(me), len(leaders), node, rounds, total, tuple(near), leaders, steps)
+        member = {pe: number for number, pe in enumerate(pes)}
+        return cls(
+            len(near), near.index(me), len(leaders), node, rounds.bit_length(), total, _widest(groups), tuple(near),
+            leaders, _steps(member, groups, pairs) if near[0] == me else (), _exchanges(member, groups, node),
+        )  # fmt: skip
 
     def pack(self) -> bytes:
-        """Return the list as bytes."""
+        """Return the list as bytes: numbers, PEs, exchanges, steps, and the runs of the exchanges."""
         steps = [word for step in self.steps for word in step.words()]
-        words = [*self[:6], len(self.steps), *self.near, *self.leaders, *steps]
+        lists = NODE_LIST_WORDS + self.n_near + self.n_leaders
+        runs_at, records, runs = 8 * (lists + EXCHANGE_WORDS * self.n_leaders + len(steps)), [], []
+        for exchange in self.exchanges:
+            records += exchange.words(runs_at + 8 * len(runs))
+            runs += [word for run in exchange.runs for word in run]
+        words = [*self[:7], len(self.steps), *self.near, *self.leaders, *records, *steps, *runs]
         return struct.pack(f"<{len(words)}q", *words)
 
 
-def _steps(pes: list[int], groups: list[list[int]], pairs: list[PairStep]) -> tuple[NodeStep, ...]:
-    """Return the steps of a leader; ``groups`` are the members on each node, of the members ``pes``."""
-    steps, member = [], {pe: number for number, pe in enumerate(pes)}
+NODE_LIST_WORDS, EXCHANGE_WORDS = 8, 6
+"""Words of a `NodeList` before its lists, and of a `NodeExchange` without its runs."""
+
+
+def _runs(members: list[int]) -> tuple[tuple[int, int], ...]:
+    """Return ascending members as runs: the first of consecutive ones, and their number."""
+    runs: list[tuple[int, int]] = []
+    for number in members:
+        if runs and sum(runs[-1]) == number:
+            runs[-1] = runs[-1][0], runs[-1][1] + 1
+        else:
+            runs.append((number, 1))
+    return tuple(runs)
+
+
+def _steps(member: dict[int, int], groups: list[list[int]], pairs: list[PairStep]) -> tuple[NodeStep, ...]:
+    """Return the steps of a leader; ``groups`` are the PEs on each node, ``member`` their numbers as members."""
+    steps = []
     for line, partner, sends, takes, first, last, is_second, is_whole in pairs:
         known = [pe for number in range(first, last) if number != partner for pe in groups[number]] if sends else []
-        runs: list[tuple[int, int]] = []
-        for number in sorted(member[pe] for pe in known):
-            if runs and sum(runs[-1]) == number:
-                runs[-1] = runs[-1][0], runs[-1][1] + 1
-            else:
-                runs.append((number, 1))
-        steps.append(NodeStep(groups[partner][0], line, int(takes), int(is_second), int(is_whole), tuple(runs)))
+        runs = _runs(sorted(member[pe] for pe in known))
+        steps.append(NodeStep(groups[partner][0], line, int(takes), int(is_second), int(is_whole), runs))
     return tuple(steps)
+
+
+def _exchanges(member: dict[int, int], groups: list[list[int]], node: int) -> tuple[NodeExchange, ...]:
+    """Return the exchanges of a node."""
+    exchanges, sizes = [], [len(group) for group in groups] * 2
+    for distance in range(len(groups)):
+        other, back = (node + distance) % len(groups), -distance % len(groups)
+        partner = groups[other][back % sizes[other]]
+        places = _place(sizes, node, distance), _place(sizes, other, back)
+        runs = _runs([member[pe] for pe in groups[other]])
+        exchanges.append(NodeExchange(places[0], partner, places[1], sizes[other], runs))
+    return tuple(exchanges)
+
+
+def _place(sizes: list[int], node: int, distance: int) -> int:
+    """Return the blocks in the exchanges of an aggregator before that with the node at a distance.
+
+    ``sizes`` has the members on each node, twice.
+    """
+    width = sizes[node]
+    return width * sum(sizes[node + distance % width : node + distance : width])
+
+
+def _widest(groups: list[list[int]]) -> int:
+    """Return the blocks in the exchanges of the aggregator that has most of them."""
+    sizes, count = [len(group) for group in groups] * 2, len(groups)
+    return max(
+        width * sum(sizes[node + index : node + count : width])
+        for node, width in enumerate(sizes[:count])
+        for index in range(width)
+    )
 
 
 class RendezvousSlot(NamedTuple):
@@ -398,9 +477,11 @@ class Layout:
     def meeting_bytes(self) -> int:
         """Size of the lines of one team for rendezvous between nodes; none in a job on one node.
 
-        Even and odd rendezvous have a line for each step between the leaders of nodes, then one that releases a node.
+        Even and odd rendezvous have a line for each step between the leaders of nodes, then those of a barrier on each
+        node, then one that releases a node.
         """
-        return 2 * LINE * ((self.n_pes - 1).bit_length() + 3) if self.width < self.n_pes else 0
+        lines = (self.n_pes - 1).bit_length() + 3 + (self.width - 1).bit_length()
+        return 2 * LINE * lines if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
         """First line of a team for the steps between the leaders of nodes, in even or odd rendezvous inside kernels."""

@@ -25,11 +25,12 @@ PES = {
     "barrier": (2, 3, 4),  # with 3 PEs, every PE is notified by each other PE directly
     "meeting": (2, 3, 4),  # with 3, two are joined; with 4, there are two rounds
     "rounds": (2, 3, 4),  # as for meeting
+    "small_alltoall": (3, 4),
     "small_reductions": (2, 3, 4),
     "work_groups": (2,),  # work-groups; three hold, too, and take 100 s
 }
 USUAL = (2, 3)
-LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=8192", "-DMEMLIM=6000"]
+LIMITS = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=16384", "-DMEMLIM=6000"]
 DEPTH = "-m100000"
 
 

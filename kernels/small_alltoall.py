@@ -1,0 +1,125 @@
+"""Alltoalls of small blocks in teams that span nodes: what a node sends to another one crosses the network together.
+
+The members of a node are its *aggregators* in turn, one for each node (``ishmem.common.layout.NodeExchange``). A member
+puts its blocks for the members of a node into the slots of the aggregator for that node. After the rendezvous the
+aggregators of two nodes put to each other what they have got. Then each member copies the blocks for it from the
+aggregators of its own node. So a node sends one message to each other node, where each PE would send one to each other.
+"""
+
+from __future__ import annotations
+
+from ishmem.common.layout import LINE
+from ishmem.runtime import binding
+
+from .barrier import await_line, disseminate
+from .copy import copy_steps
+from .intrinsics import compiled, device_function, load_word, rank_in, size_of
+from .nodes import exchange_with, nodes_of, pe_in, spans_nodes
+from .peers import peer_delta
+from .proxy import PUT, copy_by_proxy, store_flag
+from .rendezvous_of_nodes import meeting_of, member_at
+from .slots import blocks_at, header_at, max_payload
+from .teams import members_of
+
+
+@device_function
+def by_aggregators(team, flow, nbytes):
+    """Return whether aggregators send blocks of ``nbytes`` bytes: a half of the slots holds what they send, or get."""
+    if not binding.options().levels:
+        return lambda team, flow, nbytes: False
+
+    def impl(team, flow, nbytes):
+        if not (flow.source_blocks and flow.dest_blocks and spans_nodes(team)) or nbytes > max_payload():
+            return False
+        return 2 * nodes_of(team).widest * nbytes <= members_of(team).size * max_payload()
+
+    return impl
+
+
+@device_function
+def put_to_aggregators(call, slots, count, group):
+    """Put this PE's blocks to the aggregators of its node. Each work-item puts those for other nodes."""
+    if not binding.options().levels:
+        return lambda call, slots, count, group: None
+
+    def impl(call, slots, count, group):
+        nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
+        for distance in range(rank_in(group), nodes.count, size_of(group)):
+            exchange = exchange_with(nodes, distance)
+            to = origin + (exchange.place + nodes.index * exchange.size) * nbytes + to_aggregator(nodes, distance)
+            for run in range(exchange.n_runs):
+                first, members = run_of(exchange, run)
+                block = call.source + first * count * call.sst * call.itemsize
+                copy_steps(to, block, 1, call.sst, call.itemsize, members * count, 0, 1)
+                to += members * nbytes
+
+    return impl
+
+
+@compiled
+def to_aggregator(nodes, distance):
+    """Return how many bytes the slots of the aggregator for the node at a distance are away."""
+    return peer_delta(pe_in(nodes.near, distance % nodes.n_near))
+
+
+@compiled
+def run_of(exchange, run):
+    """Return the first member of a run, and the number of members."""
+    return load_word(exchange.runs + 16 * run), load_word(exchange.runs + 16 * run + 8)
+
+
+@device_function
+def exchange_nodes(call, nbytes):
+    """Exchange what the aggregators hold with those of the other nodes; wait until those of this node have it all.
+
+    Model: tests/models/small_alltoall.pml.
+    """
+    if not binding.options().levels:
+        return lambda call, nbytes: None
+
+    def impl(call, nbytes):
+        nodes, meeting, members = nodes_of(call.team), meeting_of(call.team, 0, 0), members_of(call.team)
+        first = nodes.index if nodes.index else nodes.n_near  # not the exchange of this node with itself
+        for distance in range(first, nodes.count, nodes.n_near):
+            put_to_partner(exchange_with(nodes, distance), nodes, meeting, members, nbytes)
+        for distance in range(first, nodes.count, nodes.n_near):
+            partner = exchange_with(nodes, distance).partner
+            await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner)
+        disseminate(nodes.near, nodes.n_near, nodes.index, meeting.release - LINE * nodes.rounds, meeting.number)
+
+    return impl
+
+
+@compiled
+def put_to_partner(exchange, nodes, meeting, members, nbytes):
+    """Put the blocks of an exchange to the aggregator of the other node, then a flag: the number of the rendezvous.
+
+    Requests to one PE are executed in order, so the flag arrives last. It is in the header of this PE there.
+    """
+    origin = meeting.blocks + exchange.place * nbytes
+    to = meeting.blocks + (nodes.widest + exchange.partner_place) * nbytes
+    if nbytes:
+        copy_by_proxy(PUT, exchange.partner, to, origin, nodes.n_near * exchange.size * nbytes)
+    store_flag(exchange.partner, header_at(meeting.slots, members.me), meeting.number)
+
+
+@device_function
+def copy_from_aggregators(call, slots, count, group):
+    """Copy the blocks for this PE from the aggregators of its node. Each work-item copies those of other nodes."""
+    if not binding.options().levels:
+        return lambda call, slots, count, group: None
+
+    def impl(call, slots, count, group):
+        nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
+        for distance in range(rank_in(group), nodes.count, size_of(group)):
+            exchange = exchange_with(nodes, distance)
+            place = exchange.place + nodes.index + (nodes.widest if distance else 0)
+            block = origin + place * nbytes + to_aggregator(nodes, distance)
+            for run in range(exchange.n_runs):
+                first, members = run_of(exchange, run)
+                for member in range(first, first + members):
+                    to = call.dest + member * count * call.dst * call.itemsize
+                    copy_steps(to, block, call.dst, 1, call.itemsize, count, 0, 1)
+                    block += nodes.n_near * nbytes
+
+    return impl
