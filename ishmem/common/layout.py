@@ -216,7 +216,9 @@ class NodeList(NamedTuple):
         """Return the list as bytes: numbers, PEs, exchanges, steps, and the runs of the exchanges."""
         steps = [word for step in self.steps for word in step.words()]
         lists = NODE_LIST_WORDS + self.n_near + self.n_leaders
-        runs_at, records, runs = 8 * (lists + EXCHANGE_WORDS * self.n_leaders + len(steps)), [], []
+        runs_at = 8 * (lists + EXCHANGE_WORDS * self.n_leaders + len(steps))
+        records: list[int] = []
+        runs: list[int] = []
         for exchange in self.exchanges:
             records += exchange.words(runs_at + 8 * len(runs))
             runs += [word for run in exchange.runs for word in run]
