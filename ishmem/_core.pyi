@@ -136,13 +136,45 @@ def collective_with_counts(
     routine: int, dest: Any, source: Any, root: Any, team: Any, lists: Sequence[Sequence[int]], /
 ) -> int: ...
 def refuse_collective(routine: int, team: Any, why: bytes, /) -> int: ...
+
+class CollectiveCall:
+    """A call that all members have entered.
+
+    Attributes:
+        routine: Its number among `COLLECTIVES`.
+        dtype: Number of the dtype.
+        dest: Address of ``dest``.
+        me: This PE, in the team.
+        pes: The members of the team.
+        handle: The team.
+        item: Bytes of an element.
+        count: Elements of a block.
+        root: In the team; -1 if there is none.
+        dst, sst: Strides of ``alltoalls``.
+        dest_counts, dest_places, source_counts, source_places: Lists of the routines that take them.
+    """
+
+    routine: int
+    dtype: int
+    dest: int
+    me: int
+    pes: list[int]
+    handle: int
+    item: int
+    count: int
+    root: int
+    dst: int
+    sst: int
+    dest_counts: list[int]
+    dest_places: list[int]
+    source_counts: list[int]
+    source_places: list[int]
+
 def asked_collective(team: int, /) -> list[dict[str, Any]]: ...
-def leave_collective(team: int, /) -> int: ...
 def static_at(place: int, pe: int, /) -> int: ...
 
 FINISHED: int
 NOT_PLAIN: int
-ENTERED: int
 DISSENT: int
 TOO_SHORT: int
 PEER_GONE: int

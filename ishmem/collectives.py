@@ -121,7 +121,7 @@ def broadcast(
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
+        fallback.explain(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -144,7 +144,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
     if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "fcollect", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "fcollect", dest, source, find(team), nelems=nelems)
 
 
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -168,7 +168,7 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
     if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "collect", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "collect", dest, source, find(team), nelems=nelems)
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -192,7 +192,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
     if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "alltoall", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "alltoall", dest, source, find(team), nelems=nelems)
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
@@ -241,7 +241,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
     if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "gather", dest, source, find(team), nelems=nelems, root=root)
+        fallback.explain(verdict, "gather", dest, source, find(team), nelems=nelems, root=root)
 
 
 def scatter(
@@ -267,7 +267,7 @@ def scatter(
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
     if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
-        fallback.go_on(verdict, "scatter", dest, source, find(team), nelems=nelems, root=root)
+        fallback.explain(verdict, "scatter", dest, source, find(team), nelems=nelems, root=root)
 
 
 barrier_all_work_group = work_group_form(barrier_all)

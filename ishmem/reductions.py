@@ -60,7 +60,7 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
 
 
 def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -84,7 +84,7 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems:
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
     if verdict := _core.collective(_PROD_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
 
 
 def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -108,7 +108,7 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
     if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
 
 
 def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -132,7 +132,7 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
     if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -156,7 +156,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
     if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -180,7 +180,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: i
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
     if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -204,7 +204,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
     if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
 def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -229,7 +229,7 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
     if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
 
 
 def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -254,7 +254,7 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: Intel SHMEM, ishmem_sum_exscan.
     """
     if verdict := _core.collective(_SUM_EXSCAN, dest, source, None, nelems, team):
-        fallback.go_on(verdict, "sum_exscan", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "sum_exscan", dest, source, find(team), nelems=nelems)
 
 
 sum_reduce_work_group = work_group_form(sum_reduce)

@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from pes import Pool, run_program
 
 import ishmem
+from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import REDUCTIONS
@@ -481,6 +482,33 @@ def check_disagreement() -> None:
 @pytest.mark.pes(2, 3, 4)
 def test_disagreement(pes: Pool) -> None:
     pes.run(check_disagreement)
+
+
+def check_failed_engine() -> None:
+    """An error of the copy engine in the middle of a call is raised by the call, and later calls are not disturbed."""
+    from ishmem.host_collectives import engine
+
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    source, dest = symmetric(np.full(3, me)), symmetric(np.zeros(3 * n, "int64"))
+    move = engine.move
+
+    def fail(call: _core.CollectiveCall) -> None:
+        move(call)
+        raise OSError(f"PE {call.pes[call.me]} has no queue")
+
+    model.force("engine")
+    engine.move = fail
+    with pytest.raises(OSError, match=f"PE {me} has no queue"):
+        ishmem.fcollect(dest, source)
+    engine.move = move
+    ishmem.barrier_all()
+    ishmem.fcollect(dest, source)
+    same(dest, np.repeat(np.arange(n), 3))
+    model.reset()
+
+
+def test_failed_engine(pes: Pool) -> None:
+    pes.run(check_failed_engine)
 
 
 def check_mixed_barriers(turns: int) -> None:

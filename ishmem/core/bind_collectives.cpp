@@ -229,15 +229,6 @@ nb::list asked(unsigned handle) {
     return all;
 }
 
-int finish(unsigned handle) {
-    Call call{};
-    call.handle = handle;
-    call.team = &heap().teams[handle];
-    call.sequence = call.team->collectives;
-    const Outcome outcome = leave(call);
-    return verdict_of(outcome == Satisfied ? Finished : PeerGone);
-}
-
 void configure_collectives(size_t offset, size_t ring_bytes, size_t slot_bytes, const std::vector<uint32_t> &types) {
     config().offset = offset;
     config().ring_bytes = ring_bytes;
@@ -246,9 +237,45 @@ void configure_collectives(size_t offset, size_t ring_bytes, size_t slot_bytes, 
     config().algorithms.resize(types.size());
 }
 
+// What the copy engine and kernels need to know of a call.
+void bind_call(nb::module_ &m) {
+    nb::class_<Call>(m, "CollectiveCall")
+        .def_prop_ro("routine", [](const Call &call) { return static_cast<int>(call.routine); })
+        .def_prop_ro("dtype", [](const Call &call) { return static_cast<int>(call.type); })
+        .def_prop_ro("dest", [](const Call &call) { return reinterpret_cast<uintptr_t>(call.dest.view.address); })
+        .def_prop_ro("me", &Call::me)
+        .def_prop_ro("pes", [](const Call &call) {
+            std::vector<int> pes;
+            for (int member = 0; member < call.size(); ++member) pes.push_back(call.team->pe(member));
+            return pes;
+        })
+        .def_ro("handle", &Call::handle)
+        .def_ro("item", &Call::item)
+        .def_ro("count", &Call::count)
+        .def_ro("root", &Call::root)
+        .def_ro("dst", &Call::dst)
+        .def_ro("sst", &Call::sst)
+        .def_ro("dest_counts", &Call::dest_counts)
+        .def_ro("dest_places", &Call::dest_places)
+        .def_ro("source_counts", &Call::source_counts)
+        .def_ro("source_places", &Call::source_places);
+}
+
 }  // namespace
 
+// The algorithms `engine` and `kernel`, which Python has.
+bool direct::move_by_device(const Call &call) {
+    try {
+        nb::module_::import_("ishmem.host_collectives.engine").attr("move")(nb::cast(&call, nb::rv_policy::reference));
+        return true;
+    } catch (nb::python_error &error) {
+        error.restore();
+        return false;
+    }
+}
+
 void bind_collectives(nb::module_ &m) {
+    bind_call(m);
     const auto any = nb::arg().none();
     m.def("configure_collectives", &configure_collectives, nb::kw_only(), nb::arg("offset"), nb::arg("ring_bytes"), nb::arg("slot_bytes"), nb::arg("types"));
     m.def("team_mirror_bytes", &team_mirror_bytes);
@@ -260,10 +287,8 @@ void bind_collectives(nb::module_ &m) {
     m.def("collective_with_counts", &with_counts, nb::arg(), any, any, any, any, nb::arg());
     m.def("refuse_collective", &refuse, nb::arg(), any, nb::arg());
     m.def("asked_collective", &asked);
-    m.def("leave_collective", &finish);
     m.attr("FINISHED") = static_cast<int>(Finished);
     m.attr("NOT_PLAIN") = static_cast<int>(NotPlain);
-    m.attr("ENTERED") = static_cast<int>(Entered);
     m.attr("DISSENT") = static_cast<int>(Dissent);
     m.attr("TOO_SHORT") = static_cast<int>(TooShort);
     m.attr("PEER_GONE") = static_cast<int>(PeerGone);

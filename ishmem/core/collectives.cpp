@@ -195,8 +195,8 @@ bool places_of(Call &call) {
     return true;
 }
 
-Verdict move(const Call &call) {
-    if (call.algorithm == ByEngine || call.algorithm == ByKernel) return Entered;
+// Moves the data between the members by the algorithm of the call, on the host.
+Outcome move_by_host(const Call &call) {
     const bool reduces = combines(call.routine);
     Outcome outcome = Satisfied;
     const auto act = [&] {
@@ -215,6 +215,12 @@ Verdict move(const Call &call) {
         act();
         Py_END_ALLOW_THREADS
     }
+    return outcome;
+}
+
+Verdict move(const Call &call) {
+    const bool by_device = call.algorithm == ByEngine || call.algorithm == ByKernel;
+    Outcome outcome = by_device ? (move_by_device(call) ? Satisfied : Interrupted) : move_by_host(call);
     if (outcome == Satisfied && call.algorithm != InSlot) outcome = leave(call);
     return outcome == Satisfied ? Finished : PeerGone;
 }

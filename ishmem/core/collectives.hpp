@@ -20,9 +20,9 @@ enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Rounds, Refus
 // Whether an algorithm moves data within each node and between the nodes.
 inline bool in_levels(Algorithm algorithm) { return algorithm == Levels || algorithm == Rounds; }
 
-// How a collective call ended. `NotPlain`: declined before publishing anything. `Entered`: Python must move the data.
+// How a collective call ended. `NotPlain`: declined before publishing anything.
 // `PeerGone`: a wait was not satisfied; one that was interrupted has set Python's exception, which takes precedence.
-enum Verdict { Finished, NotPlain, Entered, Dissent, TooShort, PeerGone };
+enum Verdict { Finished, NotPlain, Dissent, TooShort, PeerGone };
 
 // Published arguments, one cache line; `sequence` is written last.
 struct Header {
@@ -132,6 +132,7 @@ void reduce_in_slot(const Call &call);
 void move_mapped(const Call &call);
 void reduce_mapped(const Call &call);
 Outcome broadcast_tree(const Call &call);
+bool move_by_device(const Call &call);  // false, with a Python exception set, when it has failed
 Outcome reduce_tree(const Call &call);
 
 // The same for teams that span nodes, flat or in two levels; false when a PE is lost or the wait is interrupted.

@@ -90,6 +90,8 @@ bool remote_get(char *, const char *far, size_t bytes, PyObject *, bool) { retur
 Outcome remote_quiet() { return Satisfied; }
 Outcome await_word(const uint64_t *, uint64_t, size_t step) { return rehearsal->reach(step), Satisfied; }
 
+bool move_by_device(const Call &) { return false; }  // no algorithm table of a rehearsal asks for it
+
 Gets::~Gets() = default;
 bool Gets::start(char *into, const char *from, size_t bytes) { return copy_any(into, from, bytes); }
 Outcome Gets::await() { return rehearsal->wait(), Satisfied; }

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ishmem import _core
-from ishmem.common.collective_table import COLLECTIVES, Collective
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.team_shape import Shape
-from ishmem.runtime import check
 from ishmem.runtime.foreign import TYPE_NUMBERS
 
 ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
-_TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
+TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 _REFUSAL = 7
 
 
@@ -34,26 +33,17 @@ class Members(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A call with checked arguments.
+    """What the core takes of a call, checked.
 
     Attributes:
         count: Elements of a block.
+        steps: The strides ``dst`` and ``sst``.
         lists: Counts and displacements of the blocks of ``dest``, then of ``source``, for routines that take them.
     """
 
-    routine: str
-    team: Members
-    dest: check.View
-    source: check.View
     count: int
-    root: int = -1
     steps: tuple[int, int] = (1, 1)
     lists: tuple[list[int], ...] = ()
-
-    @property
-    def traits(self) -> Collective:
-        """What the table says of the routine."""
-        return COLLECTIVES[self.routine]
 
 
 class Asked(NamedTuple):
@@ -88,7 +78,7 @@ def asked(team: int) -> list[Asked]:
     routines, result = list(COLLECTIVES), []
     for fields in _core.asked_collective(team):
         fields["routine"] = routines[fields["routine"]]
-        fields["dtype"] = _TYPE_NAMES.get(fields["dtype"], "")
+        fields["dtype"] = TYPE_NAMES.get(fields["dtype"], "")
         fields["refusal"] = fields["refusal"].decode(errors="replace")
         result.append(Asked(**fields))
     return result

@@ -1,6 +1,6 @@
 """Collectives by the copy engine and reductions by device kernels, for memory that the host reaches slowly.
 
-The functions run between entry and exit of a call, at which the core synchronises the PEs. A PE pulls its data from
+The core calls `move` between entry and exit of a call, at which it synchronises the PEs. A PE pulls its data from
 the others, so nothing is written to a PE that has not called.
 """
 
@@ -13,15 +13,17 @@ import dpnp
 import numpy as np
 
 from ishmem import _core
+from ishmem._core import CollectiveCall
 from ishmem.common import algorithms
-from ishmem.common.collective_table import Combines, Root
+from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
 from ishmem.environment import arrays
-from ishmem.host_collectives.calls import Asked, Call
+from ishmem.host_collectives.calls import TYPE_NAMES, Asked, asked
 from ishmem.runtime import job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.heap import UsmRange
 
 _UNIT = 64
+_TRAITS = tuple(COLLECTIVES.values())
 _HEAP = 2**48  # published offsets below are in the heap, others in static objects
 _OPERATIONS = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "max": "maximum", "min": "minimum",
@@ -38,15 +40,22 @@ class Pull(NamedTuple):
     nbytes: int
 
 
-def move(call: Call, requests: list[Asked]) -> None:
+def move(call: CollectiveCall) -> None:
     """Move or reduce the data of a call that all members have entered, until this PE's share is complete."""
-    this = job.current()
-    engine = this.engine
+    engine, requests = job.current().engine, asked(call.handle)
     try:
-        run = {Combines.NOTHING: _copy, Combines.SCAN: _scan, Combines.REDUCTION: _reduce}[call.traits.combines]
+        run = {Combines.NOTHING: _copy, Combines.SCAN: _scan, Combines.REDUCTION: _reduce}[_traits(call).combines]
         run(call, requests, engine)
     finally:
         engine.quiet()
+
+
+def _traits(call: CollectiveCall) -> Collective:
+    return _TRAITS[call.routine]
+
+
+def _dtype(call: CollectiveCall) -> str:
+    return TYPE_NAMES[call.dtype]
 
 
 def _address(offset: int, pe: int) -> int:
@@ -54,18 +63,18 @@ def _address(offset: int, pe: int) -> int:
     return job.current().heap.peers[pe] + offset if offset < _HEAP else int(_core.static_at(offset, pe))
 
 
-def _copy(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
-    pes = list(call.team.shape)
+def _copy(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
+    pes = call.pes
     copies = []
     for to, member, origin, nbytes in _pulls(call, requests):
-        source, dest = _address(requests[member].source, pes[member]) + origin, call.dest.address + to
+        source, dest = _address(requests[member].source, pes[member]) + origin, call.dest + to
         if nbytes and source != dest:
             copies.append((dest, source, nbytes))
     engine.copy_all(copies)
 
 
-def _pulls(call: Call, requests: list[Asked]) -> Iterator[Pull]:
-    traits, me = call.traits, call.team.my_pe()
+def _pulls(call: CollectiveCall, requests: list[Asked]) -> Iterator[Pull]:
+    traits, me = _traits(call), call.me
     if traits.root is Root.RECEIVES and me != call.root:
         return
     members = [call.root] if traits.root is Root.SENDS else range(len(requests))
@@ -74,52 +83,50 @@ def _pulls(call: Call, requests: list[Asked]) -> Iterator[Pull]:
         yield from pulls_from(call, requests, member, me)
 
 
-def _pulls_of_blocks(call: Call, _requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
-    item, traits = call.dest.itemsize, call.traits
+def _pulls_of_blocks(call: CollectiveCall, _requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
+    item, traits = call.item, _traits(call)
     to, origin = (first * call.count * item for first in (traits.dest_blocks * member, traits.source_blocks * me))
     if not traits.strided:
         yield Pull(to, member, origin, call.count * item)
         return
-    dst, sst = call.steps
     for i in range(call.count):
-        yield Pull((to + i * item) * dst, member, (origin + i * item) * sst, item)
+        yield Pull((to + i * item) * call.dst, member, (origin + i * item) * call.sst, item)
 
 
-def _pulls_of_own_counts(call: Call, requests: list[Asked], member: int, _me: int) -> Iterator[Pull]:
-    counts = [request.extra * call.dest.itemsize for request in requests]
+def _pulls_of_own_counts(call: CollectiveCall, requests: list[Asked], member: int, _me: int) -> Iterator[Pull]:
+    counts = [request.extra * call.item for request in requests]
     yield Pull(sum(counts[:member]), member, 0, counts[member])
 
 
-def _pulls_of_counts(call: Call, requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
-    item, traits = call.dest.itemsize, call.traits
-    dest_counts, dest_displs, source_counts, source_displs = call.lists
+def _pulls_of_counts(call: CollectiveCall, requests: list[Asked], member: int, me: int) -> Iterator[Pull]:
+    item, traits = call.item, _traits(call)
     if not traits.dest_blocks:
-        yield Pull(0, member, source_displs[me] * item, source_counts[me] * item)
+        yield Pull(0, member, call.source_places[me] * item, call.source_counts[me] * item)
         return
     numbers = np.frombuffer(requests[member].numbers, "u8")
     displ = int(numbers[2 * len(requests) + me]) if traits.source_blocks else 0
-    yield Pull(dest_displs[member] * item, member, displ * item, dest_counts[member] * item)
+    yield Pull(call.dest_places[member] * item, member, displ * item, call.dest_counts[member] * item)
 
 
-def _operation(routine: str, module: Any) -> Callable[..., Any]:
-    operation: Callable[..., Any] = getattr(module, _OPERATIONS[routine.split("_")[0]])
+def _operation(call: CollectiveCall, module: Any) -> Callable[..., Any]:
+    operation: Callable[..., Any] = getattr(module, _OPERATIONS[_traits(call).name.split("_")[0]])
     return operation
 
 
-def _share(call: Call) -> tuple[int, int]:
+def _share(call: CollectiveCall) -> tuple[int, int]:
     """Return the half-open range of elements that this PE reduces."""
-    unit, size, me = max(_UNIT // call.dest.itemsize, 1), call.team.shape.size, call.team.my_pe()
+    unit, size, me = max(_UNIT // call.item, 1), len(call.pes), call.me
     share = -(-call.count // (size * unit)) * unit
     first = min(me * share, call.count)
     return first, min(first + share, call.count)
 
 
-def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
+def _reduce(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
     """Reduce this PE's share of the elements and copy the result to all members."""
     first, last = _share(call)
     if first == last:
         return
-    item, pes = call.dest.itemsize, list(call.team.shape)
+    item, pes = call.item, call.pes
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
     in_heap = all(offset < _HEAP for request in requests for offset in (request.dest, request.source))
@@ -132,9 +139,9 @@ def _reduce(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
     del total  # alive until the copies have completed
 
 
-def _combine_on_device(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = [_device_array(address, count, call.dest.storage) for address in sources]
-    combine, total = _operation(call.routine, dpnp), dpnp.array(parts[0])
+def _combine_on_device(call: CollectiveCall, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
+    parts = [_device_array(address, count, _dtype(call)) for address in sources]
+    combine, total = _operation(call, dpnp), dpnp.array(parts[0])
     for part in parts[1:]:
         total = combine(total, part)
     total.sycl_queue.wait()
@@ -147,9 +154,9 @@ def _device_array(address: int, count: int, dtype: str) -> Any:
     return dpnp.asarray(arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
 
 
-def _combine_on_host(call: Call, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = _fetch(sources, count, call.dest.storage, engine)
-    combine, total = _operation(call.routine, np), parts[0]
+def _combine_on_host(call: CollectiveCall, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
+    parts = _fetch(sources, count, _dtype(call), engine)
+    combine, total = _operation(call, np), parts[0]
     with np.errstate(all="ignore"):
         for part in parts[1:]:
             combine(total, part, out=total)
@@ -163,17 +170,17 @@ def _fetch(sources: list[int], count: int, dtype: str, engine: CopyEngine) -> An
     return parts
 
 
-def _scan(call: Call, requests: list[Asked], engine: CopyEngine) -> None:
+def _scan(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
     """Compute this PE's share of the prefix sums of all members and copy it to them."""
     first, last = _share(call)
     if first == last:
         return
-    item, pes = call.dest.itemsize, list(call.team.shape)
+    item, pes = call.item, call.pes
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
-    sums = _fetch(sources, last - first, call.dest.storage, engine)
+    sums = _fetch(sources, last - first, _dtype(call), engine)
     with np.errstate(all="ignore"):
         np.add.accumulate(sums, axis=0, out=sums)
-    if call.routine == "sum_exscan":
+    if _traits(call).name == "sum_exscan":
         sums[1:] = sums[:-1].copy()
         sums[0] = 0
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]

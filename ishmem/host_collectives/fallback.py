@@ -1,7 +1,7 @@
 """The slow path of the host's collectives: what ``ishmem/core/bind_collectives.cpp`` declines.
 
-It raises errors that explain, and calls the copy engine or a kernel where the table of ``ishmem.common.algorithms``
-asks for them. A PE with wrong arguments takes part in the call with a refusal, so that the other PEs raise too.
+It raises errors that explain. A PE with wrong arguments takes part in the call with a refusal, so that the other PEs
+raise too.
 """
 
 from __future__ import annotations
@@ -20,24 +20,17 @@ from ishmem.host_collectives.calls import ROUTINES, Asked, Call, Members, asked
 from ishmem.runtime import check, job
 
 
-def go_on(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
-    """Finish a call that the core declined: move the data, or raise."""
-    this = job.current()
+def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> NoReturn:
+    """Raise the error of a call that the core declined, or that has failed on all PEs."""
     if verdict == _core.NOT_PLAIN:
         refuse(routine, dest, source, team, **arguments)
     if verdict == _core.PEER_GONE:
-        this.raise_lost(routine)
+        job.current().raise_lost(routine)
     requests = asked(team.handle)
     if verdict == _core.DISSENT:
         raise SymmetryError(dissent(routine, team, requests))
-    if verdict == _core.TOO_SHORT:
-        total = sum(request.extra for request in requests)
-        raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
-    from ishmem.host_collectives import engine
-
-    engine.move(checked(routine, team, dest, source, **arguments), requests)
-    if _core.leave_collective(team.handle) == _core.PEER_GONE:
-        this.raise_lost(routine)
+    total = sum(request.extra for request in requests)
+    raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
 
 
 def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
@@ -84,7 +77,7 @@ def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Mem
     call = _check_first("alltoalls", dest, source, team, arguments)
     verdict = _core.alltoalls(dest, source, *call.steps, call.count, team)
     if verdict:
-        go_on(verdict, "alltoalls", dest, source, team, **arguments)
+        explain(verdict, "alltoalls", dest, source, team, **arguments)
 
 
 def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
@@ -93,7 +86,7 @@ def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tupl
     call = _check_first(routine, dest, source, team, arguments)
     verdict = _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists)
     if verdict:
-        go_on(verdict, routine, dest, source, team, **arguments)
+        explain(verdict, routine, dest, source, team, **arguments)
 
 
 def _check_first(routine: str, dest: Any, source: Any, team: Members, arguments: dict[str, Any]) -> Call:
@@ -128,23 +121,21 @@ def checked(
     check.writable(to)
     for array in (to, origin):
         check.remote(array, job.current().pe)
-    number = -1
     if traits.has_root:
-        number = check.integer(root, "root")
-        team.world_pe(number, "root")
+        team.world_pe(check.integer(root, "root"), "root")
     if routine == "alltoallv":
         _check_size(size)
     if lists:
         found = _lists(routine, to, origin, team.my_pe(), size, lists)
         _check_apart(routine, to, origin, to.count, origin.count, None)
-        return Call(routine, team, to, origin, 0, number, (1, 1), found)
+        return Call(0, lists=found)
     steps = _step(dst, "dst"), _step(sst, "sst")
     count = _count(routine, size, to, origin, nelems, steps)
     to_blocks, origin_blocks = traits.blocks(size)
     whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
     in_place = _in_place(traits, team.my_pe() * count * to.itemsize)
     _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), in_place)
-    return Call(routine, team, to, origin, count, number, steps)
+    return Call(count, steps)
 
 
 def _in_place(traits: Collective, own: int) -> int | None:
