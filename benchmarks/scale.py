@@ -148,13 +148,14 @@ def phase_seconds(counts: Counts, nodes: npt.NDArray[np.int64], links: Links) ->
 def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
     """Return the least time of a call, whatever its algorithm.
 
-    What a node sends reaches all others in a logarithm of rounds of one message. Meanwhile the link of a node carries
-    one way what others need of it, and the network what a half of the nodes needs of the other. ``init`` has no bound.
+    In a round each PE sends one message, so that one more node for each PE of a node hears of it. Meanwhile the link of a
+    node carries one way what others need of it, and the network what a half of the nodes needs of the other. ``init`` has
+    no bound.
     """
     nodes = -(-pes // width)
     if nodes == 1:
         return links.call + links.near_latency
-    rounds = math.ceil(math.log2(nodes))
+    rounds = next(count for count in range(nodes) if (1 + width) ** count >= nodes)
     carried = {
         "broadcast": size,
         "sum_reduce": 2 * size * (nodes - 1) / nodes,  # a reduce-scatter and an allgather

@@ -85,15 +85,13 @@ class Rehearsal:
         return self.layout.rendezvous_slot - slots.PAYLOAD
 
     def run(self) -> npt.NDArray[np.int64]:
-        """Run the call as the PEs that differ; the PEs of other nodes do as those of the second node near by."""
-        first = [pe for pe, node in enumerate(self.on) if node < 2]
-        pairwise = self.routine != BARRIER and COLLECTIVES[self.routine].source_blocks
-        second = [pe for pe in first if self.on[pe] == 1]
-        for pe in first:
-            self._call(pe)
-        for pe in range(len(first), len(self.on)):
-            if pairwise or self.on[pe] == self.on[pe - 1]:
-                self.counts[:, pe] = self.counts[:, second[(pe - len(first)) % len(second)]]
+        """Run the call as the PEs that differ; those of other nodes of the same size do as those of the second node."""
+        pairwise, sizes = self.routine != BARRIER and COLLECTIVES[self.routine].source_blocks, Counter(self.on)
+        second = [pe for pe, node in enumerate(self.on) if node == 1]
+        for pe, node in enumerate(self.on):
+            is_leader = pe == 0 or node != self.on[pe - 1]
+            if node > 1 and (sizes[node] == len(second) if pairwise else not is_leader):
+                self.counts[:, pe] = self.counts[:, second[(pe - second[0]) % len(second)]]
             else:
                 self._call(pe)
         if pairwise:  # each PE receives what it sends

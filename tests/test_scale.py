@@ -160,6 +160,8 @@ def test_alltoall_in_kernels(n_pes: int) -> None:
     assert data.max() - data.min() <= 1
     assert (counts[..., BYTES_OUT].sum(axis=0) >= data * 3 * 3 * 8).all()
     assert counts[..., BYTES_ACROSS].sum() == pytest.approx(counts[..., BYTES_OUT].sum() / 2, rel=0.4)
+    links, routine = scale.Links(), "alltoall" + scale.IN_KERNEL
+    assert scale.bound(routine, n_pes, 3, 8, links) < scale_kernels.predict(on, "alltoall", 8, links).seconds
 
 
 def test_small_collectives_in_kernels_of_a_large_job() -> None:
