@@ -36,7 +36,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
     if not _is_void(result.signature.return_type):
         raise KernelHasReturnValueError(kernel.__name__, result.signature.return_type)
     try:
-        return translate(kernel.__name__, result)
+        return translate(kernel.__name__, result, hint=kernel.hint)
     except TranslationError as error:
         raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {error}") from None
 

@@ -23,6 +23,10 @@ from .extension import installed
 log = logging.getLogger(__package__)
 
 
+HINT = "vec_type_hint"
+"""The option of a kernel that numba does not know."""
+
+
 class DeviceFunction:
     """A function that kernels call.
 
@@ -55,7 +59,7 @@ class DeviceFunction:
         from .dispatcher import DeviceDispatcher
 
         installed().load()
-        return DeviceDispatcher(self.py_func, self.targetoptions)
+        return DeviceDispatcher(self.py_func, {k: v for k, v in self.targetoptions.items() if k != HINT})
 
     @property
     def _numba_type_(self) -> Any:
@@ -93,6 +97,7 @@ class Kernel(DeviceFunction):
     """A kernel. Other kernels and device functions may call it, too.
 
     Attributes:
+        hint: The option ``vec_type_hint``, or nothing.
         codes: The code for each combination of argument types that it has been compiled for, or loaded.
         parameters: The number of parameters of the function.
         programs: The code built for devices; `dpex.launch` keeps it.
@@ -100,6 +105,7 @@ class Kernel(DeviceFunction):
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
         super().__init__(py_func, targetoptions)
+        self.hint: str = self.targetoptions.get(HINT, "")
         self.parameters = py_func.__code__.co_argcount
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
@@ -232,5 +238,6 @@ Args:
         for no others.
     **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
         leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing. ``debug`` keeps the lines of
-        the program in the SPIR-V.
+        the program in the SPIR-V. ``vec_type_hint="int4"`` is OpenCL's: the code of a work-item is written in vectors
+        of this type, so that compilers need not make vectors of several work-items.
 """

@@ -41,18 +41,27 @@ class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
 
 
-def translate(name: str, result: Any, *, keep_llvm: bool = False) -> Code:
+_ELEMENTS = {
+    "char": ir.IntType(8), "short": ir.IntType(16), "int": ir.IntType(32), "long": ir.IntType(64),
+    "half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType(),
+}  # fmt: skip
+"""The types of OpenCL C whose vectors have names such as ``int4``."""
+
+
+def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False) -> Code:
     """Return the code of a compiled function as a kernel.
 
     Args:
         name: The name that the kernel gets.
         result: numba's result of compiling the function; it returns nothing.
+        hint: The type of the vectors in which a work-item computes, such as ``int4``; empty if it does not.
         keep_llvm: Whether to return the LLVM code, too.
 
     Raises:
         TranslationError: LLVM fails.
+        ValueError: ``hint`` is no vector type of OpenCL C.
     """
-    texts = [library.get_llvm_str() for library in result.library.whole()] + [str(_entry(name, result))]
+    texts = [library.get_llvm_str() for library in result.library.whole()] + [str(_entry(name, result, hint))]
     try:
         spirv, text = worker.call(_spirv_of, name, texts, keep_llvm)
     except worker.WorkerError as error:
@@ -89,7 +98,15 @@ def _with_lines(machine: Any, text: str) -> bytes:
     return line_tables.with_lines(machine.emit_object(llvm.parse_assembly(marked)), files)
 
 
-def _entry(name: str, result: Any) -> Any:
+def _set_hint(function: Any, hint: str) -> None:
+    kind, lanes = hint.rstrip("0123456789"), hint.lstrip("abcdefghijklmnopqrstuvwxyz")
+    if kind not in _ELEMENTS or lanes not in ("2", "4", "8", "16"):
+        raise ValueError(f"vec_type_hint is {hint!r}; allowed are {', '.join(_ELEMENTS)} with 2, 4, 8 or 16 elements")
+    sample = ir.Constant(ir.VectorType(_ELEMENTS[kind], int(lanes)), ir.Undefined)
+    function.set_metadata("vec_type_hint", function.module.add_metadata([sample, ir.Constant(ir.IntType(32), 1)]))
+
+
+def _entry(name: str, result: Any, hint: str) -> Any:
     """Return the module of the kernel: it builds the arrays from flat parameters and calls the compiled function."""
     from . import arguments
 
@@ -100,6 +117,8 @@ def _entry(name: str, result: Any) -> Any:
     parameters = [each for kind in kinds for each in arguments.parameters(context, kind)]
     outer = ir.Function(module, ir.FunctionType(ir.VoidType(), parameters), name)
     outer.calling_convention = SPIR_KERNEL
+    if hint:
+        _set_hint(outer, hint)
     builder = ir.IRBuilder(outer.append_basic_block())
     given = iter(outer.args)
     values = [arguments.value(context, builder, kind, given) for kind in kinds]

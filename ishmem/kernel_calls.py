@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import weakref
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -14,6 +16,7 @@ from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
 from ishmem.runtime import check, submitted
+from ishmem.runtime.heap import UsmRange
 
 T = TypeVar("T", bound="KernelCalls")
 
@@ -84,6 +87,33 @@ class KernelCalls:
         if queue not in self._of_queue:
             self._of_queue[queue] = tuple(arrays.usm_array(each).to_device(queue) for each in self._workspace)
         return self._of_queue[queue]
+
+
+class Results:
+    """Device memory for results, which is used again once the program has dropped all arrays on it.
+
+    So calls in a loop allocate nothing: an allocation may wait for the device, and new memory has no pages yet.
+    """
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[dpctl.SyclQueue, int], list[Any]] = {}
+
+    def empty(self, shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
+        """Return a new dpnp array."""
+        import dpnp
+
+        nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+        if not nbytes:
+            return dpnp.empty(shape, dtype=dtype, sycl_queue=queue)
+        free = self._free.setdefault((queue, nbytes), [])
+        memory = free.pop() if free else dpctl.memory.MemoryUSMDevice(nbytes, queue=queue)
+        used = UsmRange(memory._pointer, nbytes, queue)
+        weakref.finalize(used, free.append, memory).atexit = False
+        return dpnp.asarray(arrays.tensor.usm_ndarray(shape, dtype=dtype, buffer=used.memory()))
+
+    def clear(self) -> None:
+        """Free what the program does not use."""
+        self._free.clear()
 
 
 def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:

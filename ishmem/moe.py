@@ -18,7 +18,7 @@ import numpy as np
 from ishmem import interop, memory, reductions
 from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
-from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
+from ishmem.kernel_calls import KernelCalls, Results, device_array, flat, same_queue
 from ishmem.on_queue import Depends
 from ishmem.runtime import check, job
 from ishmem.runtime.queue_workers import events_of
@@ -32,7 +32,8 @@ __all__ = ["Buffer", "Handle"]
 ALIGNMENT = 16
 """Rows begin at multiples of so many bytes, and are copied in such units."""
 
-WORK_ITEMS = 256
+LEAST_WORK_ITEMS, MOST_WORK_ITEMS, SENDING_WORK_ITEMS = 64, 256, 4096
+"""Work-items of a group, and of all groups that send. With many lists small groups do, whose barriers cost less."""
 
 _CHOICE_BYTES = 12  # an index of int64 and a weight of float32
 
@@ -147,6 +148,7 @@ class Buffer(KernelCalls):
         nbytes = self.hidden * (4 if dtype == "float32" else 2) + self.topk * _CHOICE_BYTES
         self._row = -(-nbytes // ALIGNMENT) * ALIGNMENT
         super().__init__(self._allocate())
+        self._results = Results()
         self._units, self._calls = 0, {"dispatch": 0, "combine": 0}
         self._pending: dict[str, int] = {}
 
@@ -421,8 +423,10 @@ class Buffer(KernelCalls):
             raise ValueError(f"{what}; this buffer takes {self._row} in all")
         queue, rows = tokens.array.sycl_queue, self._members * self.max_tokens
         shapes = (lists,), (lists, self._members, 2), (lists, rows)
-        counts, layout, origins = (_empty(shape, "int32", queue) for shape in shapes)
-        received = tuple(_empty((lists, rows, *each.shape[1:]), each.storage, queue) for each in (tokens, scales))
+        counts, layout, origins = (self._results.empty(shape, "int32", queue) for shape in shapes)
+        received = tuple(
+            self._results.empty((lists, rows, *each.shape[1:]), each.storage, queue) for each in (tokens, scales)
+        )
         given = [_bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
         given += [_bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows)
@@ -447,7 +451,8 @@ class Buffer(KernelCalls):
 
     def _output(self, outputs: check.View, shape: tuple[int, ...], out: Any) -> check.View:
         """Return the array for the result of a combine: ``out``, once checked, or a new one."""
-        dest = _device_array(_empty(shape, outputs.storage, outputs.array.sycl_queue) if out is None else out, "out")
+        queue = outputs.array.sycl_queue
+        dest = _device_array(self._results.empty(shape, outputs.storage, queue) if out is None else out, "out")
         _check_shape(dest, shape)
         if out is not None:
             check.same_dtype(dest, outputs)
@@ -478,7 +483,8 @@ class Buffer(KernelCalls):
         place = (self.team.handle, number, self._units, first)
         self._units += end - first
         arguments = [*work.arrays, *place, *work.numbers]
-        return self._submit(work.kernel, end - first, WORK_ITEMS, arguments, events)
+        items = min(max(SENDING_WORK_ITEMS // work.senders, LEAST_WORK_ITEMS), MOST_WORK_ITEMS) // 32 * 32
+        return self._submit(work.kernel, end - first, items, arguments, events)
 
     def _check_ready(self, call: str) -> None:
         self._check_alive()

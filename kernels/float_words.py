@@ -16,6 +16,7 @@ from .intrinsics import GLOBAL, I32, I64, device_intrinsic
 from .units import elementwise
 
 I16, FLOAT = ir.IntType(16), ir.FloatType()
+UNIT_BYTES = 16
 
 
 class FloatWords(NamedTuple):
@@ -36,33 +37,45 @@ class FloatWords(NamedTuple):
     word: Any
 
 
+def _of_kind(kind: Any, like: Any) -> Any:
+    """Return a type, or the type of vectors of it if a value is a vector."""
+    return ir.VectorType(kind, like.type.count) if isinstance(like.type, ir.VectorType) else kind
+
+
+def _constant(number: int, like: Any) -> Any:
+    """Return a number as an integer of 32 bits, or as a vector of them if a value is a vector."""
+    kind = _of_kind(I32, like)
+    return ir.Constant(kind, number if kind is I32 else [number] * kind.count)
+
+
 def _wide_of_float16(builder: Any, bits: Any) -> Any:
-    return builder.fpext(builder.bitcast(bits, ir.HalfType()), FLOAT)
+    return builder.fpext(builder.bitcast(bits, _of_kind(ir.HalfType(), bits)), _of_kind(FLOAT, bits))
 
 
 def _float16_of(builder: Any, number: Any) -> Any:
-    return builder.bitcast(builder.fptrunc(number, ir.HalfType()), I16)
+    return builder.bitcast(builder.fptrunc(number, _of_kind(ir.HalfType(), number)), _of_kind(I16, number))
 
 
 def _wide_of_bfloat16(builder: Any, bits: Any) -> Any:
-    return builder.bitcast(builder.shl(builder.zext(bits, I32), I32(16)), FLOAT)
+    wide = builder.shl(builder.zext(bits, _of_kind(I32, bits)), _constant(16, bits))
+    return builder.bitcast(wide, _of_kind(FLOAT, bits))
 
 
 def _bfloat16_of(builder: Any, number: Any) -> Any:
-    bits = builder.bitcast(number, I32)
-    odd = builder.and_(builder.lshr(bits, I32(16)), I32(1))
-    rounded = builder.add(bits, builder.add(odd, I32(0x7FFF)))
-    quiet = builder.or_(bits, I32(1 << 22))  # a NaN stays one, whichever of its bits are cut off
+    bits, sixteen = builder.bitcast(number, _of_kind(I32, number)), _constant(16, number)
+    odd = builder.and_(builder.lshr(bits, sixteen), _constant(1, number))
+    rounded = builder.add(bits, builder.add(odd, _constant(0x7FFF, number)))
+    quiet = builder.or_(bits, _constant(1 << 22, number))  # a NaN stays one, whichever of its bits are cut off
     chosen = builder.select(builder.fcmp_unordered("uno", number, number), quiet, rounded)
-    return builder.trunc(builder.lshr(chosen, I32(16)), I16)
+    return builder.trunc(builder.lshr(chosen, sixteen), _of_kind(I16, number))
 
 
 def _bits_of_float32(builder: Any, number: Any) -> Any:
-    return builder.bitcast(number, I32)
+    return builder.bitcast(number, _of_kind(I32, number))
 
 
 def _float32_of_bits(builder: Any, bits: Any) -> Any:
-    return builder.bitcast(bits, FLOAT)
+    return builder.bitcast(bits, _of_kind(FLOAT, bits))
 
 
 _CONVERSIONS = {
@@ -154,6 +167,41 @@ def float_words(dtype: str) -> FloatWords:
     widen, narrow = _CONVERSIONS[dtype]
     kind, lanes = (I32, 1) if dtype == "float32" else (I16, 2)
     return FloatWords(lanes, _load(kind, lanes), _store(kind, lanes), _numbers(kind, lanes, widen), _word(kind, narrow))
+
+
+def weighted_sum(dtype: str) -> Any:
+    """Make the intrinsic that stores a weighted sum of units of 16 bytes.
+
+    ``weighted_sum(to, base, row, slots, weights, count)``: unit ``i`` of ``count`` is at ``base + slots[i] * row``, with ``weights[i]``; there is none if the slot is negative.
+    All are addresses, of int64 and of float32 for slots and weights.
+    """
+    widen, narrow = _CONVERSIONS[dtype]
+    kind = I32 if dtype == "float32" else I16
+    unit, numbers = ir.VectorType(kind, 128 // kind.width), ir.VectorType(FLOAT, 128 // kind.width)
+
+    def at(builder: Any, address: Any, kind: Any) -> Any:
+        return builder.inttoptr(address, kind.as_pointer(GLOBAL))
+
+    def weighted_sum(_context, to, base, row, slots, weights, count):
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            to, base, row, slots, weights, count = arguments
+            total = cgutils.alloca_once_value(builder, ir.Constant(numbers, [0.0] * numbers.count))
+            with cgutils.for_range(builder, count, intp=I64) as loop:
+                slot = builder.load(builder.gep(at(builder, slots, I64), [loop.index]))
+                with builder.if_then(builder.icmp_signed(">=", slot, I64(0))):
+                    place = at(builder, builder.add(base, builder.mul(slot, row)), unit)
+                    terms = widen(builder, builder.load(place, align=UNIT_BYTES))
+                    weight = builder.load(builder.gep(at(builder, weights, FLOAT), [loop.index]))
+                    factors = ir.Constant(numbers, ir.Undefined)
+                    for lane in range(numbers.count):
+                        factors = builder.insert_element(factors, weight, I32(lane))
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(terms, factors)), total)
+            builder.store(narrow(builder, builder.load(total)), at(builder, to, unit), align=UNIT_BYTES)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 6), code
+
+    return device_intrinsic(weighted_sum)
 
 
 @device_func

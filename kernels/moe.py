@@ -18,23 +18,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem import order, rma, signals
-from ishmem.common.constants import CMP_GE, SIGNAL_SET
+from ishmem import order, signals
+from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
 from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
+from ishmem.runtime import binding
 
 from .copy import copy_bytes
-from .float_words import add, float_words, scaled
-from .front_end import kernel, kernel_api as kapi
+from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
+from .front_end import kernel_api as kapi, kernel_of_copies
 from .intrinsics import (
     address_of,
     compiled,
     device_function,
     group_exclusive_sum,
     group_sum,
+    never_inlined,
     rank_in,
     size_of,
 )
+from .peers import peer_delta
+from .proxy import HELD, reachable, start_by_proxy
 from .shares import work_item_share
 from .teams import members_of, pe_of
 from .tickets import next_ticket
@@ -108,7 +112,6 @@ def make_list(words, topk_idx, tokens, topk, chosen, at, group):
             choice = -1
             if first + rank < tokens:
                 choice = choice_of(topk_idx, first + rank, topk, chosen)
-            kapi.group_barrier(group)
             before = length + group_exclusive_sum(group, choice >= 0)
             length += group_sum(group, choice >= 0)
             if choice >= 0:
@@ -119,65 +122,84 @@ def make_list(words, topk_idx, tokens, topk, chosen, at, group):
     return impl
 
 
-@device_function
-def put_part(rows, to, part, origin, nbytes, pe, group):
-    """Put bytes of an array into the rows of a PE."""
-
-    def impl(rows, to, part, origin, nbytes, pe, group):
-        if nbytes:
-            rma.put_work_group(rows[to : to + nbytes], part[origin : origin + nbytes], pe, group)
-
-    return impl
+@compiled
+def copy_share(to, origin, nbytes, rank, size):
+    """Copy the share of a work-item in ``nbytes`` bytes: a function, since kernels call it several times."""
+    never_inlined()
+    copy_bytes(to, origin, nbytes, rank, size)
 
 
 @device_function
-def copy_part(part, to, rows, origin, nbytes, group):
-    """Copy bytes of the rows of this PE to an array."""
+def put_part(to, origin, nbytes, pe, group):
+    """Put the share of a work-item to a PE; both addresses are those on this PE. `tell` completes it."""
 
-    def impl(part, to, rows, origin, nbytes, group):
-        copy_bytes(address_of(part) + to, address_of(rows) + origin, nbytes, rank_in(group), size_of(group))
+    def near(to, origin, nbytes, pe, group):
+        copy_share(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+
+    def either(to, origin, nbytes, pe, group):
+        if reachable(pe):
+            copy_share(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+        elif rank_in(group) == 0 and nbytes:
+            start_by_proxy(1 | HELD, pe, to, origin, 0, 0, nbytes, 1, 0, 1)
+
+    return either if binding.options().proxied else near
+
+
+@device_function
+def copy_part(to, origin, nbytes, group):
+    """Copy the share of a work-item to another place on this PE."""
+    return lambda to, origin, nbytes, group: copy_share(to, origin, nbytes, rank_in(group), size_of(group))
+
+
+@device_function
+def tell(flags, index, value, pe, group):
+    """Set a flag of a PE after all puts of the work-items of a group to it."""
+
+    def impl(flags, index, value, pe, group):
+        order.fence_work_group(group)
+        if rank_in(group) == 0:
+            signals.signal_set(flags, value, pe, index)
 
     return impl
 
 
 @device_function
 def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
-    """Send the tokens of a list, then their choices together with the flag."""
+    """Send the tokens of a list and their choices, then the flag."""
 
     def impl(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
         mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
         there = chosen % sizes.lists_per_pe * members.size + members.me
-        length = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group)
+        length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
         for i in range(length):
-            token, to = words[mine + i] // sizes.topk, call.rows + (there * call.max_tokens + i) * call.row
-            put_part(rows, to, x, token * sizes.nbytes, sizes.nbytes, pe, group)
-            put_part(rows, to + sizes.nbytes, scales, token * sizes.scale_bytes, sizes.scale_bytes, pe, group)
-        order.fence_work_group(group)
-        to, flag, told = call.received + there * call.max_tokens, call.flags + there, call.number | length
-        dest, source = words[to : to + length], words[mine : mine + length]
-        signals.put_signal_work_group(dest, source, flags, told, SIGNAL_SET, pe, group, index=flag)
+            token, row = words[mine + i] // sizes.topk, address_of(rows) + call.rows + (to + i) * call.row
+            put_part(row, address_of(x) + token * sizes.nbytes, sizes.nbytes, pe, group)
+            if sizes.scale_bytes:
+                origin = address_of(scales) + token * sizes.scale_bytes
+                put_part(row + sizes.nbytes, origin, sizes.scale_bytes, pe, group)
+        sent = address_of(words) + 8 * mine
+        put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
+        tell(flags, call.flags + there, call.number | length, pe, group)
 
     return impl
 
 
-@device_function
-def await_list(flags, here, member, layout, counts, call, members, group):
-    """Wait for the lists of a member and of the members before it; return this list's first row and length."""
+@compiled
+def await_list(flags, here, member, layout, counts, call, members):
+    """Wait, as one work-item, for the lists of a member and of those before it, and write the layout of this list.
 
-    def impl(flags, here, member, layout, counts, call, members, group):
-        start, length, first = 0, 0, here * members.size
-        for other in range(member + 1):
-            start, flag = start + length, call.flags + first + other
-            seen = signals.signal_wait_until_work_group(flags, CMP_GE, call.number, group, flag)
-            length = np.int64(seen) & LENGTH
-        if rank_in(group) == 0:
-            layout[2 * (first + member)] = start
-            layout[2 * (first + member) + 1] = length
-            if member == members.size - 1:
-                counts[here] = start + length
-        return first * call.max_tokens + start, length
-
-    return impl
+    Returns:
+        The number of rows of the lists before it in the upper half of a word, and its length in the lower one.
+    """
+    start, length, first = 0, 0, here * members.size
+    for other in range(member + 1):
+        start += length
+        length = np.int64(signals.signal_wait_until(flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
+    layout[2 * (first + member)] = start
+    layout[2 * (first + member) + 1] = length
+    if member == members.size - 1:
+        counts[here] = start + length
+    return start << 32 | length
 
 
 @device_function
@@ -187,14 +209,20 @@ def receive_list(
     """Copy the rows of a list behind those of the previous members."""
 
     def impl(unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group):
-        here, member, first = unit // members.size, unit % members.size, unit * call.max_tokens
-        start, length = await_list(flags, here, member, layout, counts, call, members, group)
+        here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
+        if rank_in(group) == 0:
+            told = await_list(flags, here, member, layout, counts, call, members)
+        told = group_sum(group, told)
+        kapi.group_barrier(group)
+        start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
         for i in range(rank_in(group), length, size_of(group)):
             origins[start + i] = words[call.received + first + i]
         for i in range(length):
-            origin, to = call.rows + (first + i) * call.row, start + i
-            copy_part(recv_x, to * sizes.nbytes, rows, origin, sizes.nbytes, group)
-            copy_part(recv_scales, to * sizes.scale_bytes, rows, origin + sizes.nbytes, sizes.scale_bytes, group)
+            row, to = address_of(rows) + call.rows + (first + i) * call.row, start + i
+            copy_part(address_of(recv_x) + to * sizes.nbytes, row, sizes.nbytes, group)
+            if sizes.scale_bytes:
+                dest = address_of(recv_scales) + to * sizes.scale_bytes
+                copy_part(dest, row + sizes.nbytes, sizes.scale_bytes, group)
 
     return impl
 
@@ -222,7 +250,7 @@ def dispatch_kernel() -> Any:
                 group,
             )  # fmt: skip
 
-    return kernel(dispatch)
+    return kernel_of_copies(dispatch)
 
 
 @device_function
@@ -233,11 +261,9 @@ def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group
         here, member = unit // members.size, unit % members.size
         first, pe = here * members.size * call.max_tokens + layout[2 * unit], pe_of(members, member)
         for i in range(layout[2 * unit + 1]):
-            to = call.outputs + origins[first + i] * call.row
-            put_part(rows, to, y, (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
-        order.fence_work_group(group)
-        if rank_in(group) == 0:
-            signals.signal_set(flags, call.number, pe, call.back + members.me * sizes.lists_per_pe + here)
+            to = address_of(rows) + call.outputs + origins[first + i] * call.row
+            put_part(to, address_of(y) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
+        tell(flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
 
     return impl
 
@@ -268,6 +294,7 @@ def combine_kernel(dtype: str) -> Any:
     ``first`` and ``taken`` are those of `dispatch_kernel`.
     """
     lanes, load, store, numbers, rounded = float_words(dtype)
+    sum_unit = weighted_sum(dtype)
 
     @compiled
     def total(outputs, row, words, found, weights, first, end, i, last):
@@ -285,12 +312,18 @@ def combine_kernel(dtype: str) -> Any:
         def impl(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
             await_outputs(words, flags, topk_idx, token, sizes.topk, lists, call, group)
             outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
-            low, high = token * sizes.topk, (token + 1) * sizes.topk
-            first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank_in(group), size_of(group))
-            for i in range(first, end, step):
-                last = (i + 1) * lanes > hidden
-                word = rounded(total(outputs, call.row, words, call.found, weights, low, high, i, last))
-                store(to + i * WORD, word, last)
+            low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
+            if (to | sizes.nbytes) % UNIT_BYTES == 0:
+                slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
+                first, step, end = work_item_share(sizes.nbytes // UNIT_BYTES, rank, size)
+                for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
+                    sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk)
+            else:
+                first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank, size)
+                for i in range(first, end, step):
+                    last = (i + 1) * lanes > hidden
+                    word = total(outputs, call.row, words, call.found, weights, low, low + sizes.topk, i, last)
+                    store(to + i * WORD, rounded(word), last)
 
         return impl
 
@@ -309,4 +342,4 @@ def combine_kernel(dtype: str) -> Any:
             for i in range(rank_in(group), lists, size_of(group)):
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
 
-    return kernel(combine)
+    return kernel_of_copies(combine)

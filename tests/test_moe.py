@@ -16,6 +16,7 @@ import ishmem
 from ishmem.moe import Buffer
 
 MOST, HIDDEN, TOPK = 6, 35, 3
+WHOLE_UNITS = 40  # elements of a row that is some units of 16 bytes, of each dtype
 PER_PE = 2
 
 ROUTES = {
@@ -27,11 +28,11 @@ ROUTES = {
 }
 
 
-def inputs(route, pe, n, dtype, seed=0):
+def inputs(route, pe, n, dtype, seed=0, hidden=HIDDEN):
     """Return tokens, choices and weights of a PE; weights are powers of 2, so that products are exact."""
     rng = np.random.default_rng([pe, n, seed])
     topk_idx = ROUTES[route](rng, pe, n).astype(np.int64)
-    x = as_bits(rng.standard_normal((len(topk_idx), HIDDEN)) * 10.0 ** rng.integers(-2, 3), dtype)
+    x = as_bits(rng.standard_normal((len(topk_idx), hidden)) * 10.0 ** rng.integers(-2, 3), dtype)
     return x, topk_idx, (2.0 ** rng.integers(-3, 2, topk_idx.shape)).astype(np.float32)
 
 
@@ -48,7 +49,7 @@ def of_expert(numbers, expert):
 
 def combined(x, topk_idx, weights, dtype):
     """Return the sum of the outputs for each token, in the order of its choices, rounded once."""
-    total = np.zeros((len(x), HIDDEN), np.float32)
+    total = np.zeros(x.shape, np.float32)
     for choice in range(topk_idx.shape[1]):
         for token, expert in enumerate(topk_idx[:, choice]):
             if expert >= 0:
@@ -68,14 +69,14 @@ def outputs_of(recv_x, counts, first, dtype):
 def check_layer(buffer, route, dtype, seed=0, hooks=False):
     """Dispatch, apply the experts, and combine; compare each step."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    given = [inputs(route, pe, n, dtype, seed) for pe in range(n)]
+    given = [inputs(route, pe, n, dtype, seed, buffer.hidden) for pe in range(n)]
     x, topk_idx, weights = given[me]
     idx = dpnp.asarray(topk_idx)
     recv_x, counts, handle, event, hook = buffer.low_latency_dispatch(dpnp.asarray(x), idx, return_recv_hook=hooks)
     event = hook() if hooks else event
     event.wait()
     found, lengths, layout = recv_x.asnumpy(), counts.asnumpy(), handle.layout.asnumpy()
-    assert found.shape == (PER_PE, n * MOST, HIDDEN)
+    assert found.shape == (PER_PE, n * MOST, buffer.hidden)
     for local in range(PER_PE):
         wanted, by_pe = received(me * PER_PE + local, n, given)
         assert lengths[local] == len(wanted) and layout[local, :, 1].tolist() == by_pe
@@ -91,9 +92,10 @@ def check_layer(buffer, route, dtype, seed=0, hooks=False):
 
 
 def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
-    with Buffer(MOST, HIDDEN, PER_PE * ishmem.n_pes(), TOPK, dtype=dtype) as buffer:
-        for seed, route in enumerate(routes):
-            check_layer(buffer, route, dtype, seed, hooks)
+    for hidden in (HIDDEN, WHOLE_UNITS):
+        with Buffer(MOST, hidden, PER_PE * ishmem.n_pes(), TOPK, dtype=dtype) as buffer:
+            for seed, route in enumerate(routes):
+                check_layer(buffer, route, dtype, seed, hooks)
 
 
 @pytest.mark.pes(1, 2, 3, 4)
@@ -147,6 +149,32 @@ def same_from_all(x, topk_idx, weights):
 @pytest.mark.pes(2, 3)
 def test_many_calls(pes):
     pes.run(check_many_calls, 7)
+
+
+def check_results():
+    """Results use the memory of those that the program has dropped, views included, and no other's."""
+    n = ishmem.n_pes()
+    topk_idx = dpnp.zeros((2, 1), dtype="i8")
+    with Buffer(2, 8, n, 1) as buffer:
+
+        def dispatched(number):
+            recv_x, _, _, event, _ = buffer.low_latency_dispatch(dpnp.full((2, 8), number, dtype="f4"), topk_idx)
+            event.wait()
+            return recv_x
+
+        first = dispatched(1)
+        kept, place = first[0, 1:], first.get_array().usm_data._pointer
+        del first
+        assert dispatched(2).get_array().usm_data._pointer != place
+        if ishmem.my_pe() == 0:
+            assert (kept.asnumpy()[0] == 1).all()
+        del kept
+        assert place in [each.get_array().usm_data._pointer for each in (dispatched(3), dispatched(4))]
+
+
+@pytest.mark.pes(2)
+def test_results(pes):
+    pes.run(check_results)
 
 
 def check_float8():

@@ -4,6 +4,7 @@ There is a module for each compiler, and the import of this package selects one.
 
 * ``kernel``, ``device_func``, ``call_kernel``, ``call_kernel_async``, ``Range``, ``NdRange`` and ``kernel_api``: what
   programs use.
+* ``kernel_of_copies``: ``kernel`` for one that mostly copies in units of 16 bytes, as a hint to compilers.
 * ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
 * ``HAS_VIEWS``: whether kernels may call ``a.view(dtype)``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,11 +34,14 @@ from ishmem.dpex.types import (
 __all__ = [
     "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
     "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
-    "kernel", "kernel_api", "mangle", "sub_group_place",
+    "kernel", "kernel_api", "kernel_of_copies", "mangle", "sub_group_place",
 ]  # fmt: skip
 
 
 HAS_VIEWS = True
+
+kernel_of_copies = functools.partial(kernel, vec_type_hint="int4")
+"""Decorate a kernel that mostly copies in units of 16 bytes."""
 
 _FUNCTIONS = {
     "LocalInvocationId": "get_local_id", "WorkgroupSize": "get_local_size", "GlobalInvocationId": "get_global_id"

@@ -451,3 +451,19 @@ def test_signatures_given_ahead() -> None:
     assert dpnp.asnumpy(out).tolist() == [1, 1, 1, 1]
     with pytest.raises(Exception, match="compiled for given signatures only"):
         dpex.call_kernel(kernel, dpex.Range(4), dpnp.zeros(4, dtype=np.float32))
+
+
+def test_vec_type_hint(valid_spirv: Any) -> None:
+    """The hint is an execution mode of the SPIR-V: mode 30 with the type, the number of elements in its upper half."""
+
+    def kernel(item, out):
+        out[item.get_id(0)] = 7
+
+    for hint, words in ((None, []), ("int4", [4 << 16 | 2]), ("half16", [16 << 16 | 4])):
+        options = {"vec_type_hint": hint} if hint else {}
+        assert run(kernel, 4, np.zeros(4), **options)[0].tolist() == [7] * 4
+        spirv = np.frombuffer(valid_spirv[-1].spirv, np.uint32)
+        modes = [at for at in range(5, len(spirv) - 3) if spirv[at] == 4 << 16 | 16 and spirv[at + 2] == 30]
+        assert [spirv[at + 3] for at in modes] == words
+    with pytest.raises(ValueError, match=r"vec_type_hint is 'int5'; allowed are char, .* with 2, 4, 8 or 16 elements"):
+        run(kernel, 4, np.zeros(4), vec_type_hint="int5")

@@ -29,11 +29,13 @@ from . import (
 __all__ = [
     "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
     "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
-    "kernel", "kernel_api", "mangle", "sub_group_place",
+    "kernel", "kernel_api", "kernel_of_copies", "mangle", "sub_group_place",
 ]  # fmt: skip
 
 
 HAS_VIEWS = False
+
+kernel_of_copies = kernel  # it has no hint
 
 GLOBAL = 1  # the address space of device memory
 
