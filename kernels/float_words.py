@@ -172,8 +172,9 @@ def float_words(dtype: str) -> FloatWords:
 def weighted_sum(dtype: str) -> Any:
     """Make the intrinsic that stores a weighted sum of units of 16 bytes.
 
-    ``weighted_sum(to, base, row, slots, weights, count)``: unit ``i`` of ``count`` is at ``base + slots[i] * row``, with ``weights[i]``; there is none if the slot is negative.
-    All are addresses, of int64 and of float32 for slots and weights.
+    Of ``weighted_sum(to, base, row, slots, weights, count)``, unit ``i`` of ``count`` is at ``base + slots[i] * row``,
+    with ``weights[i]``; there is none if the slot is negative. All are addresses, but for ``row`` and ``count``; slots are
+    int64 and weights float32.
     """
     widen, narrow = _CONVERSIONS[dtype]
     kind = I32 if dtype == "float32" else I16
