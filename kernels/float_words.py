@@ -173,8 +173,8 @@ def weighted_sum(dtype: str) -> Any:
     """Make the intrinsic that stores a weighted sum of units of 16 bytes.
 
     Of ``weighted_sum(to, base, row, slots, weights, count)``, unit ``i`` of ``count`` is at ``base + slots[i] * row``,
-    with ``weights[i]``; there is none if the slot is negative. All are addresses, but for ``row`` and ``count``; slots are
-    int64 and weights float32.
+    with ``weights[i]``; there is none if the slot is negative. All but ``row`` and ``count`` are
+    addresses; slots are int64, and weights float32.
     """
     widen, narrow = _CONVERSIONS[dtype]
     kind = I32 if dtype == "float32" else I16
