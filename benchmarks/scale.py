@@ -148,9 +148,9 @@ def phase_seconds(counts: Counts, nodes: npt.NDArray[np.int64], links: Links) ->
 def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
     """Return the least time of a call, whatever its algorithm.
 
-    In a round each PE sends one message, so that one more node for each PE of a node hears of it. Meanwhile the link of a
-    node carries one way what others need of it, and the network what a half of the nodes needs of the other. ``init`` has
-    no bound.
+    In a round each PE sends one message, so that one more node for each PE of a node hears of it. Meanwhile the link of
+    a node carries one way what others need of it, and the network what a half of the nodes needs of the other. ``init``
+    has no bound.
     """
     nodes = -(-pes // width)
     if nodes == 1:
