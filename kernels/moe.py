@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem import order, signals
+from ishmem import order, rma, signals
 from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
 from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
+from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime import binding
 
 from .copy import copy_bytes
@@ -39,9 +40,12 @@ from .intrinsics import (
 )
 from .peers import peer_delta
 from .proxy import HELD, reachable, start_by_proxy
+from .runtime_checks import report
 from .shares import work_item_share
 from .teams import members_of, pe_of
 from .tickets import next_ticket
+
+DISPATCH = number_of("Buffer.dispatch")
 
 LENGTH = 0xFFFFFFFF  # the lower half of a flag
 
@@ -55,6 +59,7 @@ class Call(NamedTuple):
         back: Of the lists whose outputs have come back.
         sent, received: The lists.
         found: The places of the outputs of choices.
+        told: The sizes of the rows of the lists received.
         rows: The rows of the lists received.
         outputs: The outputs come back.
         max_tokens: Rows of a list.
@@ -67,6 +72,7 @@ class Call(NamedTuple):
     sent: int
     received: int
     found: int
+    told: int
     rows: int
     outputs: int
     max_tokens: int
@@ -88,9 +94,10 @@ def call_of(words, number):
     half, lists, max_tokens, outputs, row = number & 1, words[LISTS], words[MAX_TOKENS], words[OUTPUTS], words[ROW]
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
-    rows, outputs = half * length * row, first * row
-    found = HEADER + 3 * length
-    return Call(number << 32, half * lists, 2 * lists, HEADER, received, found, rows, outputs, max_tokens, row)
+    found, rows = HEADER + 3 * length, half * length * row
+    told = found + outputs + half * lists
+    flags, back, outputs = half * lists, 2 * lists, first * row
+    return Call(number << 32, flags, back, HEADER, received, found, told, rows, outputs, max_tokens, row)
 
 
 @compiled
@@ -179,13 +186,42 @@ def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, siz
                 put_part(row + sizes.nbytes, origin, sizes.scale_bytes, pe, group)
         sent = address_of(words) + 8 * mine
         put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
+        tell_sizes(words, call.told + there, sizes, pe, group)
         tell(flags, call.flags + there, call.number | length, pe, group)
 
     return impl
 
 
+@device_function
+def tell_sizes(words, index, sizes, pe, group):
+    """With ISHMEM_CHECK, put the sizes of the rows of a list to its PE."""
+    if not binding.options().check:
+        return lambda words, index, sizes, pe, group: None
+
+    def impl(words, index, sizes, pe, group):
+        if rank_in(group) == 0:
+            rma.p(words, sizes.nbytes << 32 | sizes.scale_bytes, pe, index)
+
+    return impl
+
+
+@device_function
+def sizes_match(words, index, sizes, pe):
+    """Return whether the rows of a list from PE ``pe`` have the sizes of this PE's; True without ISHMEM_CHECK."""
+    if not binding.options().check:
+        return lambda words, index, sizes, pe: True
+
+    def impl(words, index, sizes, pe):
+        mine, theirs = sizes.nbytes << 32 | sizes.scale_bytes, words[index]
+        if mine != theirs:
+            report(DISPATCH, ROWS, pe, 0, mine, theirs, 0)
+        return mine == theirs
+
+    return impl
+
+
 @compiled
-def await_list(flags, here, member, layout, counts, call, members):
+def await_list(words, flags, here, member, layout, counts, call, sizes, members):
     """Wait, as one work-item, for the lists of a member and of those before it, and write the layout of this list.
 
     Returns:
@@ -195,6 +231,8 @@ def await_list(flags, here, member, layout, counts, call, members):
     for other in range(member + 1):
         start += length
         length = np.int64(signals.signal_wait_until(flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
+    if not sizes_match(words, call.told + first + member, sizes, pe_of(members, member)):
+        length = 0
     layout[2 * (first + member)] = start
     layout[2 * (first + member) + 1] = length
     if member == members.size - 1:
@@ -211,7 +249,7 @@ def receive_list(
     def impl(unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group):
         here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
         if rank_in(group) == 0:
-            told = await_list(flags, here, member, layout, counts, call, members)
+            told = await_list(words, flags, here, member, layout, counts, call, sizes, members)
         told = group_sum(group, told)
         kapi.group_barrier(group)
         start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH

@@ -402,8 +402,24 @@ def check_experts():
             buffer.low_latency_dispatch(x, idx)
 
 
+def check_rows():
+    """Tokens of other dtypes on another PE are an error on both, and the next call is right."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    idx = dpnp.full((2, 1), 1 - me)
+    with Buffer(2, 8, n, 1) as buffer:
+        buffer.low_latency_dispatch(dpnp.zeros((2, 8), dtype="f4" if me else "f2"), idx)[3].wait()
+        sizes = [f"{32 if pe else 16} bytes and 0 of scales" for pe in (me, 1 - me)]
+        words = f"Buffer.dispatch in a kernel on PE {me}: a token has {sizes[0]} here, and {sizes[1]} on PE {1 - me}; "
+        with pytest.raises(ishmem.SymmetryError, match=words):
+            ishmem.quiet()
+        recv_x, _, _, event, _ = buffer.low_latency_dispatch(dpnp.full((2, 8), me, dtype="f4"), idx)
+        event.wait()
+        assert (recv_x.asnumpy()[0, :2] == 1 - me).all()
+
+
 def test_checked(checking):
     checking.run(check_experts)
+    checking.run(check_rows)
     checking.run(check_layers, "float32", ("random",))
     checking.run(check_normal, "float32", ("random",))
 

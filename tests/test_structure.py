@@ -211,7 +211,9 @@ def test_the_compiler_of_kernels_imports_nothing_of_ishmem() -> None:
 
 def test_routines_in_reports() -> None:
     """The names by which reports of kernels name their routines are public ones, each with one number."""
-    of_inference = {"all_reduce_work_group", *(f"Communicator.{name}" for name in dir(ishmem.inference.Communicator))}
+    classes = (ishmem.inference.Communicator, ishmem.moe.Buffer)
+    methods = {f"{each.__name__}.{name}" for each in classes for name in dir(each)}
+    of_inference = {"all_reduce_work_group", *methods}
     public = set(ishmem.__all__) | of_inference
     assert {name for name in violations.ROUTINES if " " not in name} <= public
     names = [*violations.ROUTINES, *violations.ARGUMENTS]

@@ -4,7 +4,8 @@ A *list* has the tokens that a PE sends to one destination: an expert, or a PE i
 list for each expert on each side. The *halves* of a part serve calls of even and of odd numbers.
 
 * rows: those of the lists received, in two halves; then the outputs come back, in two halves.
-* words: the header, the lists sent, the lists received in two halves, and the place of the output of each choice.
+* words: the header, the lists sent, the lists received in two halves, the place of the output of each choice, and with
+  ISHMEM_CHECK the sizes of the rows of each list received, in two halves.
 * flags: those of the lists received, in two halves; then those of the lists whose outputs have come back. A flag has
   the number of a call in the upper half of the word and the length of the list in the lower one.
 """
@@ -27,4 +28,5 @@ HEADER = 16
 
 def sizes(lists: int, max_tokens: int, outputs: int, row: int) -> tuple[int, int, int]:
     """Return the bytes of the rows, the number of words and the number of flags."""
-    return 2 * (lists * max_tokens + outputs) * row, HEADER + 3 * lists * max_tokens + outputs, 3 * lists
+    words = HEADER + 3 * lists * max_tokens + outputs + 2 * lists
+    return 2 * (lists * max_tokens + outputs) * row, words, 3 * lists

@@ -15,7 +15,7 @@ from ishmem.common.routines import GROUP
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN = range(14, 21)
+MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS = range(14, 22)
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
@@ -40,7 +40,7 @@ _TOGETHER = (
 
 _OF_INFERENCE = (
     "all_reduce_work_group", "Communicator.all_reduce", "Communicator.all_gather", "Communicator.reduce_scatter",
-    "Communicator.all_reduce_add_rms_norm",
+    "Communicator.all_reduce_add_rms_norm", "Buffer.dispatch",
 )  # fmt: skip
 
 _IN_GROUPS = tuple(f"{row.name}{GROUP}" for row in routines.ROUTINES.values() if GROUP in row.forms)
@@ -88,6 +88,8 @@ class Violation(NamedTuple):
     For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
     pass another one than the first, and ``size`` that of the group. For a launch of too many work-groups, ``first`` is
     their number and ``size`` the largest allowed one. For an array that is not aligned, ``size`` is that of an element.
+    For rows of tokens that differ, ``first`` and ``nelems`` have their bytes, here and on the other PE, in the upper
+    half, and those of their scales in the lower one.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

@@ -32,6 +32,7 @@ from ishmem.common.violations import (
     OPTIONS,
     RAISED,
     ROUTINES,
+    ROWS,
     SIZES,
     STRIDE,
     UNEQUAL,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
            MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
-           DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError}
+           DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError, ROWS: SymmetryError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -84,6 +85,10 @@ def _least_stride(found: Violation) -> str:
     return f"{found.size}, the size of a block" if found.size > 1 else f"{found.size}"
 
 
+def _row(sizes: int) -> str:
+    return f"{sizes >> 32} bytes and {sizes & 0xFFFFFFFF} of scales"
+
+
 _TEXTS: dict[int, Callable[[Violation], str]] = {
     WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
     NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
@@ -100,6 +105,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
     GROUPS: lambda it: (
         f"the launch has {it.first} work-groups, of which the device certainly runs {it.size} at the same time; launch "
         "at most max_work_groups()"
+    ),
+    ROWS: lambda it: (
+        f"a token has {_row(it.first)} here, and {_row(it.nelems)} on PE {it.pe}; all PEs pass arrays of the same "
+        "dtypes"
     ),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }
