@@ -103,6 +103,13 @@ def end(workspace, group):
 
 
 @compiled
+def after(members, distance):
+    """Return the member ``distance`` places after this one, in a circle; a GPU divides integers slowly."""
+    member = members.me + distance
+    return member - members.size if member >= members.size else member
+
+
+@compiled
 def send(call, slot, word, members, member):
     """Write a word and the call's number to a slot of a member."""
     store_volatile(call.slots + slot * 8 + peer_delta(pe_of(members, member)), word | call.number)
@@ -112,7 +119,7 @@ def send(call, slot, word, members, member):
 def send_to_others(call, slot, word, members):
     """Write a word and the call's number to a slot of every other member."""
     for i in range(1, members.size):
-        send(call, slot, word, members, (members.me + i) % members.size)
+        send(call, slot, word, members, after(members, i))
 
 
 @compiled
@@ -161,7 +168,7 @@ def calls_match(call, routine, nelems, part, members, group):
         different = 0
         if rank_in(group) == 0:
             for distance in range(1, members.size):
-                member = (members.me + distance) % members.size
+                member = after(members, distance)
                 theirs = receive(call, -TOLD * (member + 1), members, member)
                 count = receive(call, -TOLD * (member + 1) + 1, members, member)
                 if theirs != routine or count != nelems & LOW_HALF:
@@ -311,7 +318,7 @@ def _two_shot(forms: Forms) -> Any:
     def send_pieces(call, source, nelems, words, chunk, chunks, members, group):
         def impl(call, source, nelems, words, chunk, chunks, members, group):
             for distance in range(1, members.size):
-                member = (members.me + distance) % members.size
+                member = after(members, distance)
                 low = (chunk * members.size + member) * PIECE
                 first, last, step = share_of(low, min(low + PIECE, words), group)
                 for i in range(first, last, step):
@@ -338,7 +345,7 @@ def _two_shot(forms: Forms) -> Any:
         def impl(call, dest, nelems, words, chunk, chunks, members, group):
             sums = members.size * chunks * PIECE
             for distance in range(1, members.size):
-                member = (members.me + distance) % members.size
+                member = after(members, distance)
                 low = (chunk * members.size + member) * PIECE
                 first, last, step = share_of(low, min(low + PIECE, words), group)
                 for i in range(first, last, step):
@@ -384,7 +391,7 @@ def _all_gather(forms: Forms) -> Any:
             for low in range(part.first * CHUNK, words, part.step * CHUNK):
                 first, last, step = share_of(low, min(low + CHUNK, words), group)
                 for distance in range(1, members.size):
-                    member = (me + distance) % members.size
+                    member = after(members, distance)
                     for i in range(first, last, step):
                         put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
 
@@ -405,7 +412,7 @@ def _reduce_scatter(forms: Forms) -> Any:
             for low in range(part.first * CHUNK, words, part.step * CHUNK):
                 first, last, step = share_of(low, min(low + CHUNK, words), group)
                 for distance in range(1, members.size):
-                    member = (me + distance) % members.size
+                    member = after(members, distance)
                     for i in range(first, last, step):
                         send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
             all_have_sent(group)
