@@ -513,3 +513,19 @@ def test_a_pe_that_is_asked_where_it_is_goes_on() -> None:
     _prefix, places, answer = done.stdout.split(maxsplit=2)
     assert int(places) > 1
     assert f":{held}" in answer
+
+
+AT_EXIT = """
+import faulthandler
+from ishmem.common.status_board import INSIST
+ishmem.init()
+ishmem.finalize()
+faulthandler.unregister(INSIST)  # as the interpreter does when it ends
+os.kill(os.getpid(), INSIST)
+print("goes on", flush=True)
+"""
+
+
+def test_a_pe_that_is_asked_while_it_ends_goes_on() -> None:
+    done = run_program(HEAD + AT_EXIT, 1, env=SMALL)
+    assert (done.returncode, done.stdout) == (0, "[0] goes on\n"), done.stderr

@@ -44,6 +44,9 @@ class SignalHandlers(Protocol):
     def answer_on(self, number: int, pipe: int, /) -> None:
         """On a signal, write a byte to a pipe, and what a kernel of this PE waits for to the board."""
 
+    def ignore_unless_handled(self, number: int, /) -> None:
+        """Ignore a signal that would end the process."""
+
     def insist_on(self, number: int, file: int, place: int, /) -> None:
         """On a signal, let `faulthandler` write to a place of a file, unless the interpreter runs."""
 
@@ -199,6 +202,7 @@ class StatusBoard:
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
         requests, pipe = os.pipe()
         os.set_blocking(pipe, False)
+        handlers.ignore_unless_handled(INSIST)  # faulthandler restores this when the interpreter ends
         faulthandler.register(INSIST, file=fd, all_threads=False)
         handlers.insist_on(INSIST, fd, self._trace(pe))
         handlers.answer_on(TELL, pipe)

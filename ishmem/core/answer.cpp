@@ -92,6 +92,11 @@ void bind_answer(nb::module_ &m) {
         if (last >= 0) close(last);
         install(number, &answer);
     });
+    m.def("ignore_unless_handled", [](int number) {
+        struct sigaction installed;
+        if (sigaction(number, nullptr, &installed)) throw std::runtime_error("sigaction failed");
+        if (installed.sa_handler == SIG_DFL && signal(number, SIG_IGN) == SIG_ERR) throw std::runtime_error("signal failed");
+    });
     m.def("insist_on", [](int number, int to, off_t place) {
         trace = to;
         trace_place = place;
