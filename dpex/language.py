@@ -3,6 +3,7 @@
 from . import (
     atomics,
     barriers,
+    comparisons,
     flags,
     halves,
     index_spaces,
@@ -20,6 +21,6 @@ from . import (
 )
 
 __all__ = [
-    "atomics", "barriers", "flags", "halves", "index_spaces", "indexing", "mathematics", "printing",
+    "atomics", "barriers", "comparisons", "flags", "halves", "index_spaces", "indexing", "mathematics", "printing",
     "private_arrays", "reductions", "reshapes", "slices", "sub_groups", "tuples", "typeof", "views",
 ]  # fmt: skip

@@ -32,3 +32,12 @@ def apply(expressions: Sequence[str], names: dict[str, Any], result: Any, *array
     exec("\n".join(lines), scope)
     out = np.zeros((len(expressions), len(arrays[0])), result)
     return run(scope["kernel"], len(arrays[0]), out, *arrays)[0]
+
+
+def capabilities(spirv: bytes) -> list[int]:
+    """Return the capabilities that a kernel needs, of its SPIR-V."""
+    words, found, at = np.frombuffer(spirv, np.uint32), [], 5
+    while words[at] & 0xFFFF == 17:
+        found.append(int(words[at + 1]))
+        at += int(words[at] >> 16)
+    return found

@@ -10,7 +10,7 @@ from typing import Any, Callable
 import dpnp
 import numpy as np
 import pytest
-from launching import own_compiler, run
+from launching import capabilities, own_compiler, run
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -423,16 +423,7 @@ def test_float64_is_used_only_where_the_kernel_does(dtype: Any, names: bool, val
         out[i] = out[i] * out[i] + out[i]
 
     run(kernel, 4, A(4, dtype))
-    words = np.frombuffer(valid_spirv[-1].spirv, np.uint32)
-    capabilities = [words[at + 1] for at in _capabilities(words)]
-    assert (10 in capabilities) == names  # Float64
-
-
-def _capabilities(words: Any) -> Iterator[int]:
-    at = 5
-    while words[at] & 0xFFFF == 17:
-        yield at
-        at += words[at] >> 16
+    assert (10 in capabilities(valid_spirv[-1].spirv)) == names  # Float64
 
 
 def test_signatures_given_ahead() -> None:
