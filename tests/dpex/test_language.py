@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import enum
-from collections.abc import Iterator
 from typing import Any, Callable
 
 import dpnp
