@@ -49,6 +49,7 @@ def sync_work_groups(counter: ndarray, group: Any) -> None:
     Raises:
         ValueError: The launch has more work-groups. The call then returns without waiting, and the next ``quiet``,
             barrier or other blocking call of this PE's host raises.
+        IndexError: ``counter`` is empty; raised in the same way.
         TypeError: Called on the host.
 
     Example: in a kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ishmem import work_groups
 from ishmem.common.constants import Cmp
-from ishmem.common.violations import GROUPS, number
+from ishmem.common.violations import GROUPS, OUTSIDE, number
 
 from . import type_checks
 from .front_end import GroupType, kernel_api as kapi
@@ -45,12 +45,15 @@ def groups_of(group):
 
 
 @compiled
-def all_fit(groups):
-    """Return whether a device runs that many work-groups at the same time."""
-    if groups <= xe_cores():
-        return True
-    report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
-    return False
+def may_meet(counter, size, groups):
+    """Return whether a device runs that many work-groups at the same time, and the counter has an element."""
+    if groups > xe_cores():
+        report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
+        return False
+    if size < 1:
+        report(SYNC, OUTSIDE, -1, counter, 0, 1, size)
+        return False
+    return True
 
 
 @device_function
@@ -87,7 +90,7 @@ def _sync_work_groups(counter, group, site=None):
         groups = groups_of(group)
         of_item()
         kapi.group_barrier(group)
-        if rank_in(group) == 0 and all_fit(groups):
+        if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
             publish()
             meet_groups(counter, groups, site)
             see()

@@ -106,6 +106,17 @@ def test_too_many(pes: Pool) -> None:
     pes.run(check_too_many)
 
 
+def check_empty() -> None:
+    dpex.call_kernel(in_group, dpex.NdRange((2,), (2,)), dpnp.zeros(0, dtype="i8"))
+    with pytest.raises(IndexError, match=r"sync_work_groups in a kernel on PE \d+: .* array of 0 elements"):
+        ishmem.quiet()
+    ishmem.barrier_all()
+
+
+def test_an_empty_counter(pes: Pool) -> None:
+    pes.run(check_empty)
+
+
 def check_refused() -> None:
     counter, other = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="f4")
     with pytest.raises(TypeError, match="sync_work_groups is called inside kernels only"):
