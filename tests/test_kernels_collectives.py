@@ -397,4 +397,4 @@ def check_counted_back_to_back(n: int, rounds: int) -> None:
 
 @pytest.mark.pes(2, 4)
 def test_counted_back_to_back(pes: Pool) -> None:
-    pes.run(check_counted_back_to_back, 3, {2: 50, 4: 4}[pes.n])
+    pes.run(check_counted_back_to_back, 3, 50 if pes.n < 3 else 4)
