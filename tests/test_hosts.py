@@ -194,7 +194,8 @@ def test_launched(variables: str, found: tuple[Any, ...] | None) -> None:
 SHOW = """
 import os
 names = ("PMI_RANK", "ONEAPI_DEVICE_SELECTOR", "ISHMEM_SIM_DEVICES", "ISHMEM_PE", "PARENT")
-print(*[os.environ.get(name) for name in names], os.getppid() == int(os.environ["PARENT"]), flush=True)
+values = [*[os.environ.get(name) for name in names], os.getppid() == int(os.environ["PARENT"])]
+os.write(1, f"{' '.join(map(str, values))}\\n".encode())  # at once, as mpiexec mixes the output of its processes
 """
 
 

@@ -73,10 +73,9 @@ class CrossedCalls:
         )
 
     def _place(self, pe: int) -> str:
-        """Describe the call that a PE is in; only PEs of this node share a board."""
+        """Describe the call that a PE is in, or has left by this error; only PEs of this node share a board."""
         pes = self._this.node.pes
-        record = self._this.board[pes.index(pe)] if pe in pes else None
-        return record.text if record and record.since else "another collective call"
+        return self._this.board[pes.index(pe)].text if pe in pes else "another collective call"
 
 
 class CrossedKernels:
