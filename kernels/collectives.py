@@ -36,7 +36,7 @@ from .runtime_checks import own_array_fits
 from .slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .spec_constants import pe_count, this_pe
-from .teams import Members, is_team, members_of
+from .teams import Members, is_team, members_of, pe_of
 
 # ---- synchronisation
 
@@ -304,7 +304,7 @@ def put_own_block(members, slots, call, group):
         to += load_word(header_at(slots, member) + SHARE) * call.itemsize
     if own > max_payload():
         for step in range(members.size):
-            pe = members.start + after(members.me, step, members.size) * members.stride
+            pe = pe_of(members, after(members.me, step, members.size))
             transfer_steps(1, pe, to, call.source, 1, 1, 1, own, rank_in(group), size_of(group))
 
 

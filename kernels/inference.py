@@ -42,6 +42,7 @@ from .intrinsics import (
 )
 from .long_waits import SPINS, forget, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
+from .nodes import after
 from .peers import peer_delta
 from .runtime_checks import report
 from .shares import work_item_share
@@ -103,13 +104,6 @@ def end(workspace, group):
 
 
 @compiled
-def after(members, distance):
-    """Return the member ``distance`` places after this one, in a circle; a GPU divides integers slowly."""
-    member = members.me + distance
-    return member - members.size if member >= members.size else member
-
-
-@compiled
 def send(call, slot, word, members, member):
     """Write a word and the call's number to a slot of a member."""
     store_volatile(call.slots + slot * 8 + peer_delta(pe_of(members, member)), word | call.number)
@@ -119,7 +113,7 @@ def send(call, slot, word, members, member):
 def send_to_others(call, slot, word, members):
     """Write a word and the call's number to a slot of every other member."""
     for i in range(1, members.size):
-        send(call, slot, word, members, after(members, i))
+        send(call, slot, word, members, after(members.me, i, members.size))
 
 
 @compiled
@@ -168,7 +162,7 @@ def calls_match(call, routine, nelems, part, members, group):
         different = 0
         if rank_in(group) == 0:
             for distance in range(1, members.size):
-                member = after(members, distance)
+                member = after(members.me, distance, members.size)
                 theirs = receive(call, -TOLD * (member + 1), members, member)
                 count = receive(call, -TOLD * (member + 1) + 1, members, member)
                 if theirs != routine or count != nelems & LOW_HALF:
@@ -271,15 +265,12 @@ def _all_reduce(forms: Forms) -> Any:
     """Make the all-reduce, one-shot or two-shot by the size of the message."""
     lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
 
-    @device_function
+    @compiled
     def work(call, dest, source, nelems, part, workspace, members, group):
-        def impl(call, dest, source, nelems, part, workspace, members, group):
-            if words_in(nelems, lanes) <= load_word(workspace + ONE_SHOT):
-                one_shot(call, dest, source, nelems, part, members, group)
-            else:
-                two_shot(call, dest, source, nelems, part, members, group)
-
-        return impl
+        if words_in(nelems, lanes) <= load_word(workspace + ONE_SHOT):
+            one_shot(call, dest, source, nelems, part, members, group)
+        else:
+            two_shot(call, dest, source, nelems, part, members, group)
 
     return work
 
@@ -288,21 +279,18 @@ def _one_shot(forms: Forms) -> Any:
     """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums what it receives."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
-    @device_function
+    @compiled
     def work(call, dest, source, nelems, part, members, group):
-        def impl(call, dest, source, nelems, part, members, group):
-            words = words_in(nelems, lanes)
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
-                for i in range(first, last, step):
-                    send_to_others(call, members.me * words + i, word(source, nelems, i), members)
-            all_have_sent(group)
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
-                for i in range(first, last, step):
-                    put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
-
-        return impl
+        words = words_in(nelems, lanes)
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for i in range(first, last, step):
+                send_to_others(call, members.me * words + i, word(source, nelems, i), members)
+        all_have_sent(group)
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for i in range(first, last, step):
+                put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
 
     return work
 
@@ -314,60 +302,48 @@ def _two_shot(forms: Forms) -> Any:
     """
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
-    @device_function
+    @compiled
     def send_pieces(call, source, nelems, words, chunk, chunks, members, group):
-        def impl(call, source, nelems, words, chunk, chunks, members, group):
-            for distance in range(1, members.size):
-                member = after(members, distance)
-                low = (chunk * members.size + member) * PIECE
-                first, last, step = share_of(low, min(low + PIECE, words), group)
-                for i in range(first, last, step):
-                    slot = (members.me * chunks + chunk) * PIECE + i - low
-                    send(call, slot, word(source, nelems, i), members, member)
-
-        return impl
-
-    @device_function
-    def sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group):
-        def impl(call, dest, source, nelems, words, chunk, chunks, members, group):
-            low, sums = (chunk * members.size + members.me) * PIECE, members.size * chunks * PIECE
+        for distance in range(1, members.size):
+            member = after(members.me, distance, members.size)
+            low = (chunk * members.size + member) * PIECE
             first, last, step = share_of(low, min(low + PIECE, words), group)
             for i in range(first, last, step):
-                slot = chunk * PIECE + i - low
-                result = rounded(total(call, word(source, nelems, i), slot, chunks * PIECE, members))
-                put(dest, nelems, i, result)
-                send_to_others(call, sums + i, result, members)
+                slot = (members.me * chunks + chunk) * PIECE + i - low
+                send(call, slot, word(source, nelems, i), members, member)
 
-        return impl
+    @compiled
+    def sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group):
+        low, sums = (chunk * members.size + members.me) * PIECE, members.size * chunks * PIECE
+        first, last, step = share_of(low, min(low + PIECE, words), group)
+        for i in range(first, last, step):
+            slot = chunk * PIECE + i - low
+            result = rounded(total(call, word(source, nelems, i), slot, chunks * PIECE, members))
+            put(dest, nelems, i, result)
+            send_to_others(call, sums + i, result, members)
 
-    @device_function
+    @compiled
     def receive_sums(call, dest, nelems, words, chunk, chunks, members, group):
-        def impl(call, dest, nelems, words, chunk, chunks, members, group):
-            sums = members.size * chunks * PIECE
-            for distance in range(1, members.size):
-                member = after(members, distance)
-                low = (chunk * members.size + member) * PIECE
-                first, last, step = share_of(low, min(low + PIECE, words), group)
-                for i in range(first, last, step):
-                    put(dest, nelems, i, receive(call, sums + i, members, member))
+        sums = members.size * chunks * PIECE
+        for distance in range(1, members.size):
+            member = after(members.me, distance, members.size)
+            low = (chunk * members.size + member) * PIECE
+            first, last, step = share_of(low, min(low + PIECE, words), group)
+            for i in range(first, last, step):
+                put(dest, nelems, i, receive(call, sums + i, members, member))
 
-        return impl
-
-    @device_function
+    @compiled
     def work(call, dest, source, nelems, part, members, group):
-        def impl(call, dest, source, nelems, part, members, group):
-            words = words_in(nelems, lanes)
-            chunks = (words + members.size * PIECE - 1) // (members.size * PIECE)
-            for chunk in range(part.first, chunks, part.step):
-                send_pieces(call, source, nelems, words, chunk, chunks, members, group)
-            all_have_sent(group)
-            for chunk in range(part.first, chunks, part.step):
-                sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group)
-            all_have_sent(group)
-            for chunk in range(part.first, chunks, part.step):
-                receive_sums(call, dest, nelems, words, chunk, chunks, members, group)
-
-        return impl
+        words = words_in(nelems, lanes)
+        chunks = (words + members.size * PIECE - 1) // (members.size * PIECE)
+        for chunk in range(part.first, chunks, part.step):
+            send_pieces(call, source, nelems, words, chunk, chunks, members, group)
+        all_have_sent(group)
+        for chunk in range(part.first, chunks, part.step):
+            sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group)
+        all_have_sent(group)
+        for chunk in range(part.first, chunks, part.step):
+            receive_sums(call, dest, nelems, words, chunk, chunks, members, group)
 
     return work
 
@@ -377,25 +353,22 @@ def _all_gather(forms: Forms) -> Any:
     word, put, lanes = forms.word, forms.put, forms.words.lanes
     part_bytes = WORD // lanes
 
-    @device_function
+    @compiled
     def work(call, dest, source, nelems, part, workspace, members, group):
-        def impl(call, dest, source, nelems, part, workspace, members, group):
-            words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
+        words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for i in range(first, last, step):
+                own = word(source, nelems, i)
+                send_to_others(call, me * words + i, own, members)
+                put(dest + me * apart, nelems, i, own)
+        all_have_sent(group)
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for distance in range(1, members.size):
+                member = after(members.me, distance, members.size)
                 for i in range(first, last, step):
-                    own = word(source, nelems, i)
-                    send_to_others(call, me * words + i, own, members)
-                    put(dest + me * apart, nelems, i, own)
-            all_have_sent(group)
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
-                for distance in range(1, members.size):
-                    member = after(members, distance)
-                    for i in range(first, last, step):
-                        put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
-
-        return impl
+                    put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
 
     return work
 
@@ -405,24 +378,21 @@ def _reduce_scatter(forms: Forms) -> Any:
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
     part_bytes = WORD // lanes
 
-    @device_function
+    @compiled
     def work(call, dest, source, nelems, part, workspace, members, group):
-        def impl(call, dest, source, nelems, part, workspace, members, group):
-            words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
-                for distance in range(1, members.size):
-                    member = after(members, distance)
-                    for i in range(first, last, step):
-                        send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
-            all_have_sent(group)
-            for low in range(part.first * CHUNK, words, part.step * CHUNK):
-                first, last, step = share_of(low, min(low + CHUNK, words), group)
+        words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for distance in range(1, members.size):
+                member = after(members.me, distance, members.size)
                 for i in range(first, last, step):
-                    own = word(source + me * apart, nelems, i)
-                    put(dest, nelems, i, rounded(total(call, own, i, words, members)))
-
-        return impl
+                    send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
+        all_have_sent(group)
+        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+            first, last, step = share_of(low, min(low + CHUNK, words), group)
+            for i in range(first, last, step):
+                own = word(source + me * apart, nelems, i)
+                put(dest, nelems, i, rounded(total(call, own, i, words, members)))
 
     return work
 
@@ -435,16 +405,13 @@ def all_reduce(dtype: str) -> Any:
     """Return the device function of an all-reduce by all work-groups of a launch."""
     work, routine = _all_reduce(Forms.of(dtype)), call_id_of("all_reduce_work_group", dtype)
 
-    @device_function
+    @compiled
     def run(workspace, dest, source, nelems, group):
-        def impl(workspace, dest, source, nelems, group):
-            members, here = members_in(workspace), address_of(workspace)
-            call, part = begin(here, workspace.size, members.size), part_of(here, group)
-            if calls_match(call, routine, nelems, part, members, group):
-                work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
-            end(here, group)
-
-        return impl
+        members, here = members_in(workspace), address_of(workspace)
+        call, part = begin(here, workspace.size, members.size), part_of(here, group)
+        if calls_match(call, routine, nelems, part, members, group):
+            work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
+        end(here, group)
 
     return run
 
@@ -461,56 +428,44 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     word, put, total = forms.word, forms.put, forms.total
     routine = call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
 
-    @device_function
+    @compiled
     def send_row(call, source, nelems, row, words, members, group):
-        def impl(call, source, nelems, row, words, members, group):
-            first, last, step = share_of(row * words, (row + 1) * words, group)
-            for i in range(first, last, step):
-                send_to_others(call, members.me * words_in(nelems, lanes) + i, word(source, nelems, i), members)
+        first, last, step = share_of(row * words, (row + 1) * words, group)
+        for i in range(first, last, step):
+            send_to_others(call, members.me * words_in(nelems, lanes) + i, word(source, nelems, i), members)
 
-        return impl
-
-    @device_function
+    @compiled
     def add_row(call, source, residual, nelems, row, words, members, group):
         """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
 
-        def impl(call, source, residual, nelems, row, words, members, group):
-            first, last, step = share_of(row * words, (row + 1) * words, group)
-            whole, squares = words_in(nelems, lanes), np.float32(0)
-            for i in range(first, last, step):
-                sums = total(call, word(source, nelems, i), i, whole, members)
-                result = rounded(add(sums, numbers(word(residual, nelems, i))))
-                put(residual, nelems, i, result)
-                squares += dot(numbers(result), numbers(result))
-            return squares
+        first, last, step = share_of(row * words, (row + 1) * words, group)
+        whole, squares = words_in(nelems, lanes), np.float32(0)
+        for i in range(first, last, step):
+            sums = total(call, word(source, nelems, i), i, whole, members)
+            result = rounded(add(sums, numbers(word(residual, nelems, i))))
+            put(residual, nelems, i, result)
+            squares += dot(numbers(result), numbers(result))
+        return squares
 
-        return impl
-
-    @device_function
+    @compiled
     def norm_row(dest, residual, weight, nelems, row, words, scale, group):
         """Multiply a row of the residual by ``scale`` and the weights."""
 
-        def impl(dest, residual, weight, nelems, row, words, scale, group):
-            first, last, step = share_of(row * words, (row + 1) * words, group)
-            for i in range(first, last, step):
-                product = multiply(numbers(word(residual, nelems, i)), numbers(word(weight, nelems, i - row * words)))
-                put(dest, nelems, i, rounded(scaled(product, scale)))
+        first, last, step = share_of(row * words, (row + 1) * words, group)
+        for i in range(first, last, step):
+            product = multiply(numbers(word(residual, nelems, i)), numbers(word(weight, nelems, i - row * words)))
+            put(dest, nelems, i, rounded(scaled(product, scale)))
 
-        return impl
-
-    @device_function
+    @compiled
     def work(call, dest, source, residual, weight, nelems, rows, inverse, eps, part, members, group):
-        def impl(call, dest, source, residual, weight, nelems, rows, inverse, eps, part, members, group):
-            words = words_in(nelems, lanes) // rows
-            for row in range(part.first, rows, part.step):
-                send_row(call, source, nelems, row, words, members, group)
-            all_have_sent(group)
-            for row in range(part.first, rows, part.step):
-                squares = add_row(call, source, residual, nelems, row, words, members, group)
-                scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
-                norm_row(dest, residual, weight, nelems, row, words, scale, group)
-
-        return impl
+        words = words_in(nelems, lanes) // rows
+        for row in range(part.first, rows, part.step):
+            send_row(call, source, nelems, row, words, members, group)
+        all_have_sent(group)
+        for row in range(part.first, rows, part.step):
+            squares = add_row(call, source, residual, nelems, row, words, members, group)
+            scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
+            norm_row(dest, residual, weight, nelems, row, words, scale, group)
 
     def all_reduce_add_rms_norm(
         item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows, inverse, eps

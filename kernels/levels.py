@@ -23,6 +23,7 @@ from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
 from .shares import work_item_share
 from .slots import SHARE, header_at, max_payload
 from .spec_constants import tile_bytes, tiles
+from .teams import pe_of
 
 PIECE = 64 << 10
 """Bytes of the largest block that one member fetches whole for its node; members share larger ones."""
@@ -61,7 +62,7 @@ def spread_share(nodes, to, nbytes, turn, group):
 def broadcast_by_nodes(members, call, count, group):
     """Broadcast a large block from the root."""
     nodes, nbytes = nodes_of(call.team), count * call.itemsize
-    root = members.start + call.root * members.stride
+    root = pe_of(members, call.root)
     fetch_share(nodes, root, call.dest, call.source, nbytes, 0, group)
     await_transfers(group)
     spread_share(nodes, call.dest, nbytes, 0, group)
@@ -90,7 +91,7 @@ def collect_by_nodes(members, slots, call, count, group):
     """
     nodes, to = nodes_of(call.team), call.dest
     for member in range(members.size):
-        pe, (large, nbytes) = members.start + member * members.stride, large_block(slots, member, call.itemsize, count)
+        pe, (large, nbytes) = pe_of(members, member), large_block(slots, member, call.itemsize, count)
         if member == members.me:
             put_near(nodes, to, call.source, large, group)
         elif not reachable(pe):
@@ -100,7 +101,7 @@ def collect_by_nodes(members, slots, call, count, group):
     to = call.dest
     for member in range(members.size):
         large, nbytes = large_block(slots, member, call.itemsize, count)
-        if not reachable(members.start + member * members.stride):
+        if not reachable(pe_of(members, member)):
             spread_share(nodes, to, large, member, group)
         to += nbytes
 

@@ -136,38 +136,34 @@ def copy_share(to, origin, nbytes, rank, size):
     copy_bytes(to, origin, nbytes, rank, size)
 
 
+@compiled
+def copy_part(to, origin, nbytes, group):
+    """Copy the share of a work-item to another address."""
+    copy_share(to, origin, nbytes, rank_in(group), size_of(group))
+
+
 @device_function
 def put_part(to, origin, nbytes, pe, group):
     """Put the share of a work-item to a PE; both addresses are those on this PE. `tell` completes it."""
 
     def near(to, origin, nbytes, pe, group):
-        copy_share(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+        copy_part(to + peer_delta(pe), origin, nbytes, group)
 
     def either(to, origin, nbytes, pe, group):
         if reachable(pe):
-            copy_share(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+            copy_part(to + peer_delta(pe), origin, nbytes, group)
         elif rank_in(group) == 0 and nbytes:
             start_by_proxy(1 | HELD, pe, to, origin, 0, 0, nbytes, 1, 0, 1)
 
     return either if binding.options().proxied else near
 
 
-@device_function
-def copy_part(to, origin, nbytes, group):
-    """Copy the share of a work-item to another place on this PE."""
-    return lambda to, origin, nbytes, group: copy_share(to, origin, nbytes, rank_in(group), size_of(group))
-
-
-@device_function
+@compiled
 def tell(flags, index, value, pe, group):
     """Set a flag of a PE after all puts of the work-items of a group to it."""
-
-    def impl(flags, index, value, pe, group):
-        order.fence_work_group(group)
-        if rank_in(group) == 0:
-            signals.signal_set(flags, value, pe, index)
-
-    return impl
+    order.fence_work_group(group)
+    if rank_in(group) == 0:
+        signals.signal_set(flags, value, pe, index)
 
 
 @device_function

@@ -116,6 +116,12 @@ def exchange_with(nodes, distance):
 
 
 @compiled
+def run_at(runs, number):
+    """Return the first member of a run of a list, and the number of members."""
+    return load_word(runs + 16 * number), load_word(runs + 16 * number + 8)
+
+
+@compiled
 def pe_in(pes, place):
     """Return the PE at a place of a list."""
     return load_word(pes + 8 * place)

@@ -28,7 +28,7 @@ from .shares import work_item_share
 from .slots import block_step, blocks_at, max_payload, slots_of
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
-from .teams import is_team, members_of
+from .teams import is_team, members_of, pe_of
 from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, load_units, nothing, store_units
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -87,7 +87,7 @@ def block_of(blocks, member, members):
 
     def either(blocks, member, members):
         if blocks.on_peers:
-            return blocks.at + peer_delta(members.start + member * members.stride)
+            return blocks.at + peer_delta(pe_of(members, member))
         return blocks.at + member * blocks.apart
 
     return here if binding.options().routed else either
@@ -98,7 +98,7 @@ def result_of(blocks, member, members):
     """Return the address of a member's result: a block, in an array unless there is a proxy."""
 
     def in_array(blocks, member, members):
-        return blocks.at + peer_delta(members.start + member * members.stride)
+        return blocks.at + peer_delta(pe_of(members, member))
 
     def either(blocks, member, members):
         return block_of(blocks, member, members)
@@ -234,7 +234,7 @@ def move_tiles(kind, members, tiles, address, nbytes, workers):
     """
     ticket = -1
     for member in range(workers.rank, members.size, workers.width):
-        pe, here = members.start + member * members.stride, tiles.at + member * tiles.apart
+        pe, here = pe_of(members, member), tiles.at + member * tiles.apart
         if not reachable(pe):
             ticket = copy_by_proxy(kind, pe, address, here, nbytes)
         elif kind == GET:

@@ -47,7 +47,7 @@ from .shares import turns_of
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent
-from .teams import is_team, members_of
+from .teams import is_team, members_of, pe_of
 
 ALIGN_DIGITS = 6
 ALIGN = 1 << ALIGN_DIGITS
@@ -268,7 +268,7 @@ def calls_match(members, slots, call_id, count):
         header = header_at(slots, member)
         theirs, number = load_word(header + CALL), load_word(header + COUNT)
         if theirs != call_id or number != count:
-            pe = members.start + member * members.stride
+            pe = pe_of(members, member)
             report(routine_of(call_id), MISMATCH, pe, call_id, count, number, theirs)
             return False
     return call_id != REFUSED

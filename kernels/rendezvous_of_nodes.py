@@ -16,7 +16,7 @@ from ishmem.runtime import binding
 
 from .barrier import SEQUENCE, await_line, next_number, release
 from .intrinsics import compiled, device_function, load_word, store_word
-from .nodes import nodes_of, pe_in, spans_nodes, step_at
+from .nodes import nodes_of, pe_in, run_at, spans_nodes, step_at
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_at, store_flag
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
@@ -169,7 +169,7 @@ def exchange(nodes, meeting, carried, same):
     for _ in range(nodes.n_steps):
         step, address = step_at(address)
         for run in range(step.n_runs):
-            first, count = load_word(step.runs + 16 * run), load_word(step.runs + 16 * run + 8)
+            first, count = run_at(step.runs, run)
             put_carried(step.partner, meeting, first, count, carried)
         same = tell_and_hear(step, meeting, same)
     return same

@@ -13,8 +13,8 @@ from ishmem.runtime import binding
 
 from .barrier import await_line, disseminate
 from .copy import copy_steps
-from .intrinsics import compiled, device_function, load_word, rank_in, size_of
-from .nodes import exchange_with, nodes_of, pe_in, spans_nodes
+from .intrinsics import compiled, device_function, rank_in, size_of
+from .nodes import exchange_with, nodes_of, pe_in, run_at, spans_nodes
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
 from .rendezvous_of_nodes import meeting_of, member_at
@@ -48,7 +48,7 @@ def put_to_aggregators(call, slots, count, group):
             exchange = exchange_with(nodes, distance)
             to = origin + (exchange.place + nodes.index * exchange.size) * nbytes + to_aggregator(nodes, distance)
             for run in range(exchange.n_runs):
-                first, members = run_of(exchange, run)
+                first, members = run_at(exchange.runs, run)
                 block = call.source + first * count * call.sst * call.itemsize
                 copy_steps(to, block, 1, call.sst, call.itemsize, members * count, 0, 1)
                 to += members * nbytes
@@ -60,12 +60,6 @@ def put_to_aggregators(call, slots, count, group):
 def to_aggregator(nodes, distance):
     """Return how many bytes the slots of the aggregator for the node at a distance are away."""
     return peer_delta(pe_in(nodes.near, distance % nodes.n_near))
-
-
-@compiled
-def run_of(exchange, run):
-    """Return the first member of a run, and the number of members."""
-    return load_word(exchange.runs + 16 * run), load_word(exchange.runs + 16 * run + 8)
 
 
 @device_function
@@ -116,7 +110,7 @@ def copy_from_aggregators(call, slots, count, group):
             place = exchange.place + nodes.index + (nodes.widest if distance else 0)
             block = origin + place * nbytes + to_aggregator(nodes, distance)
             for run in range(exchange.n_runs):
-                first, members = run_of(exchange, run)
+                first, members = run_at(exchange.runs, run)
                 for member in range(first, first + members):
                     to = call.dest + member * count * call.dst * call.itemsize
                     copy_steps(to, block, call.dst, 1, call.itemsize, count, 0, 1)

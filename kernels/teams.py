@@ -84,6 +84,6 @@ def _team_ptr(team, a, pe):
 
     def impl(team, a, pe):
         members = members_of(team)
-        return memory.ptr(a, members.start + pe * members.stride)
+        return memory.ptr(a, pe_of(members, pe))
 
     return impl

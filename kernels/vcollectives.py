@@ -27,7 +27,7 @@ from .rendezvous import call_of, end_phase, group_broadcast, group_sync, is_memb
 from .rendezvous_of_nodes import NOTHING, Carried
 from .runtime_checks import own_array_fits, report
 from .slots import block_step, blocks_at, slots_of
-from .teams import members_of
+from .teams import members_of, pe_of
 
 OFFSET, EXPECTED, SENT = range(0, 24, 8)
 """Fields that one member publishes to another: offset for the block, elements expected, elements sent."""
@@ -223,7 +223,7 @@ def transfer_own_block(members, call, blocks, gathers, group):
     """Put this PE's block to the root, or get it from the root."""
     offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
     to, origin = call.dest + gathers * offset, call.source + (1 - gathers) * offset
-    root = members.start + call.root * members.stride
+    root = pe_of(members, call.root)
     transfer_steps(gathers, root, to, origin, 1, 1, call.itemsize, count, rank_in(group), size_of(group))
 
 

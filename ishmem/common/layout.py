@@ -55,6 +55,9 @@ PairStep = tuple[int, int, bool, bool, int, int, bool, bool]
 StepsOf = Callable[[int, int], list[PairStep]]
 """Returns the steps of a node, given the number of nodes and its own."""
 
+Place = Callable[[int, int], int]
+"""Returns where the exchange of a node with that at a distance begins; see `NodeExchange`."""
+
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
@@ -206,10 +209,11 @@ class NodeList(NamedTuple):
         node = leaders.index(near[0])
         pairs = steps_of(len(leaders), node)
         total = pes.index(leaders[[partner for _line, partner, _sends, takes, *_ in pairs if takes][-1]])
-        member = {pe: number for number, pe in enumerate(pes)}
+        member, place = {pe: number for number, pe in enumerate(pes)}, _place_in(groups)
         return cls(
-            len(near), near.index(me), len(leaders), node, rounds.bit_length(), total, _widest(groups), tuple(near),
-            leaders, _steps(member, groups, pairs) if near[0] == me else (), _exchanges(member, groups, node),
+            len(near), near.index(me), len(leaders), node, rounds.bit_length(), total, _widest(groups, place),
+            tuple(near), leaders, _steps(member, groups, pairs) if near[0] == me else (),
+            _exchanges(member, groups, node, place),
         )  # fmt: skip
 
     def pack(self) -> bytes:
@@ -251,35 +255,41 @@ def _steps(member: dict[int, int], groups: list[list[int]], pairs: list[PairStep
     return tuple(steps)
 
 
-def _exchanges(member: dict[int, int], groups: list[list[int]], node: int) -> tuple[NodeExchange, ...]:
+def _exchanges(member: dict[int, int], groups: list[list[int]], node: int, place: Place) -> tuple[NodeExchange, ...]:
     """Return the exchanges of a node."""
-    exchanges, sizes = [], [len(group) for group in groups] * 2
+    exchanges = []
     for distance in range(len(groups)):
         other, back = (node + distance) % len(groups), -distance % len(groups)
-        partner = groups[other][back % sizes[other]]
-        places = _place(sizes, node, distance), _place(sizes, other, back)
-        runs = _runs([member[pe] for pe in groups[other]])
-        exchanges.append(NodeExchange(places[0], partner, places[1], sizes[other], runs))
+        members = groups[other]
+        partner, runs = members[back % len(members)], _runs([member[pe] for pe in members])
+        exchanges.append(NodeExchange(place(node, distance), partner, place(other, back), len(members), runs))
     return tuple(exchanges)
 
 
-def _place(sizes: list[int], node: int, distance: int) -> int:
-    """Return the blocks in the exchanges of an aggregator before that with the node at a distance.
+def _place_in(groups: list[list[int]]) -> Place:
+    """Return a function: the blocks in the exchanges of an aggregator before that with the node at a distance."""
+    sizes = [len(group) for group in groups]
+    sums = {width: _sums(sizes * 2, width) for width in set(sizes)}
 
-    ``sizes`` has the members on each node, twice.
-    """
-    width = sizes[node]
-    return width * sum(sizes[node + distance % width : node + distance : width])
+    def place(node: int, distance: int) -> int:
+        width = sizes[node]
+        return width * (sums[width][node + distance % width] - sums[width][node + distance])
+
+    return place
 
 
-def _widest(groups: list[list[int]]) -> int:
+def _sums(sizes: list[int], step: int) -> list[int]:
+    """Return for each node the members on it and on every ``step``-th node after it, then zeros."""
+    sums = [*sizes, *[0] * step]
+    for node in reversed(range(len(sizes))):
+        sums[node] += sums[node + step]
+    return sums
+
+
+def _widest(groups: list[list[int]], place: Place) -> int:
     """Return the blocks in the exchanges of the aggregator that has most of them."""
-    sizes, count = [len(group) for group in groups] * 2, len(groups)
-    return max(
-        width * sum(sizes[node + index : node + count : width])
-        for node, width in enumerate(sizes[:count])
-        for index in range(width)
-    )
+    count = len(groups)
+    return max(place(node, count + index) for node, group in enumerate(groups) for index in range(len(group)))
 
 
 class RendezvousSlot(NamedTuple):

@@ -136,4 +136,3 @@ def _is_routine(value: Any) -> bool:
 
 def _shown(owner: Any, name: str) -> str:
     return f"{owner.__name__}.{name}" if inspect.isclass(owner) else name
-
