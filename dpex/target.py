@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Callable
 
 import llvmlite.binding as llvm
@@ -16,10 +16,10 @@ from numba.core.errors import NumbaTypeError
 from numba.core.imputils import Registry, builtin_registry
 from numba.core.options import TargetOptions, include_default_options
 from numba.core.target_extension import GPU, target_registry
-from numba.core.typing import cmathdecl, enumdecl, mathdecl, npydecl
+from numba.core.typing import cmathdecl, enumdecl, mathdecl
 from numba.core.typing.templates import Registry as TypingRegistry
 
-from . import numba_fixes
+from . import array_operators, numba_fixes
 from .failures import CallConvention
 from .spirv_calls import SPIR_FUNC
 from .types import device_models
@@ -150,6 +150,20 @@ class _Codegen(Codegen):  # type: ignore[misc]
         raise NumbaTypeError("functions of kernels cannot call themselves: devices have no stack; write a loop")
 
 
+class _Installed:
+    """What a context has of each registry: numba asks it tens of times for each function to look for more."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+        self._sizes: dict[Any, list[int]] = {}
+
+    def grown(self, registry: Any) -> bool:
+        """Return whether a registry has more than at the last call."""
+        sizes = [len(getattr(registry, part)) for part in self._parts]
+        known, self._sizes[registry] = self._sizes.get(registry), sizes
+        return known != sizes
+
+
 class TypingContext(typing.BaseContext):  # type: ignore[misc]
     """Types of what kernels may use.
 
@@ -157,13 +171,23 @@ class TypingContext(typing.BaseContext):  # type: ignore[misc]
         constants: Functions that return the type of a global which only the device has, and ``None`` for other values.
     """
 
+    def __init__(self) -> None:
+        self._installed = _Installed("functions", "attributes", "globals")
+        super().__init__()
+
     def init(self) -> None:
         """Prepare the list of functions."""
         self.constants: list[Callable[[Any], Any]] = []
 
+    def install_registry(self, registry: TypingRegistry) -> None:
+        """Add what is new in a registry."""
+        if self._installed.grown(registry):
+            super().install_registry(registry)
+
     def load_additional_registries(self) -> None:
         """Add enumerations, mathematics and the device's own functions."""
-        for each in (typing_registry, enumdecl.registry, mathdecl.registry, cmathdecl.registry, npydecl.registry):
+        numbas = enumdecl.registry, mathdecl.registry, cmathdecl.registry, array_operators.registry
+        for each in (typing_registry, *numbas):
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
@@ -181,6 +205,25 @@ class TypingContext(typing.BaseContext):  # type: ignore[misc]
         raise NotImplementedError
 
 
+@cache
+def _registries_of_numba() -> tuple[Registry, ...]:
+    """Return numba's registries of implementations, after all that adds to the one of built-in functions."""
+    from numba.cpython import (  # noqa: F401
+        builtins,
+        cmathimpl,
+        enumimpl,
+        iterators,
+        mathimpl,
+        numbers,
+        rangeobj,
+        slicing,
+        tupleobj,
+    )
+    from numba.np import arrayobj, npyimpl  # noqa: F401
+
+    return mathimpl.registry, cmathimpl.registry, npyimpl.registry, builtin_registry
+
+
 class TargetContext(BaseContext):  # type: ignore[misc]
     """Lowers typed code to LLVM for the device.
 
@@ -193,6 +236,7 @@ class TargetContext(BaseContext):  # type: ignore[misc]
     checks_bounds = False
 
     def __init__(self, typing_context: Any, target: str = TARGET):
+        self._installed = _Installed("functions", "getattrs", "setattrs", "casts", "constants")
         super().__init__(typing_context, target)
 
     def init(self) -> None:
@@ -202,23 +246,14 @@ class TargetContext(BaseContext):  # type: ignore[misc]
 
     def load_additional_registries(self) -> None:
         """Add numba's implementations that hold for any target, then the device's own."""
-        from numba.cpython import (  # noqa: F401  # they add to numba's registry of built-in functions
-            builtins,
-            cmathimpl,
-            enumimpl,
-            iterators,
-            mathimpl,
-            numbers,
-            rangeobj,
-            slicing,
-            tupleobj,
-        )
-        from numba.np import arrayobj, npyimpl  # noqa: F401
-
         # numba adds intrinsics to the first registry; of equal signatures, the last holds.
-        numbas = mathimpl.registry, cmathimpl.registry, npyimpl.registry, builtin_registry
-        for each in (registry, *numbas, overrides):
+        for each in (registry, *_registries_of_numba(), overrides):
             self.install_registry(each)
+
+    def install_registry(self, registry: Registry) -> None:
+        """Add what is new in a registry."""
+        if self._installed.grown(registry):
+            super().install_registry(registry)
 
     @property
     def enable_boundscheck(self) -> bool:

@@ -397,6 +397,22 @@ def test_recursion_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         run(kernel, 1, A(4))
 
 
+def test_an_overload_that_is_registered_after_a_launch() -> None:
+    """The compiler looks into a registry again where there is more in it."""
+    from numba.extending import overload
+
+    def twice(x):
+        raise NotImplementedError
+
+    def kernel(item: kapi.Item, a):
+        a[item.get_id(0)] = twice(a[item.get_id(0)])
+
+    with pytest.raises(Exception, match="does not compile"):
+        run(kernel, 3, np.arange(3))
+    overload(twice)(lambda x: lambda x: 2 * x)
+    assert run(kernel, 3, np.arange(3))[0].tolist() == [0, 2, 4]
+
+
 def test_print(capfd: pytest.CaptureFixture[str]) -> None:
     def kernel(item, given):
         print("100% of", given[0], given[0] / 4, (given[1], 2.5), given[0] > 0, complex(1, -2))
