@@ -309,7 +309,6 @@ def check_queues():
     ishmem.free(symmetric)
 
 
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="hangs at times: kernels that wait, on two queues of a PE")
 @pytest.mark.one_node
 def test_queues(pes):
     pes.run(check_queues)

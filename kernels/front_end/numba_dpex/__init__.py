@@ -21,6 +21,7 @@ from . import (
     compile_speed,
     constants,
     failed_launches,
+    in_order_queues,
     shared_ends,
     slices,  # noqa: F401  # it registers its functions
     translation,
@@ -65,6 +66,7 @@ def install() -> None:
     compile_speed.install()
     constants.install()
     failed_launches.install()
+    in_order_queues.install()
     shared_ends.install()
     translation.install()
 
