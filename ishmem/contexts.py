@@ -15,10 +15,10 @@ from enum import IntFlag
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ishmem import _core, amo, order, rma, signals, strided
+from ishmem import _core, amo, indexed, order, rma, signals, strided
 from ishmem.common.constants import CtxOption, SessionOption
 from ishmem.common.errors import IshmemError, StateError
-from ishmem.common.routines import exported
+from ishmem.common.routines import ROUTINES, exported
 from ishmem.runtime import check, job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
@@ -29,14 +29,6 @@ F = TypeVar("F", bound=IntFlag)
 
 MAX_CONTEXTS = 256
 """Contexts alive at once on a PE: each has a command list of the device."""
-
-_OPERATIONS: tuple[Callable[..., Any], ...] = (
-    rma.put, rma.get, rma.p, rma.g, rma.put_nbi, rma.get_nbi,
-    strided.iput, strided.iget, strided.ibput, strided.ibget,
-    *(getattr(amo, name) for name in amo.__all__),
-    signals.put_signal, signals.put_signal_nbi, signals.signal_add, signals.signal_set,
-)  # fmt: skip
-
 
 NO_OPTION = SessionOption(0)
 
@@ -267,8 +259,10 @@ def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-for _operation in _OPERATIONS:
-    setattr(Ctx, _operation.__name__, _method(_operation))
+for _module in (amo, indexed, rma, signals, strided):
+    for _name in exported(_module.__name__):
+        if _name in ROUTINES and ROUTINES[_name].has_contexts:
+            setattr(Ctx, _name, _method(getattr(_module, _name)))
 
 CTX_DEFAULT = Ctx(TEAM_WORLD, CtxOption(0), None)
 CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)

@@ -19,6 +19,7 @@ def check_operations() -> None:
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
     values = [pattern("i8", 12, pe) for pe in range(n)]
     source, dest, back = symmetric(values[me]), ishmem.zeros((5, 12), dtype="i8"), np.zeros((4, 12), "i8")
+    picked = np.zeros(3, "i8")
     right, left = (me + 1) % n, (me - 1) % n
     to = n - 1 - right
     with team.create_ctx(ishmem.CTX_SERIALIZED | ishmem.CTX_NOSTORE) as ctx:
@@ -30,9 +31,11 @@ def check_operations() -> None:
         ctx.ibput(dest[3], source, 4, 2, 2, 3, pe=to)
         for k in range(3):
             ctx.p(dest, me + k, to, index=48 + k)
+        ctx.ixput(dest[4], source[:3], np.array([7, 5, 3]), to)
         ctx.fence()
         ctx.quiet()
         ishmem.barrier_all()
+        ctx.ixget(picked, source, np.array([11, 0, 4]), pe=to)
         ctx.get(back[0], source, to)
         ctx.get_nbi(back[1], source, pe=to)
         ctx.iget(back[2], source, 2, 1, 6, to)
@@ -43,8 +46,9 @@ def check_operations() -> None:
     spread[::2] = values[left][:6]
     blocks.reshape(3, 4)[:, :2] = values[left][:6].reshape(3, 2)
     wanted = np.stack([values[left], values[left], spread, blocks, np.zeros(12, "i8")])
-    wanted[4, :3] = left + np.arange(3)
+    wanted[4, :3], wanted[4, [7, 5, 3]] = left + np.arange(3), values[left][:3]
     same(dest, wanted)
+    same(picked, values[right][[11, 0, 4]])
     spread[::2] = values[right][:6]
     blocks.reshape(3, 4)[:, :2] = values[right][:6].reshape(3, 2)
     same(back, np.stack([values[right], values[right], spread, blocks]))

@@ -58,6 +58,11 @@ class Routine:
     forms: tuple[str, ...] = ()
 
     @property
+    def has_contexts(self) -> bool:
+        """Whether contexts have the routine: it moves data and waits for no other PE."""
+        return self.data is not Data.NONE and self.waits is Waits.NOTHING
+
+    @property
     def places(self) -> Iterator[tuple[str, str]]:
         """The modules and names of the routine and of its forms."""
         queue = "collectives_on_queue" if self.name in COLLECTIVES else "on_queue"
