@@ -18,7 +18,7 @@ EXTRAS_numba-dpex := numba-dpex,
 VENV := .venv$(if $(filter-out $(DEFAULT_STACK),$(STACK)),-$(STACK))
 # Run two test files at a time, except on real GPUs: see docs/hardware.md.
 AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 2 --dist loadfile)
-NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f 2>/dev/null)
+NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f ! -name '*.pyc' 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
   v = "%d.%d" % sys.version_info[:2]; \
   sys.exit(3) if v not in "$(PYTHONS)".split() else None; \
