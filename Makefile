@@ -82,7 +82,7 @@ SEEDS := 50
 order: $(VENV)/.installed
 	@export PYTHONPATH=$(CURDIR)/tests ISHMEM_SIM_ORDER=late
 	$(VENV)/bin/ishmem run -n 2 --sim 2 $(VENV)/bin/python -m order_programs.runner $(SEEDS) $(ARGS)
-	$(VENV)/bin/python tests/nodes.py 1+1 $(VENV)/bin/python -m order_programs.runner $(SEEDS) $(ARGS)
+	$(VENV)/bin/python -m ishmem.testing.nodes 1+1 $(VENV)/bin/python -m order_programs.runner $(SEEDS) $(ARGS)
 
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
@@ -124,7 +124,7 @@ bench: $(VENV)/.installed
 
 # On two emulated nodes; the program on the host "login" starts the PEs.
 bench-hosts: $(VENV)/.installed
-	@nodes="$(VENV)/bin/python tests/nodes.py --login 2+2"
+	@nodes="$(VENV)/bin/python -m ishmem.testing.nodes --login 2+2"
 	$$nodes $(CURDIR)/$(VENV)/bin/ishmem bench --hosts node0,node1 --json docs/nodes.json
 	$(VENV)/bin/ishmem bench figures docs/nodes.json --page docs/performance.md --part nodes
 

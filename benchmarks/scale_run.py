@@ -1,6 +1,6 @@
 """Measures, in a job on several nodes, what the model of ``ishmem bench scale`` predicts and the costs that it needs.
 
-    python tests/nodes.py 2+2 python -m ishmem.benchmarks.scale_run FILE
+    python -m ishmem.testing.nodes 2+2 python -m ishmem.benchmarks.scale_run FILE
 """
 
 from __future__ import annotations

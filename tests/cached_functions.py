@@ -6,7 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from pes import run_program
+from subprocesses import run_program
 
 PROGRAM = textwrap.dedent("""
     import logging

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pes
 from common import pattern
 
 import ishmem
@@ -29,7 +28,7 @@ COMBINE = {
 
 def algorithms_of(routine: str) -> list[str]:
     """Return the algorithms of a routine that differ on the nodes of this test."""
-    one_node = job.current().network is None if job.running() else len(pes.sizes_of(4)) == 1
+    one_node = job.current().network is None
     return [name for name in algorithms.allowed(routine) if not (one_node and name in ("levels", "rounds"))]
 
 

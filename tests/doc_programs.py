@@ -1,4 +1,4 @@
-"""Programs of the documentation, run on the PEs of a `pes.Pool`: those of its pages and the examples of docstrings."""
+"""Programs of the documentation, run on the PEs of a `Pes`: those of its pages and the examples of docstrings."""
 
 from __future__ import annotations
 

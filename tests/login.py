@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import nodes
+from ishmem.testing import nodes
 
 _SERVER = """
 import json, os, signal, subprocess, sys, time

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 from common import same
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 
 def sets(n: int) -> list[tuple[int, int, int]]:
@@ -104,11 +105,11 @@ def check_full(limit: int) -> None:
         team.destroy()
 
 
-def test_active_sets(pes: Pool) -> None:
+def test_active_sets(pes: Pes) -> None:
     pes.run(check_sets, 3)
     pes.run(check_collectives)
     pes.run(check_refused)
-    alone = Pool(pes.n)  # where no other test has left a team
+    alone = Pes(pes.n)  # where no other test has left a team
     try:
         alone.run(check_full, 64)
     finally:

@@ -8,10 +8,10 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpex, dpnp, edges, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
+from ishmem.testing import Pes
 
 FLOATS = tuple(sorted(set(EXTENDED) - set(STANDARD)))
 CELLS = 5
@@ -91,7 +91,7 @@ def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: A
 
 
 @pytest.mark.parametrize("dtype", EXTENDED)
-def test_host(pes: Pool, dtype: str) -> None:
+def test_host(pes: Pes, dtype: str) -> None:
     pes.run(check_host, dtype)
 
 
@@ -108,7 +108,7 @@ def check_fetch_destinations() -> None:
     assert ishmem.atomic_fetch(dest[2], pe, 3) == 15
 
 
-def test_fetch_destinations(pes: Pool) -> None:
+def test_fetch_destinations(pes: Pes) -> None:
     pes.run(check_fetch_destinations)
 
 
@@ -198,13 +198,13 @@ def check_kernel(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", EXTENDED)
-@pytest.mark.pes(2)
-def test_kernel_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_types(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel, dtype)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel, "uint32")
 
 
@@ -236,8 +236,8 @@ def check_nan(dtype: str, where: str) -> None:
 
 @pytest.mark.parametrize("where", ["host", "kernel"])
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.pes(2)
-def test_nan(pes: Pool, dtype: str, where: str) -> None:
+@pytest.mark.ishmem(2)
+def test_nan(pes: Pes, dtype: str, where: str) -> None:
     pes.run(check_nan, dtype, where)
 
 
@@ -337,7 +337,7 @@ def everyone() -> tuple[int, list[int]]:
 
 
 @pytest.mark.parametrize("who", [all_hosts, all_kernels, hosts_against_kernels, everyone])
-def test_contention(pes: Pool, who: Callable[[], Any]) -> None:
+def test_contention(pes: Pes, who: Callable[[], Any]) -> None:
     check_tickets(pes.run(who))
 
 
@@ -363,7 +363,7 @@ def check_host_lock() -> None:
     same(counter, np.array([1, 2]) * (repeat * n if me == n - 1 else 0))
 
 
-def test_host_lock(pes: Pool) -> None:
+def test_host_lock(pes: Pes) -> None:
     pes.run(check_host_lock)
 
 
@@ -389,8 +389,8 @@ def check_kernel_lock(repeat: int) -> None:
     same(counter, np.array([1, 2]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
 
 
-@pytest.mark.pes(2, 3)
-def test_kernel_lock(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_kernel_lock(pes: Pes) -> None:
     pes.run(check_kernel_lock, 500)
 
 
@@ -398,9 +398,9 @@ def test_kernel_lock(pes: Pool) -> None:
 
 
 @pytest.fixture(scope="module", params=["setting", "device"])
-def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
+def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pes]:
     by = {"setting": {"ISHMEM_HOST_ATOMICS": "kernel"}, "device": {"ISHMEM_SIM_HOST_ATOMICS": "0"}}
-    pool = Pool(2, by[request.param], nodes=[2])
+    pool = Pes(2, by[request.param])
     yield pool
     pool.stop()
 
@@ -432,19 +432,19 @@ def kernel_route_storm() -> tuple[int, list[int]]:
     return storm(host=True, kernel=True, repeat=6)
 
 
-def test_kernel_route(kernel_route: Pool) -> None:
+def test_kernel_route(kernel_route: Pes) -> None:
     kernel_route.run(check_route, True)
     check_tickets(kernel_route.run(kernel_route_storm))
 
 
 @pytest.mark.parametrize("kernel_route", ["setting"], indirect=True)
 @pytest.mark.parametrize("dtype", ["uint64", "float32"])
-def test_kernel_route_types(kernel_route: Pool, dtype: str) -> None:
+def test_kernel_route_types(kernel_route: Pes, dtype: str) -> None:
     kernel_route.run(check_every_routine, dtype)
 
 
-@pytest.mark.pes(2)
-def test_mapped_route(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_mapped_route(pes: Pes) -> None:
     pes.run(check_route, False)
 
 
@@ -499,8 +499,8 @@ def check_values() -> None:
     same(cell, np.zeros(3, "int32"))
 
 
-@pytest.mark.pes(2)
-def test_refused(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_refused(pes: Pes) -> None:
     pes.run(check_types)
     pes.run(check_values)
 

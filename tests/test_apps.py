@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pes import Pool, run_command
+from subprocesses import run_command
 
 import ishmem
 from ishmem.benchmarks import applications
 from ishmem.examples.apps import APPS, App, Run, Wrong, find
+from ishmem.testing import Pes
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
 FOLDER = Path(__file__).parent.parent / "examples" / "apps"
@@ -31,15 +32,15 @@ def results_of(name: str) -> list[tuple[App, object]]:
     return results if ishmem.my_pe() == 0 else []
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("name", APPS)
-def test_results_are_those_of_the_reference(pes: Pool, name: str) -> None:
+def test_results_are_those_of_the_reference(pes: Pes, name: str) -> None:
     for app, result in pes.run(results_of, name)[0]:
         assert app.check(result)
 
 
 def test_two_nodes() -> None:
-    pool = Pool(4, nodes=(2, 2))
+    pool = Pes(4, nodes=(2, 2))
     try:
         for app, result in pool.run(results_of, "isx")[0]:
             assert app.check(result)

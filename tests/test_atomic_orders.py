@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS
+from ishmem.testing import Pes
 
 ORDERS = (ishmem.ORDER_RELAXED, ishmem.ORDER_ACQUIRE, ishmem.ORDER_RELEASE, ishmem.ORDER_ACQ_REL)
 OPERANDS = {(): (), ("value",): (3,), ("cond", "value"): (12, 3)}
@@ -100,8 +100,8 @@ def check_messages(where: str) -> None:
 
 
 @pytest.fixture(scope="module", params=[{}, {"ISHMEM_SIM_ORDER": "late:7"}, {"ISHMEM_CHECK": "1"}], ids=str)
-def jobs(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    pool = Pool(2, request.param)
+def jobs(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    pool = Pes(2, request.param)
     yield pool
     pool.stop()
 
@@ -114,12 +114,12 @@ def jobs(request: pytest.FixtureRequest) -> Iterator[Pool]:
     ],
     ids=lambda each: getattr(each, "__name__", str(each)),
 )  # fmt: skip
-def test_orders(jobs: Pool, check: Any, arguments: tuple[str, ...]) -> None:
+def test_orders(jobs: Pes, check: Any, arguments: tuple[str, ...]) -> None:
     jobs.run(check, *arguments)
 
 
 def test_on_nodes() -> None:
-    pool = Pool(2, nodes=[1, 1])
+    pool = Pes(2, nodes=[1, 1])
     try:
         for where in ("host", "kernel"):
             pool.run(check_messages, where)

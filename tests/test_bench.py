@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from pes import Pool, run_command
+from subprocesses import run_command
 
 from ishmem.benchmarks import compare, figures, plot, results, runner, show, suite
 from ishmem.benchmarks.cases import SIDES, Wrong
@@ -27,6 +27,7 @@ from ishmem.benchmarks.runner import MACHINE, Options, Row
 from ishmem.benchmarks.worker import Worker
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.testing import Pes
 
 BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]
@@ -104,38 +105,38 @@ def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
     return noticed
 
 
-@pytest.mark.pes(1, 3)  # `measured` runs them on 2
-def test_every_case_of_the_host_runs(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])  # `measured` runs them on 2
+def test_every_case_of_the_host_runs(pes: Pes) -> None:
     cases = [each for each in points(pes.n, "host", "queue") if pes.n > 1 or "ping_pong" not in each[0]]
     pes.run(check_cases, cases, True)
 
 
-@pytest.mark.pes(2)
-def test_every_case_of_kernels_runs(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_every_case_of_kernels_runs(pes: Pes) -> None:
     pes.run(check_cases, points(2, "device", "group"), False, timeout=120)
 
 
-@pytest.mark.pes(2)
-def test_every_check_fails_when_nothing_was_done(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_every_check_fails_when_nothing_was_done(pes: Pes) -> None:
     cases = points(2, "host", "queue", "device", "group")
     checked = [(key, point) for key, point in cases if key.split("/")[0] not in NOTHING_TO_CHECK]
     noticed = pes.run(check_faults, checked)
     assert [each for each, *flags in zip(checked, *noticed) if not any(flags)] == []
 
 
-@pytest.mark.pes(2, 3)
-def test_every_collective_runs(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_every_collective_runs(pes: Pes) -> None:
     pes.run(check_cases, points(pes.n, "host", "queue", ops=suite.ON_REQUEST), False)
 
 
-@pytest.mark.pes(2)
-def test_collectives_in_kernels_run(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_collectives_in_kernels_run(pes: Pes) -> None:
     some = points(2, "device", "group", ops=("broadcast", "alltoalls", "sum_reduce"))
     pes.run(check_cases, some + points(2, "device", ops=("gatherv", "sum_inscan")), False, timeout=120)
 
 
-@pytest.mark.pes(2)
-def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pes) -> None:
     # Barriers leave nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
     unseen = (("sync_all/host", {}), ("nodes_barrier/host", {}), ("and_reduce/host", {"size": 8}))
     cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]

@@ -29,10 +29,10 @@ import test_teams
 import test_wait
 import test_wait_sets
 from common import same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.testing import Pes
 
 BY_ROUNDS = ["broadcast", "alltoall", "sum_reduce"]
 Check = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -56,13 +56,13 @@ CHAPTERS: dict[str, Check] = {
 }
 
 
-def pool_on(text: str) -> Pool:
+def pool_on(text: str) -> Pes:
     sizes = [int(size) for size in text.split("+")]
-    return Pool(sum(sizes), nodes=sizes)
+    return Pes(sum(sizes), nodes=sizes)
 
 
 @pytest.fixture(scope="module")
-def spread() -> Iterator[Pool]:
+def spread() -> Iterator[Pes]:
     """PEs on two nodes, alone on the first."""
     pool = pool_on("1+3")
     yield pool
@@ -70,13 +70,13 @@ def spread() -> Iterator[Pool]:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter(spread: Pool, chapter: str) -> None:
+def test_chapter(spread: Pes, chapter: str) -> None:
     function, arguments = CHAPTERS[chapter]
     spread.run(function, *arguments)
 
 
 @pytest.fixture(scope="module")
-def three_nodes() -> Iterator[Pool]:
+def three_nodes() -> Iterator[Pes]:
     """PEs on three nodes, two of them on the last."""
     pool = pool_on("1+1+2")
     yield pool
@@ -99,11 +99,11 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
     backwards.destroy()
 
 
-def test_collectives_on_three_nodes(three_nodes: Pool) -> None:
+def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
     three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
 
 
-def test_large_reductions_on_three_nodes(three_nodes: Pool) -> None:
+def test_large_reductions_on_three_nodes(three_nodes: Pes) -> None:
     """Elements for several rounds of parts, the last of which is short."""
     three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
 
@@ -138,7 +138,7 @@ def check_places() -> None:
 @pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
 def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
     """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pool(sum(nodes), nodes=list(nodes))
+    pool = Pes(sum(nodes), nodes=list(nodes))
     try:
         pool.run(check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS)
         pool.run(check_collectives, ("slot",), (0, 1, 60), list(COLLECTIVES))
@@ -162,17 +162,18 @@ def check_batches(counts: tuple[int, ...]) -> None:
 
 
 def test_kernels_on_many_nodes() -> None:
-    pool = Pool(4, {"ISHMEM_KERNEL_CACHE": "off"}, nodes=[1, 1, 2])
+    pool = Pes(4, {"ISHMEM_KERNEL_CACHE": "off"}, nodes=[1, 1, 2])
     try:
         pool.run(check_batches, (700, 40_000))  # one tile, and several
     finally:
         pool.stop()
 
 
+@pytest.mark.filterwarnings("ignore:the job of .* PEs")  # it ends with what the checks have found in kernels
 @pytest.mark.parametrize("nodes", [(1, 2, 1), (2, 1, 1, 1), (1, 2, 1, 1, 1)], ids=["three", "four", "five"])
 def test_rendezvous_of_kernels(nodes: tuple[int, ...]) -> None:
     """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pool(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes))
+    pool = Pes(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes))
     try:
         pool.run(test_runtime_checks_collectives.check_one_differs)
         pool.run(test_kernels_reductions.check_bits)
@@ -196,5 +197,5 @@ def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
     model.reset()
 
 
-def test_bits(three_nodes: Pool) -> None:
+def test_bits(three_nodes: Pes) -> None:
     three_nodes.run(check_bits, "float32", 5000, ("rounds", "levels"))

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same, symmetric
 from hypothesis import given, settings, strategies as st
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
@@ -39,7 +40,7 @@ def host_rounds(rounds: int, routine: str) -> None:
 
 
 @pytest.mark.parametrize("routine", ["barrier_all", "sync_all"])
-def test_host(pes: Pool, routine: str) -> None:
+def test_host(pes: Pes, routine: str) -> None:
     pes.run(host_rounds, 1200 // pes.n, routine)
 
 
@@ -55,7 +56,7 @@ def check_completes() -> None:
         ishmem.barrier_all()
 
 
-def test_barrier_completes(pes: Pool) -> None:
+def test_barrier_completes(pes: Pes) -> None:
     pes.run(check_completes)
 
 
@@ -91,7 +92,7 @@ def check_kernel(rounds: int) -> None:
     same(slots, np.full(n, 3 * rounds))
 
 
-def test_kernel(pes: Pool) -> None:
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel, {1: 500, 2: 100, 3: 12, 4: 8}[pes.n])
 
 
@@ -129,14 +130,14 @@ def check_group(shape: tuple[int, ...], rounds: int) -> None:
     same(slots, np.full(n * size, rounds))
 
 
-def test_group(pes: Pool) -> None:
+def test_group(pes: Pes) -> None:
     for shape in ((7,), (24,)):
         pes.run(check_group, shape, {1: 50, 2: 20, 3: 8, 4: 6}[pes.n])
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("shape", [(1,), (5, 7), (3, 5, 2)], ids=str)
-def test_group_dimensions(pes: Pool, shape: tuple[int, ...]) -> None:
+def test_group_dimensions(pes: Pes, shape: tuple[int, ...]) -> None:
     pes.run(check_group, shape, 20)
 
 
@@ -153,13 +154,13 @@ def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement(pes: Pool, routine: str) -> None:
+def test_movement(pes: Pes, routine: str) -> None:
     pes.run(check_forced, routine, (0, 1, 3, 1000), "int64")
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement_of_large_arrays(pes: Pool, routine: str) -> None:
+def test_movement_of_large_arrays(pes: Pes, routine: str) -> None:
     count = 999 if routine == "alltoalls" else (1 << 20) + 1
     pes.run(check_forced, routine, (count,), "uint8")
 
@@ -172,9 +173,9 @@ def check_past_caches(routine: str, count: int) -> None:
     ishmem.free(dest), ishmem.free(source)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("routine", ["alltoall", "fcollect"])
-def test_movement_past_caches(pes: Pool, routine: str) -> None:
+def test_movement_past_caches(pes: Pes, routine: str) -> None:
     pes.run(check_past_caches, routine, (16 << 20) + 21)
 
 
@@ -189,8 +190,8 @@ def check_dtypes(routines: list[str]) -> None:
             ishmem.free(dest), ishmem.free(source)
 
 
-@pytest.mark.pes(2)
-def test_dtypes(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_dtypes(pes: Pes) -> None:
     pes.run(check_dtypes, MOVEMENTS)
 
 
@@ -222,7 +223,7 @@ def check_default_sizes() -> None:
     same(small, rows[me, 0])
 
 
-def test_default_sizes(pes: Pool) -> None:
+def test_default_sizes(pes: Pes) -> None:
     pes.run(check_default_sizes)
 
 
@@ -248,7 +249,7 @@ def check_in_place(count: int) -> None:
     model.reset()
 
 
-def test_in_place(pes: Pool) -> None:
+def test_in_place(pes: Pes) -> None:
     pes.run(check_in_place, 5)
     pes.run(check_in_place, 5001)
 
@@ -272,7 +273,7 @@ def check_teams(routines: list[str], count: int) -> None:
         team.destroy()
 
 
-def test_teams(pes: Pool) -> None:
+def test_teams(pes: Pes) -> None:
     pes.run(check_teams, list(COLLECTIVES), 4)
     pes.run(check_teams, list(COLLECTIVES), 1500)
 
@@ -297,7 +298,7 @@ def check_handles() -> None:
             ishmem.fcollect(dest, source, team, nelems=2)
 
 
-def test_handles(pes: Pool) -> None:
+def test_handles(pes: Pes) -> None:
     pes.run(check_handles)
 
 
@@ -317,7 +318,7 @@ def check_threads(rounds: int) -> None:
         team.destroy()
 
 
-def test_threads(pes: Pool) -> None:
+def test_threads(pes: Pes) -> None:
     pes.run(check_threads, 20)
 
 
@@ -339,7 +340,7 @@ def check_statics() -> None:
     model.reset()
 
 
-def test_statics(pes: Pool) -> None:
+def test_statics(pes: Pes) -> None:
     pes.run(check_statics)
 
 
@@ -356,7 +357,7 @@ def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> 
 
 
 @pytest.mark.parametrize("routine", COLLECTIVES)
-def test_back_to_back(pes: Pool, routine: str) -> None:
+def test_back_to_back(pes: Pes, routine: str) -> None:
     for algorithm in model.algorithms_of(routine)[:3]:
         pes.run(check_back_to_back, routine, 3 if algorithm == "slot" else 700, algorithm, 34)
 
@@ -386,7 +387,7 @@ def check_program(programs: list[list[tuple[str, str, int, int, int]]]) -> None:
         team.destroy()
 
 
-def test_sequences(pes: Pool) -> None:
+def test_sequences(pes: Pes) -> None:
     @settings(max_examples=3, deadline=None, database=None, derandomize=True)
     @given(programs=st.lists(st.lists(STEP, min_size=5, max_size=30), min_size=3, max_size=5))
     def run(programs: list) -> None:
@@ -446,7 +447,7 @@ def check_refused() -> None:
         model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
 
 
-def test_refused(pes: Pool) -> None:
+def test_refused(pes: Pes) -> None:
     pes.run(check_refused)
 
 
@@ -479,8 +480,8 @@ def check_disagreement() -> None:
     model.compare("fcollect", dest, source, WORLD, 3)
 
 
-@pytest.mark.pes(2, 3, 4)
-def test_disagreement(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3, 4])
+def test_disagreement(pes: Pes) -> None:
     pes.run(check_disagreement)
 
 
@@ -507,7 +508,7 @@ def check_failed_engine() -> None:
     model.reset()
 
 
-def test_failed_engine(pes: Pool) -> None:
+def test_failed_engine(pes: Pes) -> None:
     pes.run(check_failed_engine)
 
 
@@ -530,8 +531,8 @@ def check_mixed_barriers(turns: int) -> None:
         ishmem.sync_all()
 
 
-@pytest.mark.pes(2, 3, 4)
-def test_mixed_barriers(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3, 4])
+def test_mixed_barriers(pes: Pes) -> None:
     pes.run(check_mixed_barriers, 3 * pes.n)
 
 
@@ -551,7 +552,7 @@ def check_members() -> None:
     team.destroy()
 
 
-def test_members(pes: Pool) -> None:
+def test_members(pes: Pes) -> None:
     pes.run(check_members)
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import nodes
 import pytest
-from pes import run_command
+from subprocesses import run_command
 
 from ishmem.cli.command import SUBCOMMANDS
+from ishmem.testing import nodes
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from common import pattern, same, symmetric
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 
 def check_operations() -> None:
@@ -84,7 +84,7 @@ def check_atomics() -> None:
     team.destroy()
 
 
-def test_operations(pes: Pool) -> None:
+def test_operations(pes: Pes) -> None:
     pes.run(check_operations)
     pes.run(check_atomics)
 
@@ -114,7 +114,7 @@ def check_pe_quiet() -> None:
     team.destroy()
 
 
-def test_pe_quiet(pes: Pool) -> None:
+def test_pe_quiet(pes: Pes) -> None:
     pes.run(check_pe_quiet)
 
 
@@ -150,13 +150,13 @@ def check_sessions() -> None:
     same(counter, np.array([10]))
 
 
-def test_sessions(pes: Pool) -> None:
+def test_sessions(pes: Pes) -> None:
     pes.run(check_sessions)
 
 
 @pytest.fixture(scope="module")
-def engine_pes() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"})
+def engine_pes() -> Iterator[Pes]:
+    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
     yield pool
     pool.stop()
 
@@ -192,7 +192,7 @@ def check_own_engine() -> None:
         same(a, np.ones(8))
 
 
-def test_own_engine(engine_pes: Pool) -> None:
+def test_own_engine(engine_pes: Pes) -> None:
     engine_pes.run(check_own_engine)
     engine_pes.run(check_operations)
     engine_pes.run(check_atomics)
@@ -244,8 +244,8 @@ def check_limit() -> None:
         ctx.destroy()
 
 
-@pytest.mark.pes(1, 3)
-def test_life(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_life(pes: Pes) -> None:
     pes.run(check_life)
     pes.run(check_limit)
 
@@ -278,6 +278,6 @@ def check_threads() -> None:
     same(a, np.full(4, rounds))
 
 
-@pytest.mark.pes(2)
-def test_threads(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_threads(pes: Pes) -> None:
     pes.run(check_threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 PROGRAM = """
 import sys, threading, time, ishmem

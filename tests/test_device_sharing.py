@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.runtime import device_sharing
 

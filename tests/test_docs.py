@@ -13,7 +13,7 @@ from typing import Any
 
 import doc_programs
 import pytest
-from pes import Pool, run_command, run_program
+from subprocesses import run_command, run_program
 
 import ishmem
 from ishmem.cli import c_map, conformance, python_map
@@ -22,6 +22,7 @@ from ishmem.common.routines import CHAPTERS, Chapter, Waits
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
 from ishmem.runtime import docstrings
+from ishmem.testing import Pes
 
 ROOT = Path(__file__).parent.parent
 TESTS = "\n".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py") if path.name != "test_docs.py")
@@ -31,14 +32,14 @@ PAGES = [page for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")) i
 ROUTINES = sorted(name for name in ishmem.__all__ if callable(getattr(ishmem, name)) and not name.startswith("TEAM_"))
 
 
-@pytest.mark.pes(4)
+@pytest.mark.ishmem(4)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_programs_of_a_page_print_what_it_shows(pes: Pool, page: Path) -> None:
+def test_programs_of_a_page_print_what_it_shows(pes: Pes, page: Path) -> None:
     pes.run(doc_programs.run_page, str(page))
 
 
-@pytest.mark.pes(1, 4)
-def test_examples_in_docstrings_run(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 4])
+def test_examples_in_docstrings_run(pes: Pes) -> None:
     assert set(pes.run(doc_programs.run_examples)) == {len(list(doc_programs.examples()))}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import PIL.Image
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ALL = pytest.mark.parametrize("n", [1, 2, 3, 4])

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import trials
-from pes import run_command, run_program
+from subprocesses import run_command, run_program
 
 from ishmem import dpex, get_uniqueid
 

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
 from numba.core.errors import NumbaError
-from pes import Pool, run_command, run_program
+from subprocesses import run_command, run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 # --- on the host
 
@@ -60,8 +61,8 @@ def check_free() -> None:
         ishmem.empty(1 << 40, dtype="i1")
 
 
-@pytest.mark.pes(2)
-def test_host(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_host(pes: Pes) -> None:
     pes.run(check_teams_are_no_integers)
     pes.run(check_free)
 
@@ -115,8 +116,8 @@ def check_views() -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_views(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_views(pes: Pes) -> None:
     pes.run(check_views)
 
 
@@ -154,8 +155,8 @@ def check_mistakes() -> None:
         assert len(lines) <= 4, said
 
 
-@pytest.mark.pes(1)
-def test_kernel_mistakes(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_mistakes(pes: Pes) -> None:
     pes.run(check_mistakes)
 
 
@@ -175,8 +176,8 @@ def check_wrong_arguments() -> None:
         assert "numba-dpex has no float16 in kernels; ishmem.dpex has" in says("ishmem.put(a, b, 0)", half, half)
 
 
-@pytest.mark.pes(1)
-def test_wrong_kernel_arguments(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_wrong_kernel_arguments(pes: Pes) -> None:
     pes.run(check_wrong_arguments)
 
 
@@ -277,8 +278,8 @@ def add_one(item: kapi.Item, a, b):
     a[0] = seen + 1
 
 
-@pytest.mark.pes(1)
-def test_kernels_of_one_queue(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernels_of_one_queue(pes: Pes) -> None:
     pes.run(check_two_kernels, timeout=60)
     pes.run(check_dependent_kernels, timeout=60)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.common import algorithms, spirv
 from ishmem.common.collective_table import COLLECTIVES

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from common import dpex, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 FINE, PE, COUNT, ARRAY, ROOT, SIGNAL, VALUE, INDEX = range(8)
 NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
@@ -64,5 +64,5 @@ def check_differences() -> None:
     assert a.asnumpy().tolist() == [1] * 8
 
 
-def test_differences(checking: Pool) -> None:
+def test_differences(checking: Pes) -> None:
     checking.run(check_differences)

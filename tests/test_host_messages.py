@@ -7,10 +7,10 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpnp
-from pes import Pool
 
 import ishmem
 from ishmem.environment import settings
+from ishmem.testing import Pes
 
 
 def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -37,8 +37,8 @@ def check_messages() -> None:
         raises(TypeError, "pe is an integer, got bool", routine, *arguments)
 
 
-@pytest.mark.pes(2)
-def test_messages(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_messages(pes: Pes) -> None:
     pes.run(check_messages)
 
 

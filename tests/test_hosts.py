@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nodes
 import pytest
 from login import Login
-from pes import run_command
+from subprocesses import run_command
 from test_examples import photograph
 
 from ishmem.common.errors import IshmemError
@@ -23,6 +22,7 @@ from ishmem.environment.launcher import launched
 from ishmem.launch import hosts, marks, mpiexec, options
 from ishmem.launch.mpiexec import Mpiexec, Place
 from ishmem.launch.options import UsageError
+from ishmem.testing import nodes
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 LENGTH = 70
@@ -103,28 +103,28 @@ def check_moves(dtype: str, where: str) -> None:
             ishmem.free(put)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_on_host(pes: Pool, dtype: str) -> None:
+def test_on_host(pes: Pes, dtype: str) -> None:
     pes.run(check_moves, dtype, "host")
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-def test_in_kernels(pes: Pool, dtype: str) -> None:
+def test_in_kernels(pes: Pes, dtype: str) -> None:
     for where in ("alone", "group"):
         pes.run(check_moves, dtype, where)
 
 
-@pytest.mark.pes(1, 3)
-def test_places(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_places(pes: Pes) -> None:
     for where in ("host", "alone", "group"):
         pes.run(check_moves, "int32", where)
 
 
 def test_on_nodes_and_late() -> None:
     for environment, nodes in (({}, [1, 1]), ({"ISHMEM_SIM_ORDER": "late:3"}, [2])):
-        pool = Pool(2, environment, nodes=nodes)
+        pool = Pes(2, environment, nodes=nodes)
         try:
             for where in ("host", "alone", "group"):
                 pool.run(check_moves, "int32", where)
@@ -167,8 +167,8 @@ def check_errors() -> None:
         ishmem.quiet()
 
 
-@pytest.mark.pes(1)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -194,7 +194,7 @@ def check_checked() -> None:
 
 
 def test_indices_are_checked() -> None:
-    pool = Pool(1, {"ISHMEM_CHECK": "1"})
+    pool = Pes(1, {"ISHMEM_CHECK": "1"})
     try:
         pool.run(check_checked)
     finally:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS
+from ishmem.testing import Pes
 
 SHAPES = [(7,), (3, 5), (2, 3, 4), (2, 3, 2, 5)]
 PLACES = [(4,), (2, 1), (1, 0, 3), (1, 2, 1, 4)]
@@ -74,14 +74,14 @@ def check_signals(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(("shape", "at"), list(zip(SHAPES, PLACES)), ids=str)
-def test_host(pes: Pool, shape: tuple[int, ...], at: tuple[int, ...]) -> None:
+def test_host(pes: Pes, shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     pes.run(check_elements, shape, at)
     pes.run(check_signals, shape, at)
 
 
 @pytest.fixture(scope="module")
-def by_kernel() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"})
+def by_kernel() -> Iterator[Pes]:
+    pool = Pes(2, {"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"})
     yield pool
     pool.stop()
 
@@ -96,7 +96,7 @@ def check_by_kernel() -> None:
     assert a.asnumpy().ravel().tolist() == [0, 0, 0, 0, 5, *[0] * 6, 4, 0, 0, 0]
 
 
-def test_host_by_other_routes(by_kernel: Pool) -> None:
+def test_host_by_other_routes(by_kernel: Pes) -> None:
     by_kernel.run(check_by_kernel)
 
 
@@ -148,7 +148,7 @@ def check_kernel() -> None:
     same(four, fourth)
 
 
-def test_kernel(pes: Pool) -> None:
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel)
 
 
@@ -180,10 +180,10 @@ def check_refused(checked: bool) -> None:
     same(a, np.zeros((3, 5), "i8"))
 
 
-@pytest.mark.pes(2)
-def test_refused(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_refused(pes: Pes) -> None:
     pes.run(check_refused, False)
 
 
-def test_refused_with_checks(checking: Pool) -> None:
+def test_refused_with_checks(checking: Pes) -> None:
     checking.run(check_refused, True)

@@ -10,12 +10,13 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem import inference
 from ishmem.common.inference import ONE_SHOT_BYTES, PIECE
 from ishmem.inference import Communicator
+from ishmem.testing import Pes
 
 DTYPES = ("float32", "float16", "bfloat16")
 SIZES = (0, 1, 2, 7, 256, 1025, 5001)
@@ -70,8 +71,8 @@ def check_order_of_dpnp() -> None:
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its dpnp orders nothing after other kernels")
-@pytest.mark.pes(2, 3)
-def test_order_of_dpnp(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_order_of_dpnp(pes: Pes) -> None:
     pes.run(check_order_of_dpnp)
 
 
@@ -107,13 +108,13 @@ def check_all_reduce(dtype, sizes, **cutover):
             assert_guarded(source, wanted)
 
 
-@pytest.mark.pes(1, 3, 4)
+@pytest.mark.ishmem([1, 3, 4])
 @pytest.mark.one_node
 def test_numbers_of_pes(pes):
     pes.run(check_all_reduce, "float16", (0, 1, 7, 3001))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_reduce(pes, dtype):
@@ -126,14 +127,14 @@ def check_two_shot(dtype):
     check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
 
 
-@pytest.mark.pes(1, 2, 3)
+@pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_two_shot(pes, dtype):
     pes.run(check_two_shot, dtype)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 def test_beyond_the_cutover(pes):
     pes.run(check_all_reduce, "float16", (ONE_SHOT_BYTES // 2 + 777,))
@@ -150,7 +151,7 @@ def check_special_values(dtype):
         np.testing.assert_array_equal(as_numbers(x.asnumpy(), dtype), wanted)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_special_values(pes, dtype):
@@ -174,7 +175,7 @@ def check_many_calls(seed):
             np.testing.assert_array_equal(x.asnumpy(), wanted)
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 @pytest.mark.one_node
 def test_many_calls(pes):
     pes.run(check_many_calls, 5)
@@ -194,14 +195,14 @@ def check_gather_and_scatter(dtype):
             assert_guarded(dest, as_bits(wanted, dtype))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_gather_and_scatter(pes, dtype):
     pes.run(check_gather_and_scatter, dtype)
 
 
-@pytest.mark.pes(1, 3)
+@pytest.mark.ishmem([1, 3])
 @pytest.mark.one_node
 def test_other_collectives_on_other_numbers_of_pes(pes):
     pes.run(check_gather_and_scatter, "float16")
@@ -227,7 +228,7 @@ def check_rms_norm(dtype):
             np.testing.assert_allclose(found, wanted, rtol=limit, atol=1e-6 if dtype != "float16" else 1e-7)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rms_norm(pes, dtype):
@@ -256,7 +257,7 @@ def check_in_kernels(dtype, sizes, groups, **cutover):
             np.testing.assert_array_equal(x.asnumpy(), wanted)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_in_kernels(pes, dtype):
@@ -269,7 +270,7 @@ def check_two_shot_in_kernels():
     check_in_kernels("float32", (5 * ishmem.n_pes() * PIECE + 9,), 3, one_shot_nbytes=0)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 def test_two_shot_in_kernels(pes):
     pes.run(check_two_shot_in_kernels)
@@ -286,7 +287,7 @@ def check_sizes_in_kernels():
                 ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 def test_sizes_in_kernels(pes):
     """Nothing moves, and the next barrier says so."""
@@ -325,7 +326,7 @@ def check_teams():
     team.destroy()
 
 
-@pytest.mark.pes(4)
+@pytest.mark.ishmem(4)
 @pytest.mark.one_node
 def test_teams(pes):
     pes.run(check_teams)
@@ -366,7 +367,7 @@ def check_errors():
         tp.free()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
 def test_errors(pes):
     pes.run(check_errors)
@@ -407,12 +408,12 @@ def test_mismatch(checking):
 
 
 @pytest.fixture
-def pool_with() -> Iterator[Callable[[dict[str, str]], Pool]]:
+def pool_with() -> Iterator[Callable[[dict[str, str]], Pes]]:
     """Start two PEs with settings."""
-    pools: list[Pool] = []
+    pools: list[Pes] = []
 
-    def start(settings: dict[str, str]) -> Pool:
-        pools.append(Pool(2, settings))
+    def start(settings: dict[str, str]) -> Pes:
+        pools.append(Pes(2, settings))
         return pools[-1]
 
     yield start

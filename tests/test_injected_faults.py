@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 import trials
-from pes import run_program
+from subprocesses import run_program
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 

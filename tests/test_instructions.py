@@ -6,11 +6,11 @@ import re
 import sys
 from pathlib import Path
 
-import nodes
 import pytest
-from pes import Pool, run_command
+from subprocesses import run_command
 
 from ishmem.benchmarks import gpu_compiler
+from ishmem.testing import Pes, nodes
 
 
 def test_counts() -> None:
@@ -75,8 +75,8 @@ def fences(messages: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in messages.items() if name.startswith("fence")}
 
 
-@pytest.mark.pes(1)
-def test_on_a_gpu(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_on_a_gpu(pes: Pes) -> None:
     if gpu_compiler.find(COMPILER) is None:
         pytest.skip("no GPU compiler: .ci/gpu-compiler fetches it")
     pes.run(check_on_a_gpu, timeout=200)

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import torch_library
 from common import dpex, dpnp, kapi, tensor
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 PAGE = Path(__file__).parents[1] / "docs" / "interop.md"
 ROWS: dict[str, Callable[[], None]] = {}
@@ -340,14 +341,14 @@ def check_torch() -> None:
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Pool]:
+def two() -> Iterator[Pes]:
     """PEs of this file's own: mpi4py initialises MPI in them."""
-    pool = Pool(2)
+    pool = Pes(2)
     yield pool
     pool.stop()
 
 
-def test_every_row_of_the_table(two: Pool) -> None:
+def test_every_row_of_the_table(two: Pes) -> None:
     two.run(check_rows)
     two.run(check_results)
 
@@ -359,7 +360,7 @@ def test_the_page_has_these_rows() -> None:
 
 def test_torch() -> None:
     """With torch of this Python, or the one that ``.ci/torch`` fetches, which is for numpy 1; its PEs have no MPI."""
-    pool = Pool(2, torch_library.environment())
+    pool = Pes(2, torch_library.environment())
     try:
         pool.run(check_torch)
     finally:

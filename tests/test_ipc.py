@@ -9,7 +9,7 @@ import struct
 import uuid
 
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl

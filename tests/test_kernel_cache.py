@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from compilations import Compilations, cache_in, key, keys
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.common import spirv
@@ -30,6 +30,7 @@ from ishmem.dpex.store import Store
 from ishmem.environment.settings import Settings
 from ishmem.runtime import binding
 from ishmem.runtime.kernel_extension import Ishmem
+from ishmem.testing import Pes
 
 HEAP_ID, PE_ID = binding.FIRST, binding.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
@@ -271,7 +272,7 @@ def check_keys() -> None:
     assert set(same) <= set(seen)
 
 
-def test_keys(pes: Pool) -> None:
+def test_keys(pes: Pes) -> None:
     results = pes.run(check_keys)
     assert len(results) == pes.n
 
@@ -298,8 +299,8 @@ def check_keys_of_surroundings() -> None:
     change(binding, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
 
 
-@pytest.mark.pes(1)
-def test_keys_of_surroundings(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_keys_of_surroundings(pes: Pes) -> None:
     pes.run(check_keys_of_surroundings)
 
 
@@ -313,8 +314,8 @@ def check_no_key() -> None:
             key(kernel)
 
 
-@pytest.mark.pes(1)
-def test_no_key(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_no_key(pes: Pes) -> None:
     pes.run(check_no_key)
 
 
@@ -346,8 +347,8 @@ def check_stale(folder: str) -> None:
         NUMBER = 1
 
 
-@pytest.mark.pes(1)
-def test_stale(pes: Pool, tmp_path: Path) -> None:
+@pytest.mark.ishmem(1)
+def test_stale(pes: Pes, tmp_path: Path) -> None:
     pes.run(check_stale, str(tmp_path / "kernels"))
 
 
@@ -370,8 +371,8 @@ def tells_who(item: kapi.Item, a):
     a[1] = me
 
 
-@pytest.mark.pes(2, 4)
-def test_pes_share_kernels(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_pes_share_kernels(pes: Pes) -> None:
     assert sum(pes.run(check_shared)) <= 1
 
 

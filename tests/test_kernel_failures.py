@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 pytestmark = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex does not tell of failures in kernels")
 
@@ -55,7 +55,7 @@ def check_rows() -> None:
     assert (whole.asnumpy()[7] == np.arange(8)).all()
 
 
-def test_a_put_to_a_row_that_does_not_exist(checking: Pool) -> None:
+def test_a_put_to_a_row_that_does_not_exist(checking: Pes) -> None:
     checking.run(check_rows)
 
 
@@ -145,7 +145,7 @@ def check_failures() -> None:
         assert not a.asnumpy().any() and not cube.asnumpy().any()
 
 
-def test_failures_are_raised_on_the_host(checking: Pool) -> None:
+def test_failures_are_raised_on_the_host(checking: Pes) -> None:
     checking.run(check_failures)
 
 
@@ -164,5 +164,5 @@ def check_others_go_on() -> None:
     assert out.asnumpy().tolist() == [*range(1, 16), 0]
 
 
-def test_other_work_items_do_not_wait_for_one_with_a_wrong_index(checking: Pool) -> None:
+def test_other_work_items_do_not_wait_for_one_with_a_wrong_index(checking: Pes) -> None:
     checking.run(check_others_go_on)

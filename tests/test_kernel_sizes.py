@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from common import dpex, dpnp, kapi, same
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 PUT, NBI, GET, VIEW, TILE, SIGNAL, NELEMS, NEGATIVE, GET_NELEMS, STRIDED, BACKWARD = range(11)
 
@@ -98,13 +98,13 @@ def check_sizes(by_group: bool) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_nothing_moves_where_an_array_is_too_short(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_nothing_moves_where_an_array_is_too_short(pes: Pes) -> None:
     pes.run(check_sizes, False)
 
 
-@pytest.mark.pes(2)
-def test_nothing_moves_where_an_array_is_too_short_by_a_work_group(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_nothing_moves_where_an_array_is_too_short_by_a_work_group(pes: Pes) -> None:
     pes.run(check_sizes, True)
 
 
@@ -125,6 +125,6 @@ def check_allowed() -> None:
     same(a, dpnp.asarray([1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0], dtype="i8").asnumpy())
 
 
-@pytest.mark.pes(2)
-def test_what_fits_moves(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_what_fits_moves(pes: Pes) -> None:
     pes.run(check_allowed)

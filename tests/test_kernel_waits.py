@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, kapi
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem import _core
 from ishmem.common import kernel_wait, text_words
 from ishmem.common.kernel_wait import KernelWait
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 
 @dpex.kernel
@@ -113,8 +114,8 @@ def wait_in_kernel(form: str) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.pes(2)
-def test_what_a_kernel_waits_for(pes: Pool, form: str) -> None:
+@pytest.mark.ishmem(2)
+def test_what_a_kernel_waits_for(pes: Pes, form: str) -> None:
     after, text = pes.run(wait_in_kernel, form)
     source = Path(__file__).read_text().splitlines()
     marks = {"all_of": "deep"}

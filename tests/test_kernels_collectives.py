@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from collective_model import counts_of, places_of
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 ROUTINES = ("broadcast", "fcollect", "collect", "alltoall", "alltoalls", "gather", "scatter")
 DST, SST = 3, 2
@@ -105,21 +105,21 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
         team.destroy()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("form", FORMS)
-def test_all(pes: Pool, form: str) -> None:
+def test_all(pes: Pes, form: str) -> None:
     pes.run(check_all, "int32", form, (0, 1, 3, 1000, LARGE))
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_other_numbers_of_pes(pes: Pes) -> None:
     form = list(FORMS)[pes.n % 2]  # one of them: the kernel takes long to compile, for each number of PEs
     pes.run(check_all, "int32", form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["bool", "complex128"])
-def test_sizes_of_elements(pes: Pool, dtype: str) -> None:
+def test_sizes_of_elements(pes: Pes, dtype: str) -> None:
     pes.run(check_all, dtype, "single", (1, 7, LARGE))
 
 
@@ -155,8 +155,8 @@ def check_each_type() -> None:
         ishmem.sync_all()
 
 
-@pytest.mark.pes(2)
-def test_each_type(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_each_type(pes: Pes) -> None:
     pes.run(check_each_type)
 
 
@@ -189,7 +189,7 @@ def check_back_to_back(n: int, rounds: int) -> None:
     x.destroy(), y.destroy()
 
 
-def test_back_to_back(pes: Pool) -> None:
+def test_back_to_back(pes: Pes) -> None:
     for n in (1, 300):
         pes.run(check_back_to_back, n, {1: 100, 2: 100, 3: 10, 4: 6}[pes.n])
 
@@ -287,14 +287,14 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
         team.destroy()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize(("form", "dtype"), COUNTED_TYPES)
-def test_counted(pes: Pool, form: str, dtype: str) -> None:
+def test_counted(pes: Pes, form: str, dtype: str) -> None:
     pes.run(check_counted, dtype, form, (0, 1, 3, 1000, LARGE))
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_counted_on_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_counted_on_other_numbers_of_pes(pes: Pes) -> None:
     form, dtype = COUNTED_TYPES[pes.n % 2]
     pes.run(check_counted, dtype, form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
 
@@ -315,8 +315,8 @@ def check_unequal() -> None:
         same(dest, wanted)
 
 
-@pytest.mark.pes(2, exact=True)
-def test_unequal(pes: Pool) -> None:
+@pytest.mark.ishmem(2, exact=True)
+def test_unequal(pes: Pes) -> None:
     pes.run(check_unequal)
 
 
@@ -354,8 +354,8 @@ def check_counted_each_type() -> None:
         ishmem.sync_all()
 
 
-@pytest.mark.pes(2)
-def test_counted_each_type(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_counted_each_type(pes: Pes) -> None:
     pes.run(check_counted_each_type)
 
 
@@ -395,6 +395,6 @@ def check_counted_back_to_back(n: int, rounds: int) -> None:
     x.destroy(), y.destroy()
 
 
-@pytest.mark.pes(2, 4)
-def test_counted_back_to_back(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_counted_back_to_back(pes: Pes) -> None:
     pes.run(check_counted_back_to_back, 3, 50 if pes.n < 3 else 4)

@@ -9,11 +9,11 @@ import collective_model as model
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.testing import Pes
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "max": np.maximum, "min": np.minimum,
@@ -139,23 +139,23 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 
 # These kernels take long to compile: so not each form on each number of PEs.
-@pytest.mark.pes(1, 2, 3)
-def test_all(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_all(pes: Pes) -> None:
     pes.run(check_all, "int32", "single", (0, 1, 3, 1000, LARGE))
 
 
-@pytest.mark.pes(2, 4)
-def test_all_by_group(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_all_by_group(pes: Pes) -> None:
     pes.run(check_all, "int32", "group", (0, 1, 3, 1000, LARGE) if pes.n < 4 else (1, 1000))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize(
     ("dtype", "form"),
     [("float64", "reals"), ("float32", "reals"), ("int64", "reals"), ("complex64", "numbers"),
      ("complex128", "numbers")],
 )  # fmt: skip
-def test_types(pes: Pool, dtype: str, form: str) -> None:
+def test_types(pes: Pes, dtype: str, form: str) -> None:
     pes.run(check_all, dtype, form, (1, 33, LARGE))
 
 
@@ -185,8 +185,8 @@ def check_other_types() -> None:
         ishmem.sync_all()
 
 
-@pytest.mark.pes(2)
-def test_other_types(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_other_types(pes: Pes) -> None:
     pes.run(check_other_types)
 
 
@@ -214,7 +214,7 @@ def check_bits() -> list[bytes]:
     return results
 
 
-@pytest.mark.pes(2, 3)
-def test_all_have_the_same_bits(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_all_have_the_same_bits(pes: Pes) -> None:
     results = [result for _ in range(2) for result in pes.run(check_bits)]
     assert all(result == results[0] for result in results)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pes import run_command, run_program
+from subprocesses import run_command, run_program
 
 from ishmem.environment import pinned_libraries, stack
 from ishmem.ipc import pyze

@@ -9,10 +9,11 @@ import time
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.locks import NEXT, SERVING, TICKETS, find
+from ishmem.testing import Pes
 
 
 def increment(counts, index: int) -> None:
@@ -51,7 +52,7 @@ def check_host(rounds: int, serving: int) -> None:
 
 
 @pytest.mark.parametrize("serving", [0, TICKETS - 7, (1 << 23) - 7])
-def test_host(pes: Pool, serving: int) -> None:
+def test_host(pes: Pes, serving: int) -> None:
     pes.run(check_host, 60, serving)
 
 
@@ -78,7 +79,7 @@ def check_try() -> None:
         ishmem.clear_lock(locks)
 
 
-def test_try(pes: Pool) -> None:
+def test_try(pes: Pes) -> None:
     pes.run(check_try)
 
 
@@ -114,12 +115,12 @@ def check_no_lock(checked: bool) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_a_word_that_is_no_lock(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_a_word_that_is_no_lock(pes: Pes) -> None:
     pes.run(check_no_lock, False)
 
 
-def test_a_word_that_is_no_lock_in_kernels(checking: Pool) -> None:
+def test_a_word_that_is_no_lock_in_kernels(checking: Pes) -> None:
     checking.run(check_no_lock, True)
 
 
@@ -147,7 +148,7 @@ def check_order() -> None:
         same(order, np.array([0, *asked]))
 
 
-def test_order(pes: Pool) -> None:
+def test_order(pes: Pes) -> None:
     pes.run(check_order)
 
 
@@ -166,8 +167,8 @@ def check_completes() -> None:
         same(data, np.full(size, 100 * n))
 
 
-@pytest.mark.pes(1, 2, 3)
-def test_completes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_completes(pes: Pes) -> None:
     pes.run(check_completes)
 
 
@@ -200,8 +201,8 @@ def check_errors() -> None:
             routine(locks, 2)
 
 
-@pytest.mark.pes(1, 3)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -222,8 +223,8 @@ def check_threads() -> None:
     assert ishmem.g(counts, 0) == 150 * ishmem.n_pes()
 
 
-@pytest.mark.pes(2)
-def test_threads(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_threads(pes: Pes) -> None:
     pes.run(check_threads)
 
 
@@ -265,12 +266,12 @@ def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
 
 
 @pytest.mark.parametrize("host_too", [False, True])
-def test_kernel(pes: Pool, host_too: bool) -> None:
+def test_kernel(pes: Pes, host_too: bool) -> None:
     pes.run(check_kernel, 40 if pes.n < 3 else 12, 0, host_too)
 
 
-@pytest.mark.pes(2)
-def test_kernel_tickets_wrap(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_tickets_wrap(pes: Pes) -> None:
     pes.run(check_kernel, 40, TICKETS - 5, True)
 
 
@@ -284,8 +285,8 @@ def check_kernel_types() -> None:
         dpex.call_kernel(lock_of_wrong_type, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
 
 
-@pytest.mark.pes(1)
-def test_kernel_types(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_types(pes: Pes) -> None:
     pes.run(check_kernel_types)
 
 

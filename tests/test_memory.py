@@ -9,10 +9,11 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 
 def offset_of(a: Any) -> int:
@@ -64,13 +65,13 @@ def check_creators(dtypes: list[str | None], shapes: tuple[Any, ...]) -> None:
     ishmem.free_all()
 
 
-@pytest.mark.pes(1, 3)
-def test_creators(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_creators(pes: Pes) -> None:
     pes.run(check_creators, [None, "int32"], SHAPES)
 
 
-@pytest.mark.pes(2)
-def test_creators_types(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_creators_types(pes: Pes) -> None:
     pes.run(check_creators, [None, *RMA_TYPES], ((3, 5), (), (0, 2)))
 
 
@@ -89,8 +90,8 @@ def check_like() -> None:
         ishmem.free_all()
 
 
-@pytest.mark.pes(2)
-def test_like(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_like(pes: Pes) -> None:
     pes.run(check_like)
 
 
@@ -120,7 +121,7 @@ def check_array_and_arange() -> None:
         assert ishmem.g(mine, pe, 3) == pe, "set on every PE when the call returns"
 
 
-def test_array_and_arange(pes: Pool) -> None:
+def test_array_and_arange(pes: Pes) -> None:
     pes.run(check_array_and_arange)
 
 
@@ -138,8 +139,8 @@ def check_is_ordinary() -> None:
     assert dpnp.zeros(1).sycl_queue == a.sycl_queue
 
 
-@pytest.mark.pes(1, 2)
-def test_is_ordinary(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_is_ordinary(pes: Pes) -> None:
     pes.run(check_is_ordinary)
 
 
@@ -170,7 +171,7 @@ def check_raw() -> list[int]:
     return offsets
 
 
-def test_raw(pes: Pool) -> None:
+def test_raw(pes: Pes) -> None:
     results = pes.run(check_raw)
     assert all(offsets == results[0] for offsets in results)
 
@@ -199,7 +200,7 @@ def check_reuse() -> list[int]:
     return places
 
 
-def test_reuse(pes: Pool) -> None:
+def test_reuse(pes: Pes) -> None:
     results = pes.run(check_reuse)
     assert all(places == results[0] for places in results)
 
@@ -232,8 +233,8 @@ def check_disagreement(odd: int) -> None:
     ishmem.free(a)
 
 
-@pytest.mark.pes(2, 3, 4)
-def test_disagreement(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3, 4])
+def test_disagreement(pes: Pes) -> None:
     for odd in {0, pes.n - 1}:
         pes.run(check_disagreement, odd)
 
@@ -281,9 +282,9 @@ def check_bad(name: str, alone: bool) -> None:
     ishmem.free(ishmem.zeros(5))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(pes: Pool, name: str) -> None:
+def test_bad_arguments(pes: Pes, name: str) -> None:
     for alone in (False, True):
         pes.run(check_bad, name, alone, timeout=60)
 
@@ -297,8 +298,8 @@ def check_bad_fill() -> None:
     alike(ishmem.full(3, 1, dtype="int32"), dpnp.full(3, 1, dtype="int32"))
 
 
-@pytest.mark.pes(1, 3)
-def test_bad_fill(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_bad_fill(pes: Pes) -> None:
     pes.run(check_bad_fill)
 
 
@@ -317,7 +318,7 @@ def check_free() -> None:
     ishmem.free(None)
 
 
-def test_free(pes: Pool) -> None:
+def test_free(pes: Pes) -> None:
     pes.run(check_free)
 
 
@@ -345,7 +346,7 @@ def check_stale_addresses() -> None:
     assert ishmem.g(larger, me, 15) == 6 and ishmem.g(larger, me, 4095) == 0
 
 
-def test_stale_addresses(pes: Pool) -> None:
+def test_stale_addresses(pes: Pes) -> None:
     pes.run(check_stale_addresses)
 
 
@@ -385,8 +386,8 @@ def check_stale_arrays() -> None:
     ishmem.free(new)
 
 
-@pytest.mark.pes(1, 2)
-def test_stale_arrays(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_stale_arrays(pes: Pes) -> None:
     pes.run(check_stale_arrays)
 
 
@@ -413,8 +414,8 @@ def check_stale_arguments() -> None:
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex offers no hook for the arguments of a launch")
-@pytest.mark.pes(1, 2)
-def test_stale_arguments(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_stale_arguments(pes: Pes) -> None:
     pes.run(check_stale_arguments)
 
 
@@ -432,8 +433,8 @@ def check_forgotten() -> None:
     assert len(known._freed) == 1
 
 
-@pytest.mark.pes(1)
-def test_unused_arrays_are_forgotten(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_unused_arrays_are_forgotten(pes: Pes) -> None:
     pes.run(check_forgotten)
 
 
@@ -451,8 +452,8 @@ def check_wrappers() -> None:
         raises(TypeError, "dpnp or numpy array", ishmem.g, wrapper, me)
 
 
-@pytest.mark.pes(1)
-def test_wrappers(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_wrappers(pes: Pes) -> None:
     pes.run(check_wrappers)
 
 
@@ -475,7 +476,7 @@ def check_exhaustion() -> None:
     alike(ishmem.zeros(3), dpnp.zeros(3))
 
 
-def test_exhaustion(pes: Pool) -> None:
+def test_exhaustion(pes: Pes) -> None:
     pes.run(check_exhaustion)
 
 
@@ -496,7 +497,7 @@ def check_queries() -> None:
     raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
 
 
-def test_queries(pes: Pool) -> None:
+def test_queries(pes: Pes) -> None:
     pes.run(check_queries)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 
 def ring() -> tuple[int, int, int]:
@@ -93,7 +94,7 @@ def check_realloc_errors() -> None:
     same(a, np.full(8, me, "i4"))
 
 
-def test_realloc(pes: Pool) -> None:
+def test_realloc(pes: Pes) -> None:
     pes.run(check_realloc_arrays)
     pes.run(check_realloc_memory)
     pes.run(check_realloc_errors)
@@ -122,7 +123,7 @@ def check_hints() -> None:
             ishmem.malloc_with_hints(8, int(me == 0))
 
 
-def test_hints(pes: Pool) -> None:
+def test_hints(pes: Pes) -> None:
     pes.run(check_hints)
 
 
@@ -168,14 +169,14 @@ def check_static_rma(dtype: str, name: str) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_static_rma(pes: Pool, dtype: str) -> None:
+def test_static_rma(pes: Pes, dtype: str) -> None:
     pes.run(check_static_rma, dtype, dtype)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_static_rma_on_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_static_rma_on_other_numbers_of_pes(pes: Pes) -> None:
     pes.run(check_static_rma, "int32", "other numbers")
 
 
@@ -208,7 +209,7 @@ def check_static_sync(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint64"])
-def test_static_atomics_signals_and_waits(pes: Pool, dtype: str) -> None:
+def test_static_atomics_signals_and_waits(pes: Pes, dtype: str) -> None:
     pes.run(check_static_sync, dtype)
 
 
@@ -272,7 +273,7 @@ def check_static_errors() -> None:
     ishmem.barrier_all()
 
 
-def test_static_errors(pes: Pool) -> None:
+def test_static_errors(pes: Pes) -> None:
     pes.run(check_static_errors)
 
 
@@ -328,8 +329,8 @@ def check_views(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", VIEWED)
-@pytest.mark.pes(2)
-def test_views(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_views(pes: Pes, dtype: str) -> None:
     pes.run(check_views, dtype)
 
 
@@ -346,7 +347,7 @@ def check_message() -> None:
     ishmem.free(memory)
 
 
-def test_message(pes: Pool) -> None:
+def test_message(pes: Pes) -> None:
     pes.run(check_message)
 
 
@@ -372,7 +373,7 @@ def check_kernel_message() -> None:
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="it has no views as another dtype")
-def test_message_of_a_kernel(pes: Pool) -> None:
+def test_message_of_a_kernel(pes: Pes) -> None:
     pes.run(check_kernel_message)
 
 
@@ -412,6 +413,6 @@ def check_refused_views() -> None:
             dpex.call_kernel(kernel, kapi.Range(1), argument)
 
 
-@pytest.mark.pes(2)
-def test_refused_views(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_refused_views(pes: Pes) -> None:
     pes.run(check_refused_views)

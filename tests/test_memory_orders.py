@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from numba import typeof, types
-from pes import Pool
 
 import ishmem
 from ishmem.kernels import front_end, memory_orders
 from ishmem.kernels.memory_orders import EMITTED, Order
+from ishmem.testing import Pes
 
 CONSTANT, NULL = 43, 46
 # Of each instruction its name, and where among its operands the scope is, and the orders.
@@ -112,8 +112,8 @@ def find(names: list[str]) -> dict[str, Found]:
     return {name: emitted(compiled(name)) for name in names}
 
 
-@pytest.mark.pes(1)
-def test_emitted_orders(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_emitted_orders(pes: Pes) -> None:
     (found,) = pes.run(find, list(EMITTED))
     for name, expected in EMITTED.items():
         assert found[name] == expected, name

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import nodes
 import pytest
-from pes import run_command, run_program
+from subprocesses import run_command, run_program
+
+from ishmem.testing import nodes
 
 PROGRAM = """
 import sys, time, dpnp, ishmem

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from common import dpnp
-from pes import Pool, run_program
+from subprocesses import run_program
 from test_inference import as_bits, as_numbers, named
 
 import ishmem
 from ishmem.moe import Buffer
+from ishmem.testing import Pes
 
 MOST, HIDDEN, TOPK = 6, 35, 3
 WHOLE_UNITS = 40  # elements of a row that is some units of 16 bytes, of each dtype
@@ -98,18 +99,18 @@ def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
                 check_layer(buffer, route, dtype, seed, hooks)
 
 
-@pytest.mark.pes(1, 2, 3, 4)
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_layers(pes):
     pes.run(check_layers, "float32")
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_layers_of_16_bits(pes, dtype):
     pes.run(check_layers, dtype)
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 def test_hooks(pes):
     pes.run(check_layers, "float32", ("random", "some PEs without tokens", "random"), True)
 
@@ -146,7 +147,7 @@ def same_from_all(x, topk_idx, weights):
     return total
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 def test_many_calls(pes):
     pes.run(check_many_calls, 7)
 
@@ -172,7 +173,7 @@ def check_results():
         assert place in [each.get_array().usm_data._pointer for each in (dispatched(3), dispatched(4))]
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 def test_results(pes):
     pes.run(check_results)
 
@@ -194,7 +195,7 @@ def check_float8():
             np.testing.assert_array_equal(found.asnumpy()[0, :count], wanted, strict=True)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 def test_float8(pes):
     pes.run(check_float8)
 
@@ -215,7 +216,7 @@ def check_weights():
         np.testing.assert_allclose(out.asnumpy(), weights.sum(axis=1)[:, None] * x, rtol=1e-6)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 def test_weights(pes):
     pes.run(check_weights)
 
@@ -232,7 +233,7 @@ def check_teams():
     team.destroy()
 
 
-@pytest.mark.pes(4)
+@pytest.mark.ishmem(4)
 def test_teams(pes):
     pes.run(check_teams)
 
@@ -295,13 +296,13 @@ def test_normal(pes):
     pes.run(check_normal, "float32")
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_normal_of_16_bits(pes, dtype):
     pes.run(check_normal, dtype, ("random", "an expert twice"))
 
 
-@pytest.mark.pes(1, 2, 3)
+@pytest.mark.ishmem([1, 2, 3])
 def test_normal_in_rounds(pes):
     pes.run(check_rounds)
 
@@ -333,7 +334,7 @@ def check_normal_float8():
         assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any() and lengths == [2]
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 def test_normal_float8(pes):
     pes.run(check_normal_float8)
 
@@ -390,7 +391,7 @@ def check_errors():
             call()
 
 
-@pytest.mark.pes(2, exact=True)
+@pytest.mark.ishmem(2, exact=True)
 def test_errors(pes):
     pes.run(check_errors)
 
@@ -436,18 +437,18 @@ def check_experts_out_of_range():
         assert out.asnumpy()[:, 0].tolist() == [0, 1]
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 def test_experts_out_of_range(pes):
     pes.run(check_experts_out_of_range)
 
 
 @pytest.fixture(scope="module")
-def pool_with() -> Iterator[Callable[..., Pool]]:
+def pool_with() -> Iterator[Callable[..., Pes]]:
     """Start PEs with settings or on nodes."""
-    pools: list[Pool] = []
+    pools: list[Pes] = []
 
-    def start(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pool:
-        pools.append(Pool(n, env, nodes))
+    def start(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:
+        pools.append(Pes(n, env, nodes))
         return pools[-1]
 
     yield start

@@ -16,25 +16,25 @@ from pathlib import Path
 
 import dpctl
 import dpnp
-import nodes
 import numpy as np
 import pytest
 import test_setup
 from common import dpex, same
-from pes import Pool, run_command
+from subprocesses import run_command
 
 import ishmem
 from ishmem import _core
 from ishmem.runtime import job
+from ishmem.testing import Pes, nodes
 
 SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
 """In bytes: short payloads go in a packet, long ones as messages of their own."""
 
 
 @pytest.fixture(scope="module", params=["2+2", "1+3"])
-def spread(request: pytest.FixtureRequest) -> Iterator[Pool]:
+def spread(request: pytest.FixtureRequest) -> Iterator[Pes]:
     """PEs on two nodes."""
-    pool = Pool(4, nodes=[int(size) for size in request.param.split("+")])
+    pool = Pes(4, nodes=[int(size) for size in request.param.split("+")])
     yield pool
     pool.stop()
 
@@ -60,7 +60,7 @@ def check_places() -> None:
         team.sync()
 
 
-def test_places(spread: Pool) -> None:
+def test_places(spread: Pes) -> None:
     spread.run(check_places)
 
 
@@ -87,7 +87,7 @@ def check_flag_after_data(nbytes: int, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["put_signal", "put_signal_nbi", "fence"])
-def test_flag_after_data(spread: Pool, how: str) -> None:
+def test_flag_after_data(spread: Pes, how: str) -> None:
     for nbytes in SIZES:
         spread.run(check_flag_after_data, nbytes, how)
 
@@ -107,7 +107,7 @@ def check_burst(count: int) -> None:
         assert all(seen[pe, place] == value for place, value in last.items())
 
 
-def test_burst(spread: Pool) -> None:
+def test_burst(spread: Pes) -> None:
     spread.run(check_burst, 10_000)
 
 
@@ -150,7 +150,7 @@ def check_kernel_completes_host_puts(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["barrier", "quiet", "on queue"])
-def test_kernel_completes_host_puts(spread: Pool, how: str) -> None:
+def test_kernel_completes_host_puts(spread: Pes, how: str) -> None:
     spread.run(check_kernel_completes_host_puts, how)
 
 
@@ -194,7 +194,7 @@ def check_on_queue_event(how: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["put", "iput", "put_signal"])
-def test_on_queue_event(spread: Pool, how: str, tmp_path: Path) -> None:
+def test_on_queue_event(spread: Pes, how: str, tmp_path: Path) -> None:
     spread.run(check_on_queue_event, how, tmp_path)
 
 
@@ -218,7 +218,7 @@ def check_long_bursts() -> None:
     ishmem.barrier_all()
 
 
-def test_long_bursts(spread: Pool) -> None:
+def test_long_bursts(spread: Pes) -> None:
     spread.run(check_long_bursts)
 
 
@@ -295,7 +295,7 @@ def test_payloads(device_memory: str) -> None:
     Of the 12 payloads that a PE starts, 10 are in device memory; those of the other PE arrive there. A PE stages what
     it sends from its heap: 2 of its puts and the answers to 5 gets of the other PE.
     """
-    pool = Pool(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, **CARDS}, [1, 1])
+    pool = Pes(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, **CARDS}, [1, 1])
     direct = device_memory == "on"
     try:
         for count in (1024, 1025, 30_000):
@@ -338,7 +338,7 @@ def check_source_reuse(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 7, 1024, 1025])  # the third is the longest put whose data go in a packet
-def test_kernel_reuses_source(spread: Pool, count: int) -> None:
+def test_kernel_reuses_source(spread: Pes, count: int) -> None:
     spread.run(check_source_reuse, count)
 
 
@@ -368,7 +368,7 @@ def check_counter() -> None:
         assert int(counter[0]) == n * times * (1 + items)
 
 
-def test_counter(spread: Pool) -> None:
+def test_counter(spread: Pes) -> None:
     spread.run(check_counter, timeout=120)
 
 
@@ -411,7 +411,7 @@ def check_busy_target(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["sleeps", "computes", "MPI", "kernel"])
-def test_busy_target(spread: Pool, how: str) -> None:
+def test_busy_target(spread: Pes, how: str) -> None:
     spread.run(check_busy_target, how)
 
 
@@ -435,7 +435,7 @@ def check_wakes_kernel() -> None:
     ishmem.barrier_all()
 
 
-def test_wakes_kernel(spread: Pool) -> None:
+def test_wakes_kernel(spread: Pes) -> None:
     spread.run(check_wakes_kernel, timeout=120)
 
 
@@ -462,7 +462,7 @@ def check_kernel_beside_wait() -> None:
     assert _core.barrier_all() == _core.SATISFIED
 
 
-def test_kernel_beside_wait(spread: Pool) -> None:
+def test_kernel_beside_wait(spread: Pes) -> None:
     spread.run(check_kernel_beside_wait, timeout=120)
 
 

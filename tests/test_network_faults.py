@@ -19,10 +19,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import node_faults
-import nodes
 import pytest
 import trials
-from pes import run_command
+from subprocesses import run_command
+
+from ishmem.testing import nodes
 
 
 @pytest.mark.parametrize("how", node_faults.HOW)

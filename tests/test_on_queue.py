@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool, run_program
+from subprocesses import run_program
 from test_strided import SHAPED
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 LARGE = 40_000
 READY = dpctl.SyclEvent()
@@ -84,14 +85,14 @@ def check_copies(dtype: str) -> None:
     same(dest[3:4], theirs[5:6])
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_copies(pes: Pool, dtype: str) -> None:
+def test_copies(pes: Pes, dtype: str) -> None:
     pes.run(check_copies, dtype)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_copies_on_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_copies_on_other_numbers_of_pes(pes: Pes) -> None:
     pes.run(check_copies, "int16")
 
 
@@ -112,8 +113,8 @@ def check_large() -> None:
         same(dest[pe], np.arange(count, dtype="i4") * (pe + 1) + me)
 
 
-@pytest.mark.pes(3)
-def test_large(pes: Pool) -> None:
+@pytest.mark.ishmem(3)
+def test_large(pes: Pes) -> None:
     pes.run(check_large)
 
 
@@ -156,14 +157,14 @@ def check_strided(dtype: str) -> None:
     same(source, swapped)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "uint64", "complex128"])
-def test_strided(pes: Pool, dtype: str) -> None:
+def test_strided(pes: Pes, dtype: str) -> None:
     pes.run(check_strided, dtype)
 
 
-@pytest.mark.pes(1, 3)
-def test_strided_on_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_strided_on_other_numbers_of_pes(pes: Pes) -> None:
     pes.run(check_strided, "int32")
 
 
@@ -202,9 +203,9 @@ def check_shaped(count: int | None) -> None:
         ishmem.get_on_queue(guard[:, 1], source[:, 1], right)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("count", [None, 5, 13])
-def test_shaped(pes: Pool, count: int | None) -> None:
+def test_shaped(pes: Pes, count: int | None) -> None:
     pes.run(check_shaped, count)
 
 
@@ -220,8 +221,8 @@ def check_views() -> None:
     same(dest, expected)
 
 
-@pytest.mark.pes(2)
-def test_views(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_views(pes: Pes) -> None:
     pes.run(check_views)
 
 
@@ -254,7 +255,7 @@ def check_chain(rounds: int) -> None:
     ishmem.barrier_all()
 
 
-def test_kernels_and_signals_follow_each_other(pes: Pool) -> None:
+def test_kernels_and_signals_follow_each_other(pes: Pes) -> None:
     pes.run(check_chain, 12 if pes.n < 4 else 4)
 
 
@@ -290,8 +291,8 @@ def check_random(seed: int) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2, 3)
-def test_dependences_in_any_order(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_dependences_in_any_order(pes: Pes) -> None:
     for seed in range(3):
         pes.run(check_random, seed)
 
@@ -329,9 +330,9 @@ def check_many_dependences(events: int) -> None:
     same(last, pattern("int64", events, left))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("events", [1, 16, 17, 40])
-def test_many_dependences(pes: Pool, events: int) -> None:
+def test_many_dependences(pes: Pes, events: int) -> None:
     pes.run(check_many_dependences, events)
 
 
@@ -357,13 +358,13 @@ def check_other_threads_run(seconds: float) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_other_threads_run_during_a_wait(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_other_threads_run_during_a_wait(pes: Pes) -> None:
     pes.run(check_other_threads_run, 0.3)
 
 
-@pytest.mark.pes(2, 4)
-def test_nothing_starts_before_its_dependences(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_nothing_starts_before_its_dependences(pes: Pes) -> None:
     pes.run(check_not_before)
 
 
@@ -386,8 +387,8 @@ def check_in_order() -> None:
         ishmem.barrier_all_on_queue(queue).wait()
 
 
-@pytest.mark.pes(1, 2, 3)
-def test_in_order_queue(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_in_order_queue(pes: Pes) -> None:
     pes.run(check_in_order)
 
 
@@ -403,8 +404,8 @@ def check_default_queue_stays_free() -> None:
     assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5
 
 
-@pytest.mark.pes(1, 2)
-def test_default_queue_stays_free(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_default_queue_stays_free(pes: Pes) -> None:
     pes.run(check_default_queue_stays_free)
 
 
@@ -425,8 +426,8 @@ def check_after_kernel() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_waits_leave_the_device_free(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_waits_leave_the_device_free(pes: Pes) -> None:
     pes.run(check_after_kernel)
 
 
@@ -492,19 +493,19 @@ def check_kept() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(1, 2)
-def test_arguments_are_kept_alive(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_arguments_are_kept_alive(pes: Pes) -> None:
     pes.run(check_kept)
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
-def test_waits(pes: Pool, dtype: str) -> None:
+def test_waits(pes: Pes, dtype: str) -> None:
     pes.run(check_waits, dtype)
 
 
-@pytest.mark.pes(1, 3)
-def test_waits_on_other_numbers_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_waits_on_other_numbers_of_pes(pes: Pes) -> None:
     pes.run(check_waits, "int64")
 
 
@@ -526,7 +527,7 @@ def check_collectives() -> None:
     ishmem.barrier_all()
 
 
-def test_collectives(pes: Pool) -> None:
+def test_collectives(pes: Pes) -> None:
     pes.run(check_collectives)
 
 
@@ -546,8 +547,8 @@ def check_many_barriers() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_many_barriers(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_many_barriers(pes: Pes) -> None:
     pes.run(check_many_barriers)
 
 
@@ -587,8 +588,8 @@ def check_errors() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(1, 2)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpctl, dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.testing import Pes
 
 READY = dpctl.SyclEvent()
 
@@ -79,12 +79,12 @@ def check_results(sizes: tuple[int, ...]) -> None:
     _heap.clear()
 
 
-def test_results(pes: Pool) -> None:
+def test_results(pes: Pes) -> None:
     pes.run(check_results, (0, 1, 3, 1000))
 
 
-@pytest.mark.pes(2)
-def test_large_results(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_large_results(pes: Pes) -> None:
     pes.run(check_results, (100_003,))
 
 
@@ -116,8 +116,8 @@ def check_chain(rounds: int) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(1, 2, 3)
-def test_kernels_before_and_after(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_kernels_before_and_after(pes: Pes) -> None:
     pes.run(check_chain, 6)
 
 
@@ -145,7 +145,7 @@ def check_order(rounds: int) -> None:
     ishmem.barrier_all_on_queue(queues[0]).wait()
 
 
-def test_order(pes: Pool) -> None:
+def test_order(pes: Pes) -> None:
     pes.run(check_order, 12)
 
 
@@ -173,8 +173,8 @@ def check_errors() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(1, 2)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -225,7 +225,7 @@ def check_barrier_of_errors(refuses: bool, a: Any, b: Any, queue: dpctl.SyclQueu
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(1, 2, 3)
-def test_refusal(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_refusal(pes: Pes) -> None:
     for refusing in range(min(pes.n, 2)):
         pes.run(check_refusal, refusing)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same, symmetric
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 ROUNDS = 4000
 WORDS = 5
@@ -122,28 +122,28 @@ def check_order(sender: str, receiver: str, rounds: int) -> None:
     same(slots, np.arange(rounds * WORDS) if me == last else np.full(rounds * WORDS, -1))
 
 
-@pytest.mark.pes(2, 3)
-def test_host_to_host(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_host_to_host(pes: Pes) -> None:
     pes.run(check_order, "host", "host", ROUNDS)
 
 
-@pytest.mark.pes(1, 2, 4)
-def test_kernel_to_host(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2, 4])
+def test_kernel_to_host(pes: Pes) -> None:
     pes.run(check_order, "kernel", "host", ROUNDS)
 
 
-@pytest.mark.pes(1, 2)
-def test_host_to_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_host_to_kernel(pes: Pes) -> None:
     pes.run(check_order, "host", "kernel", ROUNDS // 4)
 
 
-@pytest.mark.pes(2, 3)
-def test_kernel_to_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_kernel_to_kernel(pes: Pes) -> None:
     pes.run(check_order, "kernel", "kernel", ROUNDS)
 
 
-@pytest.mark.pes(2)
-def test_group_to_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_group_to_kernel(pes: Pes) -> None:
     pes.run(check_order, "group", "kernel", ROUNDS // 2)
 
 
@@ -168,7 +168,7 @@ def check_quiet() -> None:
     same(slots, np.full(count, (me - 1) % n))
 
 
-def test_quiet(pes: Pool) -> None:
+def test_quiet(pes: Pes) -> None:
     pes.run(check_quiet)
 
 
@@ -199,7 +199,7 @@ def check_pe_quiet(where: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["host", "kernel"])
-def test_pe_quiet(pes: Pool, where: str) -> None:
+def test_pe_quiet(pes: Pes, where: str) -> None:
     pes.run(check_pe_quiet, where)
 
 
@@ -229,13 +229,13 @@ def check_wrong_pes(checked: bool) -> None:
             ishmem.quiet()
 
 
-@pytest.mark.pes(2)
-def test_wrong_pes(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_wrong_pes(pes: Pes) -> None:
     pes.run(check_wrong_pes, False)
 
 
 @pytest.mark.one_node
-def test_wrong_pes_are_checked(checking: Pool) -> None:
+def test_wrong_pes_are_checked(checking: Pes) -> None:
     checking.run(check_wrong_pes, True)
 
 
@@ -298,17 +298,17 @@ FLUSHES = [
 
 
 @pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
-def test_flush(pes: Pool, where: str, count: int, on_heap: bool) -> None:
+def test_flush(pes: Pes, where: str, count: int, on_heap: bool) -> None:
     pes.run(check_flush, where, count, on_heap)
 
 
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
-def other_routes(request: pytest.FixtureRequest) -> Iterator[Pool]:
-    pool = Pool(2, request.param, nodes=[2])
+def other_routes(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    pool = Pes(2, request.param)
     yield pool
     pool.stop()
 
 
-def test_flush_of_other_routes(other_routes: Pool) -> None:
+def test_flush_of_other_routes(other_routes: Pes) -> None:
     for case in FLUSHES:
         other_routes.run(check_flush, *case)

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import nodes
 import numpy as np
 import pytest
 import test_order_programs as on_one_node
 from order_programs import runner
 from order_programs.arrays import programs
-from pes import Pool, run_command
+from subprocesses import run_command
 
 import ishmem
 from ishmem.runtime import late
+from ishmem.testing import Pes, nodes
 
 SEEDS = 3
 BOTH = ("flag_by_signal_of_view", "fence_for_quiet", "flag_by_p", "work_group")
@@ -27,31 +27,31 @@ LONG = 3001
 """Elements of more than a packet between engines, and no multiple of its parts."""
 
 
-def pool_of(sizes: Sequence[int]) -> Iterator[Pool]:
-    pool = Pool(sum(sizes), env={"ISHMEM_SIM_ORDER": "late"}, nodes=sizes)
+def pool_of(sizes: Sequence[int]) -> Iterator[Pes]:
+    pool = Pes(sum(sizes), env={"ISHMEM_SIM_ORDER": "late"}, nodes=sizes)
     yield pool
     pool.stop()
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Pool]:
+def apart() -> Iterator[Pes]:
     """PEs that are alone on their nodes."""
     yield from pool_of([1, 1])
 
 
 @pytest.fixture(scope="module")
-def spread() -> Iterator[Pool]:
+def spread() -> Iterator[Pes]:
     yield from pool_of([2, 2])
 
 
-def check_program(pes: Pool, name: str) -> None:
+def check_program(pes: Pes, name: str) -> None:
     """It passes with all seeds, and without its call one of the first ten seeds shows that."""
     for wrong, caught in pes.run(runner.seeds_that_fail, name, SEEDS, 1):
         assert not wrong and caught
 
 
 @pytest.mark.parametrize("name", programs)
-def test_program(apart: Pool, name: str) -> None:
+def test_program(apart: Pes, name: str) -> None:
     check_program(apart, name)
 
 
@@ -75,17 +75,17 @@ def check_long() -> None:
         ishmem.barrier_all()
 
 
-def test_long(spread: Pool) -> None:
+def test_long(spread: Pes) -> None:
     spread.run(check_long)
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_program_with_near_and_far_peers(spread: Pool, name: str) -> None:
+def test_program_with_near_and_far_peers(spread: Pes, name: str) -> None:
     check_program(spread, name)
 
 
 @pytest.mark.parametrize("chapter", on_one_node.CHAPTERS)
-def test_chapter(spread: Pool, chapter: str) -> None:
+def test_chapter(spread: Pes, chapter: str) -> None:
     spread.run(late.reseed, 3)
     function, arguments = on_one_node.CHAPTERS[chapter]
     spread.run(function, *arguments)

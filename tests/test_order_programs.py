@@ -18,11 +18,12 @@ import test_wait
 from common import SAMPLE, dpex, kapi, same, symmetric
 from order_programs import runner
 from order_programs.arrays import programs
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem import _core
 from ishmem.runtime import late
+from ishmem.testing import Pes
 
 CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "rma": (test_rma.check_host_cases, ("int32", SAMPLE)),
@@ -131,21 +132,21 @@ def line_of(program: str, mark: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def late_pes() -> Iterator[Pool]:
-    pool = Pool(PES, env={"ISHMEM_SIM_ORDER": "late"})
+def late_pes() -> Iterator[Pes]:
+    pool = Pes(PES, env={"ISHMEM_SIM_ORDER": "late"})
     yield pool
     pool.stop()
 
 
 @pytest.mark.parametrize("name", programs)
-def test_program(late_pes: Pool, name: str) -> None:
+def test_program(late_pes: Pes, name: str) -> None:
     """It passes with all seeds, and without its call one of the first ten seeds shows that."""
     for wrong, caught in late_pes.run(runner.seeds_that_fail, name, SEEDS, 1):
         assert not wrong and caught
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter(late_pes: Pool, chapter: str) -> None:
+def test_chapter(late_pes: Pes, chapter: str) -> None:
     late_pes.run(late.reseed, 3)
     function, arguments = CHAPTERS[chapter]
     late_pes.run(function, *arguments)
@@ -201,10 +202,10 @@ def put_and_flush(item: kapi.Item, dest, source, pe):
 
 
 @pytest.mark.parametrize("where", ["host", "kernel"])
-def test_flush_is_no_quiet(late_pes: Pool, where: str) -> None:
+def test_flush_is_no_quiet(late_pes: Pes, where: str) -> None:
     late_pes.run(check_flush_is_no_quiet, where)
 
 
-def test_flush(late_pes: Pool) -> None:
+def test_flush(late_pes: Pes) -> None:
     for case in test_order.FLUSHES:
         late_pes.run(test_order.check_flush, *case)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, kapi
-from pes import Pool
 
 import ishmem
 from ishmem import _core
@@ -20,6 +19,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.layout import Layout
 from ishmem.common.violations import NOT_SYMMETRIC, Violation, number
 from ishmem.runtime import heap as heaps, job, network, violation_errors
+from ishmem.testing import Pes
 
 HIGH = 0xFF00_0000_0100_0000
 """A device address as Level Zero allocates on a Max; it is negative as an int64."""
@@ -157,7 +157,7 @@ def check_tables() -> None:
 
 def test_kernels() -> None:
     """On a PE of its own: the functions that these kernels call are compiled with constants of another process."""
-    pool = Pool(1)
+    pool = Pes(1)
     try:
         pool.run(check_kernel)
         pool.run(check_tables)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpctl, dpnp, pattern, same, tensor
-from pes import Pool
 
 import ishmem
 from ishmem import _core
 from ishmem.ipc import pyze
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 POOLED = (1, 512, 5000)
 LARGE = (8 << 20) // 8
@@ -78,7 +78,7 @@ def check_kinds(counts: tuple[int, ...], mapped: bool) -> None:
         ishmem.free(dest)
 
 
-def test_kinds(pes: Pool) -> None:
+def test_kinds(pes: Pes) -> None:
     pes.run(check_kinds, POOLED, True)
 
 
@@ -93,13 +93,13 @@ def test_kinds(pes: Pool) -> None:
     ],
     ids=str,
 )
-def other_route(request: pytest.FixtureRequest) -> Iterator[tuple[Pool, bool]]:
-    pool = Pool(2, request.param)
+def other_route(request: pytest.FixtureRequest) -> Iterator[tuple[Pes, bool]]:
+    pool = Pes(2, request.param)
     yield pool, "ISHMEM_COPY_CUTOVER" not in request.param
     pool.stop()
 
 
-def test_other_routes(other_route: tuple[Pool, bool]) -> None:
+def test_other_routes(other_route: tuple[Pes, bool]) -> None:
     pool, mapped = other_route
     pool.run(check_kinds, POOLED, mapped)
     if mapped:
@@ -120,8 +120,8 @@ def check_result() -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_result(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_result(pes: Pes) -> None:
     pes.run(check_result)
 
 
@@ -150,8 +150,8 @@ def check_reuse() -> None:
     assert len(set(addresses)) < len(addresses), "no address came again: nothing was tested"
 
 
-@pytest.mark.pes(2)
-def test_reuse(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_reuse(pes: Pes) -> None:
     pes.run(check_reuse)
 
 
@@ -179,8 +179,8 @@ def check_no_leak(turns: int) -> None:
     assert seen[-1][1] <= seen[turns // 2][1] + 4
 
 
-@pytest.mark.pes(2)
-def test_no_leak(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_no_leak(pes: Pes) -> None:
     pes.run(check_no_leak, 40)
 
 
@@ -213,8 +213,8 @@ def check_threads(turns: int) -> None:
         same(target, values(left + turns - 1 + number, LARGE))
 
 
-@pytest.mark.pes(2)
-def test_threads(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_threads(pes: Pes) -> None:
     pes.run(check_threads, 6)
 
 
@@ -239,5 +239,5 @@ def check_edges() -> None:
     assert not heap.private_memory.learn(np.zeros(8).ctypes.data, 8, write=False)
 
 
-def test_edges(pes: Pool) -> None:
+def test_edges(pes: Pes) -> None:
     pes.run(check_edges)

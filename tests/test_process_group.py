@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch_library
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import process_group

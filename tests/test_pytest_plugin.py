@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ishmem.testing import reports
+import ishmem
+from ishmem.testing import Pes, PesError, reports
 
 pytest_plugins = ["pytester"]
 
@@ -163,6 +164,143 @@ def test_tests_that_fail(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(["FAILED*::test_fails_on_one[[]2pes] - PE 1: *"])
 
 
+WITH_ENV = """
+    import os
+    import pytest
+    import ishmem
+
+    pids = set()
+
+    @pytest.mark.ishmem(2, env={"ISHMEM_CHECK": "1", "MINE": "5"})
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_env(number):
+        assert os.environ["MINE"] == "5" and os.environ["ISHMEM_CHECK"] == "1"
+        pids.add(os.getpid())
+        assert len(pids) == 1
+
+    @pytest.mark.ishmem
+    def test_usual_numbers(ishmem_npes):
+        assert "MINE" not in os.environ
+        assert ishmem_npes in (1, 3)
+
+    def number(of):
+        return ishmem.my_pe() * of
+
+    @pytest.mark.ishmem([2, 3])
+    def test_results(ishmem_pes):
+        assert ishmem_pes.run(number, 10) == [10 * pe for pe in range(ishmem_pes.n)]
+        assert not os.environ.get("ISHMEM_PE")
+"""
+
+
+def test_environment_usual_numbers_and_results(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(WITH_ENV)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "ishmem_npes=1,3")
+    done.assert_outcomes(passed=2 + 2 + 2)
+
+
+def test_a_file_is_collected_when_a_test_of_it_is_to_run(pytester: pytest.Pytester) -> None:
+    first = """
+        import sys
+        import pytest
+
+        pytestmark = pytest.mark.ishmem(npes=2)
+
+        @pytest.fixture(scope="session")
+        def shared():
+            return []
+
+        def test_one(shared):
+            shared.append(1)
+            assert "test_second" not in sys.modules
+
+        def test_two(shared):
+            sys.shared = shared
+    """
+    second = """
+        import sys
+        import pytest
+
+        @pytest.mark.ishmem(npes=2)
+        def test_three():
+            assert sys.shared == [1]
+    """
+    pytester.makepyfile(test_first=first, test_second=second)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_first.py", "test_second.py")
+    done.assert_outcomes(passed=3)
+
+
+ON_NODES = """
+    import pytest
+    import ishmem
+
+    @pytest.mark.ishmem
+    def test_nodes():
+        assert ishmem.n_pes() == 2
+        assert ishmem.TEAM_SHARED.n_pes() == 1
+
+    @pytest.mark.ishmem(3, exact=True)
+    def test_exact():
+        assert False
+
+    def size_of_node():
+        return ishmem.TEAM_SHARED.n_pes()
+
+    def test_results(ishmem_pes):
+        assert ishmem_pes.run(size_of_node) == [1, 1]
+"""
+
+
+def test_emulated_nodes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(ON_NODES)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--ishmem-nodes", "1+1")
+    done.assert_outcomes(passed=2, skipped=1)
+
+
+def double(number: int) -> int:
+    """Run on PEs."""
+    return 2 * number + ishmem.my_pe()
+
+
+def leave_memory() -> bool:
+    """Run on PEs."""
+    before = ishmem.is_symmetric(LEFT[0]) if LEFT else False
+    LEFT[:] = [ishmem.zeros(10)]
+    return before
+
+
+def fail_on_one() -> None:
+    """Run on PEs."""
+    if ishmem.my_pe() == 1:
+        raise LookupError("no such thing")
+    ishmem.barrier_all()
+
+
+LEFT: list[Any] = []
+
+
+def test_pes_that_run_functions() -> None:
+    with Pes(2, env={"ISHMEM_CHECK": "1"}) as pes:
+        assert pes.run(double, 4) == [8, 9]
+        assert pes.run(leave_memory) == pes.run(leave_memory) == [False, False]
+        words = r"(?s)--- PE 0 has not finished 3 s after.*in fail_on_one.*LookupError: no such"
+        with pytest.raises(PesError, match=words):
+            pes.run(fail_on_one)
+        assert pes.run(double, 1) == [2, 3]  # on new PEs
+
+
+@pytest.mark.parametrize("function", [lambda: None, print.__self__], ids=["lambda", "module"])
+def test_functions_that_pes_cannot_import(function: Any) -> None:
+    with pytest.raises(ValueError, match=r"got .*, allowed: a function of a module"):
+        Pes(1).run(function)
+
+
+@pytest.mark.parametrize(("n", "nodes"), [(0, None), (2, [1, 2]), (2, [0, 2])])
+def test_numbers_of_pes_that_are_wrong(n: int, nodes: list[int] | None) -> None:
+    with pytest.raises(ValueError, match=f"got n={n}.*, allowed: at least 1 PE"):
+        Pes(n, nodes=nodes)
+
+
 def report_of(outcome: str, **more: Any) -> pytest.TestReport:
     longrepr = "words" if outcome == "failed" else None
     return pytest.TestReport("test_it", ("test_it.py", 1, "test_it"), {}, outcome, longrepr, "call", **more)
@@ -190,6 +328,7 @@ def test_one_outcome_of_all_pes(by_pe: list[pytest.TestReport], outcome: str) ->
         ("npes=0", "ishmem(npes=0): allowed are npes"),
         ("npes=[2, 'x']", "ishmem(npes=[2, 'x']): allowed are npes"),
         ("pes=2", "ishmem(pes=2): allowed are npes"),
+        ("env={'A': 1}", "ishmem(env={'A': 1}): allowed are npes"),
     ],
 )
 def test_marks_that_are_wrong(pytester: pytest.Pytester, mark: str, words: str) -> None:
@@ -210,6 +349,7 @@ def test_numbers_of_pes_are_chosen(pytester: pytest.Pytester) -> None:
     ("options", "words"),
     [
         (["--ishmem-npes=0"], "--ishmem-npes: got '0', allowed: numbers of PEs"),
+        (["--ishmem-nodes=1+"], "--ishmem-nodes: got '1+', allowed: numbers of PEs, such as 2 or 1+3"),
         (["--ishmem-timeout=-1"], "ishmem_timeout: got -1.0, allowed: seconds, more than 0"),
         (["-o", "ishmem_device=cpu"], "ishmem_device: got 'cpu', allowed: sim, gpu, auto"),
     ],

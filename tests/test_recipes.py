@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pes import run_command
+from subprocesses import run_command
 
 import ishmem
 

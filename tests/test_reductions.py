@@ -6,12 +6,12 @@ import collective_model as model
 import numpy as np
 import pytest
 from common import same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 
@@ -27,13 +27,13 @@ def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
-def test_reduction(pes: Pool, routine: str) -> None:
+def test_reduction(pes: Pes, routine: str) -> None:
     pes.run(check_reduction, routine, (0, 1, 3, 1000), "int32")
 
 
-@pytest.mark.pes(2, 3)
+@pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("routine", REDUCTIONS)
-def test_large_reduction(pes: Pool, routine: str) -> None:
+def test_large_reduction(pes: Pes, routine: str) -> None:
     pes.run(check_reduction, routine, ((1 << 17) + 3,), "int64")
 
 
@@ -52,8 +52,8 @@ def check_dtypes() -> None:
     model.reset()
 
 
-@pytest.mark.pes(2)
-def test_dtypes(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_dtypes(pes: Pes) -> None:
     pes.run(check_dtypes)
 
 
@@ -70,7 +70,7 @@ def check_in_place(count: int) -> None:
     model.reset()
 
 
-def test_in_place(pes: Pool) -> None:
+def test_in_place(pes: Pes) -> None:
     pes.run(check_in_place, 6)
     pes.run(check_in_place, 3000)
 
@@ -101,7 +101,7 @@ def check_bits(dtype: str, count: int) -> None:
             same(seen[0], model.combined_by_nodes("sum_reduce", list(sources)))
 
 
-def test_bits(pes: Pool) -> None:
+def test_bits(pes: Pes) -> None:
     pes.run(check_bits, "float32", 100)
     pes.run(check_bits, "float64", 5000)
 
@@ -125,6 +125,6 @@ def check_nan(dtype: str) -> None:
     model.reset()
 
 
-def test_nan(pes: Pool) -> None:
+def test_nan(pes: Pes) -> None:
     pes.run(check_nan, "float32")
     pes.run(check_nan, "float64")

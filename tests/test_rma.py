@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from common import GRID, SAMPLE, WIDTH, dpex, dpnp, kapi, pattern, same, symmetric
 from hypothesis import given, settings, strategies as st
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 LARGE = (1 << 20) + 5
 # numba-dpex takes no float16 arrays, whatever a kernel does with them.
@@ -65,7 +65,7 @@ def check_host_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_grid(pes: Pool, dtype: str) -> None:
+def test_host_grid(pes: Pes, dtype: str) -> None:
     pes.run(check_host_cases, dtype, GRID if pes.n == 2 else SAMPLE)
 
 
@@ -87,7 +87,7 @@ def check_elements(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_elements(pes: Pool, dtype: str) -> None:
+def test_host_elements(pes: Pes, dtype: str) -> None:
     pes.run(check_elements, dtype)
 
 
@@ -106,8 +106,8 @@ def check_extremes() -> None:
             same(cell, np.array([0, value, 0], dtype))
 
 
-@pytest.mark.pes(1)
-def test_extremes(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_extremes(pes: Pes) -> None:
     pes.run(check_extremes)
 
 
@@ -133,7 +133,7 @@ def check_large(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "complex128"])
-def test_host_large(pes: Pool, dtype: str) -> None:
+def test_host_large(pes: Pes, dtype: str) -> None:
     pes.run(check_large, dtype)
 
 
@@ -154,7 +154,7 @@ def check_buffers() -> None:
             ishmem.put(dest[:3], source, me)
 
 
-def test_buffers(pes: Pool) -> None:
+def test_buffers(pes: Pes) -> None:
     pes.run(check_buffers)
 
 
@@ -188,12 +188,12 @@ def check_off_heap(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.pes(2)
-def test_off_heap_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_off_heap_types(pes: Pes, dtype: str) -> None:
     pes.run(check_off_heap, dtype)
 
 
-def test_off_heap(pes: Pool) -> None:
+def test_off_heap(pes: Pes) -> None:
     pes.run(check_off_heap, "float32")
 
 
@@ -225,7 +225,7 @@ def check_shapes() -> None:
     same(turned, expected)
 
 
-def test_shapes(pes: Pool) -> None:
+def test_shapes(pes: Pes) -> None:
     pes.run(check_shapes)
 
 
@@ -260,12 +260,12 @@ def check_transfers(drawn: list[tuple[Any, ...]]) -> None:
 
 @settings(max_examples=30)
 @given(drawn=st.lists(transfers(), min_size=1, max_size=4))
-def run_transfers(pes: Pool, drawn: list[tuple[Any, ...]]) -> None:
+def run_transfers(pes: Pes, drawn: list[tuple[Any, ...]]) -> None:
     pes.run(check_transfers, drawn)
 
 
-@pytest.mark.pes(3)
-def test_any_block(pes: Pool) -> None:
+@pytest.mark.ishmem(3)
+def test_any_block(pes: Pes) -> None:
     run_transfers(pes)
 
 
@@ -300,13 +300,13 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.pes(2)
-def test_kernel_grid(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_grid(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel_cases, dtype, GRID)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_kernel_sample(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_kernel_sample(pes: Pes) -> None:
     pes.run(check_kernel_cases, "int16", SAMPLE)
 
 
@@ -338,19 +338,19 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
 
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.pes(2)
-def test_group_grid(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_group_grid(pes: Pes, dtype: str) -> None:
     pes.run(check_group_cases, dtype, SAMPLE, (24,))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("groups", [[(1,), (7,), (64,)], [(5, 7), (1, 3)], [(3, 5, 2), (2, 1, 9)]], ids=len)
-def test_group_dimensions(pes: Pool, groups: list[tuple[int, ...]]) -> None:
+def test_group_dimensions(pes: Pes, groups: list[tuple[int, ...]]) -> None:
     pes.run(check_group_cases, "uint8", SAMPLE, *groups)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_group_sample(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_group_sample(pes: Pes) -> None:
     pes.run(check_group_cases, "float32", SAMPLE, (7,))
 
 
@@ -375,7 +375,7 @@ def check_turns(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 20, 32, 77, 500])
-def test_put_work_group_in_turns(pes: Pool, count: int) -> None:
+def test_put_work_group_in_turns(pes: Pes, count: int) -> None:
     pes.run(check_turns, count)
 
 
@@ -401,7 +401,7 @@ def check_kernel_large(dtype: str, count: int) -> None:
     same(get, np.concatenate([guard[:1], sources[to], guard[count + 1 :]]))
 
 
-def test_kernel_large(pes: Pool) -> None:
+def test_kernel_large(pes: Pes) -> None:
     for count in (1001, LARGE):
         pes.run(check_kernel_large, "uint8", count)
 
@@ -427,7 +427,7 @@ def check_many_items() -> None:
     same(dest, expected)
 
 
-def test_many_items(pes: Pool) -> None:
+def test_many_items(pes: Pes) -> None:
     pes.run(check_many_items)
 
 
@@ -450,8 +450,8 @@ def check_kernel_off_heap() -> None:
     same(back, values[(me - 1) % n])
 
 
-@pytest.mark.pes(1, 2)
-def test_kernel_off_heap(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_kernel_off_heap(pes: Pes) -> None:
     pes.run(check_kernel_off_heap)
 
 
@@ -497,8 +497,8 @@ def check_slices() -> None:
     same(to_rows, rows)
 
 
-@pytest.mark.pes(1, 2)
-def test_slices_in_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_slices_in_kernel(pes: Pes) -> None:
     pes.run(check_slices)
 
 
@@ -506,8 +506,8 @@ def test_slices_in_kernel(pes: Pool) -> None:
 
 
 @pytest.fixture(scope="module")
-def engine_pes() -> Iterator[Pool]:
-    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"}, nodes=[2])
+def engine_pes() -> Iterator[Pes]:
+    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
     yield pool
     pool.stop()
 
@@ -542,7 +542,7 @@ def check_engine_is_waited_for() -> None:
         ishmem.barrier_all()
 
 
-def test_engine(engine_pes: Pool) -> None:
+def test_engine(engine_pes: Pes) -> None:
     engine_pes.run(check_engine_is_used)
     engine_pes.run(check_engine_is_waited_for)
     engine_pes.run(check_shapes)
@@ -582,7 +582,7 @@ def check_views(dtype: str) -> None:
 
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
-def test_ptr_views(pes: Pool, dtype: str) -> None:
+def test_ptr_views(pes: Pes, dtype: str) -> None:
     pes.run(check_views, dtype)
 
 
@@ -611,5 +611,5 @@ def check_ptr_in_kernel() -> None:
 
 
 @pytest.mark.one_node
-def test_ptr_in_kernel(pes: Pool) -> None:
+def test_ptr_in_kernel(pes: Pes) -> None:
     pes.run(check_ptr_in_kernel)

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from common import same
-from pes import Pool
 
 import ishmem
 from ishmem import _core
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.common.type_tables import Rmw
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 PUT, STORE, UPDATE = 0, 2, 4  # as in ishmem/core/proxy.cpp
 
@@ -39,9 +39,9 @@ def traffic() -> Traffic:
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Pool]:
+def apart() -> Iterator[Pes]:
     """PEs on four nodes."""
-    pool = Pool(4, nodes=[1, 1, 1, 1])
+    pool = Pes(4, nodes=[1, 1, 1, 1])
     yield pool
     pool.stop()
 
@@ -65,7 +65,7 @@ def check_host_quiet(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 1000])
-def test_host_quiet(apart: Pool, count: int) -> None:
+def test_host_quiet(apart: Pes, count: int) -> None:
     apart.run(check_host_quiet, count)
 
 
@@ -84,7 +84,7 @@ def check_put_signal_on_queue(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000])
-def test_put_signal_on_queue(apart: Pool, count: int) -> None:
+def test_put_signal_on_queue(apart: Pes, count: int) -> None:
     apart.run(check_put_signal_on_queue, count)
 
 
@@ -105,7 +105,7 @@ def check_strided_put_signal() -> None:
         same(box, wanted)
 
 
-def test_strided_put_signal(apart: Pool) -> None:
+def test_strided_put_signal(apart: Pes) -> None:
     apart.run(check_strided_put_signal)
 
 
@@ -152,5 +152,5 @@ def check_kernel_quiet() -> None:
     same(flag, np.array([7 if ishmem.my_pe() == 1 else 0], "u8"))
 
 
-def test_kernel_quiet(apart: Pool) -> None:
+def test_kernel_quiet(apart: Pes) -> None:
     apart.run(check_kernel_quiet)

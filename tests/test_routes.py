@@ -21,13 +21,14 @@ import test_rma
 import test_signals
 import test_strided
 from common import SAMPLE, dpex, dpnp, kapi
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
 from ishmem.runtime.routes import Route
+from ishmem.testing import Pes
 
 MODES = {
     "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},
@@ -86,15 +87,15 @@ CHECKS = {
 
 
 @pytest.fixture(scope="module")
-def modes() -> Iterator[dict[str, Pool]]:
-    pools = {mode: Pool(2, settings) for mode, settings in MODES.items()}
+def modes() -> Iterator[dict[str, Pes]]:
+    pools = {mode: Pes(2, settings) for mode, settings in MODES.items()}
     yield pools
     for pool in pools.values():
         pool.stop()
 
 
 @pytest.fixture
-def far(request: pytest.FixtureRequest, modes: dict[str, Pool]) -> Pool:
+def far(request: pytest.FixtureRequest, modes: dict[str, Pes]) -> Pes:
     """Two PEs of a mode; they serve all tests of the module, which a fixture with parameters of its own would not."""
     return modes[request.param]
 
@@ -120,7 +121,7 @@ def check_routes(wanted: int) -> None:
     [("PCIe", Route.STORES), ("none", Route.STAGED), ("none, discrete", Route.STAGED)],
     indirect=["far"],
 )
-def test_routes(far: Pool, wanted: Route) -> None:
+def test_routes(far: Pes, wanted: Route) -> None:
     far.run(check_routes, wanted)
 
 
@@ -133,18 +134,18 @@ def test_routes(far: Pool, wanted: Route) -> None:
     ],
     indirect=["far"],
 )
-def test_operation(far: Pool, check: Callable[..., None], arguments: list[Any]) -> None:
+def test_operation(far: Pes, check: Callable[..., None], arguments: list[Any]) -> None:
     far.run(check, *arguments)
 
 
 @on("PCIe", "none")
-def test_contention(far: Pool) -> None:
+def test_contention(far: Pes) -> None:
     """Atomics of hosts and kernels, of owners and peers, on the same elements: none is lost."""
     test_amo.check_tickets(far.run(test_amo.everyone))
 
 
 @on("PCIe")
-def test_views(far: Pool) -> None:
+def test_views(far: Pes) -> None:
     far.run(test_rma.check_views, "float64")
     far.run(test_rma.check_ptr_in_kernel)
 
@@ -172,7 +173,7 @@ def check_ptr_in_kernel() -> None:
 
 
 @on("none", "none, discrete")
-def test_no_ptr_in_kernels(far: Pool) -> None:
+def test_no_ptr_in_kernels(far: Pes) -> None:
     far.run(check_ptr_in_kernel)
 
 
@@ -212,7 +213,7 @@ def check_counts() -> None:
 
 
 @on("PCIe", "none")
-def test_only_what_must_goes_through_the_host(far: Pool) -> None:
+def test_only_what_must_goes_through_the_host(far: Pes) -> None:
     far.run(check_counts)
 
 
@@ -233,7 +234,7 @@ def check_bad_requests() -> None:
 
 
 @on("none", "none, discrete")
-def test_requests_that_make_no_sense(far: Pool) -> None:
+def test_requests_that_make_no_sense(far: Pes) -> None:
     far.run(check_bad_requests)
 
 
@@ -241,8 +242,8 @@ def test_requests_that_make_no_sense(far: Pool) -> None:
 
 
 @pytest.fixture(scope="module")
-def cards() -> Iterator[Pool]:
-    pool = Pool(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
+def cards() -> Iterator[Pes]:
+    pool = Pes(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
     yield pool
     pool.stop()
 
@@ -252,7 +253,7 @@ def check_cards() -> None:
     assert job.current().heap.routes == [Route.DIRECT if pe // 2 == me // 2 else Route.STAGED for pe in range(4)]
 
 
-def test_two_cards(cards: Pool) -> None:
+def test_two_cards(cards: Pes) -> None:
     cards.run(check_cards)
     cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
     cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])
@@ -266,8 +267,8 @@ def check_no_proxy() -> None:
     assert set(heap.routes) == {Route.DIRECT}
 
 
-@pytest.mark.pes(2)
-def test_no_proxy_where_all_is_direct(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_no_proxy_where_all_is_direct(pes: Pes) -> None:
     pes.run(check_no_proxy)
 
 

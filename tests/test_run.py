@@ -11,7 +11,7 @@ import time
 import uuid
 
 import pytest
-from pes import run_command, run_program
+from subprocesses import run_command, run_program
 
 RUN = [sys.executable, "-m", "ishmem.launch.run"]
 

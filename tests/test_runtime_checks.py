@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, ADD, SET, LOCK = range(14)
 
@@ -121,7 +122,7 @@ def check_first_is_reported() -> None:
     ishmem.quiet()
 
 
-def test_violations_are_left_out_and_raised(checking: Pool) -> None:
+def test_violations_are_left_out_and_raised(checking: Pes) -> None:
     checking.run(check_violations)
 
 
@@ -144,7 +145,7 @@ def check_views() -> None:
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no views")
-def test_views_are_aligned(checking: Pool) -> None:
+def test_views_are_aligned(checking: Pes) -> None:
     checking.run(check_views)
 
 
@@ -156,7 +157,7 @@ def check_freed_memory() -> None:
     assert np.isnan(seen.asnumpy()).all() and (numbers.asnumpy() == -1).all()
 
 
-def test_freed_memory_is_set(checking: Pool) -> None:
+def test_freed_memory_is_set(checking: Pes) -> None:
     checking.run(check_freed_memory)
 
 
@@ -178,12 +179,12 @@ def check_quarantine() -> list[int]:
     return places
 
 
-def test_freed_memory_waits(checking: Pool) -> None:
+def test_freed_memory_waits(checking: Pes) -> None:
     places = checking.run(check_quarantine)
     assert all(each == places[0] for each in places)
 
 
-def test_the_first_violation_is_reported(checking: Pool) -> None:
+def test_the_first_violation_is_reported(checking: Pes) -> None:
     checking.run(check_first_is_reported)
 
 

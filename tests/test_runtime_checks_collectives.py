@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 FINE, SIZE, ROOT, BARRIER, TEAM, LOCAL, OUTSIDE = range(7)
 
@@ -62,7 +62,7 @@ def check_violations() -> None:
     assert a.asnumpy().tolist() == [2, 2, 2, 2]
 
 
-def test_what_does_not_match_is_raised(checking: Pool) -> None:
+def test_what_does_not_match_is_raised(checking: Pes) -> None:
     checking.run(check_violations, timeout=120)
 
 
@@ -96,7 +96,7 @@ def check_one_differs() -> None:
     ishmem.barrier_all()
 
 
-def test_one_differs(checking: Pool) -> None:
+def test_one_differs(checking: Pes) -> None:
     checking.run(check_one_differs, timeout=120)
 
 
@@ -175,5 +175,5 @@ def check_counted() -> None:
     assert dest.asnumpy().tolist() == [1, 1, 1, 0]
 
 
-def test_counts_and_places(checking: Pool) -> None:
+def test_counts_and_places(checking: Pes) -> None:
     checking.run(check_counted, timeout=120)

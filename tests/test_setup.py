@@ -10,10 +10,11 @@ import time
 
 import numpy as np
 import pytest
-from pes import PesError, Pool, run_command, run_program
+from subprocesses import TimedOut, run_command, run_program
 
 import ishmem
 from ishmem import dpex
+from ishmem.testing import Pes
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 
@@ -419,7 +420,7 @@ def check_queries(n: int) -> int:
     return ishmem.my_pe()
 
 
-def test_queries(pes: Pool) -> None:
+def test_queries(pes: Pes) -> None:
     assert pes.run(check_queries, pes.n) == list(range(pes.n))
 
 
@@ -429,9 +430,9 @@ def check_fails(odd: int) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_harness_reports(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_harness_reports(pes: Pes) -> None:
     """A failing check is a failing test, also while the other PE waits; the next one runs on new PEs."""
-    with pytest.raises(PesError, match="on purpose"):
+    with pytest.raises(TimedOut, match="on purpose"):
         pes.run(check_fails, 1)
     assert pes.run(check_queries, 2) == [0, 1]

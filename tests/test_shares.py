@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from common import dpex, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 WIDTHS = (1, 8)
 SIZES = (1, 2, 7, 16, 31, 64, 100, 256)
@@ -71,7 +71,7 @@ def check_shares() -> None:
 
 def test_shares() -> None:
     """On a PE of its own: the functions that these kernels call are compiled with constants of another process."""
-    pool = Pool(1)
+    pool = Pes(1)
     try:
         pool.run(check_shares)
     finally:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
+from ishmem.testing import Pes
 
 TOP = 2**64 - 1
 
@@ -44,19 +44,19 @@ def check_payload(dtype: str, kind: str = "uint64") -> None:
 
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.pes(2)
-def test_host_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_host_types(pes: Pes, dtype: str) -> None:
     pes.run(check_payload, dtype)
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-@pytest.mark.pes(2)
-def test_host_signal_types(pes: Pool, kind: str) -> None:
+@pytest.mark.ishmem(2)
+def test_host_signal_types(pes: Pes, kind: str) -> None:
     pes.run(check_payload, "int16", kind)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_host(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_host(pes: Pes) -> None:
     pes.run(check_payload, "int32")
 
 
@@ -79,14 +79,14 @@ def check_sources() -> None:
     same(dest, expected)
 
 
-def test_sources(pes: Pool) -> None:
+def test_sources(pes: Pes) -> None:
     pes.run(check_sources)
 
 
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
-def other_route(request: pytest.FixtureRequest) -> Iterator[Pool]:
+def other_route(request: pytest.FixtureRequest) -> Iterator[Pes]:
     """PEs whose copies are made by the copy engine, or their atomics by kernels."""
-    pool = Pool(2, request.param, nodes=[2])
+    pool = Pes(2, request.param)
     yield pool
     pool.stop()
 
@@ -108,12 +108,12 @@ def check_routes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_other_routes(other_route: Pool, kind: str) -> None:
+def test_other_routes(other_route: Pes, kind: str) -> None:
     other_route.run(check_routes, kind)
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_routes(pes: Pool, kind: str) -> None:
+def test_routes(pes: Pes, kind: str) -> None:
     pes.run(check_routes, kind)
 
 
@@ -132,7 +132,7 @@ def check_ordering(rounds: int, count: int) -> None:
         ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, index=1, timeout=120)
 
 
-def test_ordering(pes: Pool) -> None:
+def test_ordering(pes: Pes) -> None:
     pes.run(check_ordering, 2000 if pes.n <= 2 else 500, 100)
 
 
@@ -151,7 +151,7 @@ def check_contention(rounds: int) -> None:
         assert ishmem.signal_fetch(signals, 2) in [TOP // (1 + pe) for pe in range(n)]
 
 
-def test_contention(pes: Pool) -> None:
+def test_contention(pes: Pes) -> None:
     pes.run(check_contention, 3000)
 
 
@@ -194,8 +194,8 @@ def check_errors() -> None:
         ishmem.signal_wait_until(s, ishmem.CMP_GT, 5, 1, timeout=0.05)
 
 
-@pytest.mark.pes(1, 2)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -254,19 +254,19 @@ def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
-@pytest.mark.pes(2)
-def test_kernel_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_types(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel, dtype, 100)
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-@pytest.mark.pes(2)
-def test_kernel_signal_types(pes: Pool, kind: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_signal_types(pes: Pes, kind: str) -> None:
     pes.run(check_kernel, "int16", 20, kind)
     pes.run(check_group, 5, kind, (6,))
 
 
-def test_kernel(pes: Pool) -> None:
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel, "int32", {1: 2000, 2: 500, 3: 20, 4: 10}[pes.n])
 
 
@@ -284,13 +284,13 @@ def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
         same(signals, np.array([rounds, 2 * rounds, rounds], kind))
 
 
-@pytest.mark.pes(2)
-def test_group(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_group(pes: Pes) -> None:
     pes.run(check_group, 30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
 
 
-@pytest.mark.pes(1, 3)
-def test_group_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_group_of_pes(pes: Pes) -> None:
     pes.run(check_group, 5, "uint64", (7,))
 
 
@@ -312,7 +312,7 @@ def check_kernel_contention(items: int) -> None:
     same(signals, np.array(expected, "uint64"))
 
 
-def test_kernel_contention(pes: Pool) -> None:
+def test_kernel_contention(pes: Pes) -> None:
     pes.run(check_kernel_contention, 5000)
 
 
@@ -342,6 +342,6 @@ def check_kernel_errors() -> None:
             dpex.call_kernel(kernel, kapi.Range(1), *arrays)
 
 
-@pytest.mark.pes(1)
-def test_kernel_errors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors(pes: Pes) -> None:
     pes.run(check_kernel_errors)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from ordinary_kernels import KERNELS, inputs
-from pes import run_program
+from subprocesses import run_program
 from test_simulator import Level0, instruction, run, spirv
 
 from ishmem.common.errors import LevelZeroError

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment import pinned_libraries, stack

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
+from ishmem.testing import Pes
 
 KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
 LENGTH, WIDTH = 120, 140
@@ -74,20 +74,20 @@ def check_host(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.pes(2)
-def test_host_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_host_types(pes: Pes, dtype: str) -> None:
     pes.run(check_host, dtype)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_host(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_host(pes: Pes) -> None:
     pes.run(check_host, "int16")
 
 
 @pytest.fixture(scope="module")
-def by_engine() -> Iterator[Pool]:
+def by_engine() -> Iterator[Pes]:
     """PEs whose copy engine makes every copy."""
-    pool = Pool(2, {"ISHMEM_COPY_CUTOVER": "1"}, nodes=[2])
+    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
     yield pool
     pool.stop()
 
@@ -111,14 +111,14 @@ def check_not_symmetric(dtype: str) -> None:
     same(local, wanted)
 
 
-def test_by_engine(by_engine: Pool) -> None:
+def test_by_engine(by_engine: Pes) -> None:
     by_engine.run(check_host, "int32")
     by_engine.run(check_views, "uint8")
     by_engine.run(check_shaped, "float32", 0)
     by_engine.run(check_shaped, "int8", 7)
 
 
-def test_not_symmetric(pes: Pool) -> None:
+def test_not_symmetric(pes: Pes) -> None:
     pes.run(check_not_symmetric, "float64")
 
 
@@ -134,8 +134,8 @@ def check_large() -> None:
     same(dest, expected.ravel())
 
 
-@pytest.mark.pes(2)
-def test_large(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_large(pes: Pes) -> None:
     pes.run(check_large)
 
 
@@ -172,7 +172,7 @@ def check_views(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "complex128"])
-def test_views(pes: Pool, dtype: str) -> None:
+def test_views(pes: Pes, dtype: str) -> None:
     pes.run(check_views, dtype)
 
 
@@ -213,13 +213,13 @@ def check_shaped(dtype: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float64", "complex128"])
-def test_shaped(pes: Pool, dtype: str) -> None:
+def test_shaped(pes: Pes, dtype: str) -> None:
     pes.run(check_shaped, dtype, 0)
 
 
 @pytest.mark.parametrize("environment", [{}, {"ISHMEM_SIM_ORDER": "late:3"}], ids=["at once", "late"])
 def test_shaped_on_nodes(environment: dict[str, str]) -> None:
-    pool = Pool(3, environment, nodes=[1, 2])
+    pool = Pes(3, environment, nodes=[1, 2])
     try:
         pool.run(check_shaped, "int32", 0)
         pool.run(check_shaped, "uint8", 7)
@@ -227,9 +227,9 @@ def test_shaped_on_nodes(environment: dict[str, str]) -> None:
         pool.stop()
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("count", [1, 2, 5, 13, 23])
-def test_part_of_shaped(pes: Pool, count: int) -> None:
+def test_part_of_shaped(pes: Pes, count: int) -> None:
     pes.run(check_shaped, "uint8", count)
 
 
@@ -257,8 +257,8 @@ def check_repeated() -> None:
         ishmem.get(np.lib.stride_tricks.as_strided(np.zeros(5, "i4"), (3, 3), (4, 4)), dest[:, 1:], me)
 
 
-@pytest.mark.pes(1)
-def test_repeated(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_repeated(pes: Pes) -> None:
     pes.run(check_repeated)
 
 
@@ -275,8 +275,8 @@ def check_large_views() -> None:
         same(dest, expected)
 
 
-@pytest.mark.pes(2)
-def test_large_views(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_large_views(pes: Pes) -> None:
     pes.run(check_large_views)
 
 
@@ -299,8 +299,8 @@ def check_part_of_views() -> None:
         ishmem.free(dest)
 
 
-@pytest.mark.pes(1)
-def test_part_of_views(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_part_of_views(pes: Pes) -> None:
     pes.run(check_part_of_views)
 
 
@@ -345,8 +345,8 @@ def check_errors() -> None:
     same(b, np.zeros(24, "int32"))
 
 
-@pytest.mark.pes(1, 2)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -404,19 +404,19 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.pes(2)
-def test_kernel_types(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_types(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel, dtype)
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel, "int16", (1,), (7,))
 
 
-@pytest.mark.pes(2)
+@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("group", [(64,), (5, 3), (2, 3, 4)], ids=len)
-def test_kernel_dimensions(pes: Pool, group: tuple[int, ...]) -> None:
+def test_kernel_dimensions(pes: Pes, group: tuple[int, ...]) -> None:
     pes.run(check_kernel, {1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
 
 
@@ -453,7 +453,7 @@ def check_transposed(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
-def test_transposed(pes: Pool, dtype: str) -> None:
+def test_transposed(pes: Pes, dtype: str) -> None:
     pes.run(check_transposed, dtype)
 
 
@@ -486,8 +486,8 @@ def check_transposed_on_one_pe() -> None:
         dpex.call_kernel(part_of_transposed, kapi.Range(1), a.T, b)
 
 
-@pytest.mark.pes(1)
-def test_transposed_on_one_pe(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_transposed_on_one_pe(pes: Pes) -> None:
     pes.run(check_transposed_on_one_pe)
 
 
@@ -508,6 +508,6 @@ def check_kernel_errors() -> None:
         dpex.call_kernel(two_dtypes, kapi.Range(1), ishmem.zeros(3, dtype="complex64"))
 
 
-@pytest.mark.pes(1)
-def test_kernel_errors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors(pes: Pes) -> None:
     pes.run(check_kernel_errors)

@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "launch": {"common", "dpex", "environment"},
     "examples": {"dpex", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
-    "testing": {"runtime"},
+    "testing": {"environment", "runtime", "launch"},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 pytestmark = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no sub-groups")
 
@@ -55,7 +55,7 @@ def check_exchange() -> None:
     assert (seen.asnumpy() == [numbers + 1, np.ones(ITEMS), numbers]).all()
 
 
-def test_each_sub_group_exchanges_its_part(pes: Pool) -> None:
+def test_each_sub_group_exchanges_its_part(pes: Pes) -> None:
     pes.run(check_exchange)
 
 
@@ -73,7 +73,7 @@ def collect(item: kapi.NdItem, total, every, parts, root, source, status):
 
 
 @pytest.mark.parametrize("size", [3, 5000])
-def test_one_sub_group_calls_collectives(pes: Pool, size: int) -> None:
+def test_one_sub_group_calls_collectives(pes: Pes, size: int) -> None:
     pes.run(check_collectives, size)
 
 
@@ -99,7 +99,7 @@ def check_collectives(size: int) -> None:
 
 def test_sub_groups_of_large_modules() -> None:
     """The simulator's runtime must optimise modules with sub-groups, of whatever size."""
-    pool = Pool(2, {"ISHMEM_SIM_OPTIMISE": "0"})
+    pool = Pes(2, {"ISHMEM_SIM_OPTIMISE": "0"})
     try:
         pool.run(check_exchange)
     finally:

@@ -7,9 +7,9 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpnp
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 N = 1 << 18
 """So many elements that an operation has not ended when it returns, if it does not wait."""
@@ -78,8 +78,8 @@ def check_call(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(CALLS))
-@pytest.mark.pes(2)
-def test_the_source_is_what_dpnp_has_computed(pes: Pool, name: str) -> None:
+@pytest.mark.ishmem(2)
+def test_the_source_is_what_dpnp_has_computed(pes: Pes, name: str) -> None:
     pes.run(check_call, name)
 
 
@@ -95,6 +95,6 @@ def check_own_array() -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.pes(2)
-def test_a_barrier_comes_after_dpnp(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_a_barrier_comes_after_dpnp(pes: Pes) -> None:
     pes.run(check_own_array)

@@ -7,10 +7,11 @@ import time
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.runtime import job
+from ishmem.testing import Pes
 
 INVALID, WORLD = ishmem.TEAM_INVALID, ishmem.TEAM_WORLD
 
@@ -89,7 +90,7 @@ def check_2d() -> None:
     assert ishmem.team_split_2d(INVALID, 1) == (INVALID, INVALID)
 
 
-def test_splits(pes: Pool) -> None:
+def test_splits(pes: Pes) -> None:
     pes.run(check_strided)
     pes.run(check_nested)
     pes.run(check_2d)
@@ -199,11 +200,11 @@ def check_limit(limit: int) -> None:
     x.destroy(), y.destroy()
 
 
-def test_life(pes: Pool) -> None:
+def test_life(pes: Pes) -> None:
     pes.run(check_predefined)
     pes.run(check_refused)
     pes.run(check_destroyed)
-    alone = Pool(pes.n)  # where no other test has left a team
+    alone = Pes(pes.n)  # where no other test has left a team
     try:
         alone.run(check_limit, 64)
     finally:
@@ -264,7 +265,7 @@ def check_sync(rounds: int) -> None:
         team.destroy()
 
 
-def test_sync(pes: Pool) -> None:
+def test_sync(pes: Pes) -> None:
     pes.run(check_sync, 150)
 
 
@@ -278,7 +279,7 @@ def check_independent() -> None:
     team.destroy()
 
 
-def test_independent(pes: Pool) -> None:
+def test_independent(pes: Pes) -> None:
     pes.run(check_independent)
 
 
@@ -414,7 +415,7 @@ def check_kernel(rounds: int) -> None:
         team.destroy()
 
 
-def test_kernel(pes: Pool) -> None:
+def test_kernel(pes: Pes) -> None:
     pes.run(check_kernel, 20 if pes.n < 3 else 4)
 
 
@@ -428,6 +429,6 @@ def check_kernel_types() -> None:
         dpex.call_kernel(not_a_handle, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
 
 
-@pytest.mark.pes(1)
-def test_kernel_types(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_types(pes: Pes) -> None:
     pes.run(check_kernel_types)

@@ -14,9 +14,10 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import dpnp, pattern, same
-from pes import Pool, run_command, run_program
+from subprocesses import run_command, run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 THREADS = 8
 
@@ -52,8 +53,8 @@ def check_levels() -> None:
     assert ishmem.is_initialized()
 
 
-@pytest.mark.pes(1, 2)
-def test_levels(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_levels(pes: Pes) -> None:
     pes.run(check_levels)
 
 
@@ -200,17 +201,17 @@ def check_on_queue() -> None:
 
 
 @pytest.mark.parametrize("check", [check_disjoint, check_waits, check_on_queue])
-def test_many_threads(pes: Pool, check: Callable[[], None]) -> None:
+def test_many_threads(pes: Pes, check: Callable[[], None]) -> None:
     pes.run(check)
 
 
-@pytest.mark.pes(1, 2)
-def test_threads_beside_allocation(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_threads_beside_allocation(pes: Pes) -> None:
     pes.run(check_beside_allocation)
 
 
 @pytest.mark.parametrize("route", ["heap", "static"])
-def test_many_threads_on_shared_elements(pes: Pool, route: str) -> None:
+def test_many_threads_on_shared_elements(pes: Pes, route: str) -> None:
     pes.run(check_shared, route)
 
 
@@ -278,8 +279,8 @@ def check_exit_errors() -> None:
             ishmem.global_exit(status)
 
 
-@pytest.mark.pes(1)
-def test_global_exit_errors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_global_exit_errors(pes: Pes) -> None:
     pes.run(check_exit_errors)
 
 

@@ -13,28 +13,29 @@ import numpy as np
 import pytest
 import torch_library
 from common import dpex, dpnp, kapi
-from pes import Pool, run_program
+from subprocesses import run_program
 from test_inference import as_bits, summed, values
 from test_moe import ROUTES
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS, OPAQUE, RMA_TYPES
+from ishmem.testing import Pes
 
 N = 7
 REDUCED = ("int32", "int64", "float32", "float64", "complex64")
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def tensors(request: pytest.FixtureRequest) -> Iterator[Pool]:
+def tensors(request: pytest.FixtureRequest) -> Iterator[Pes]:
     """PEs that can import torch."""
-    pool = Pool(request.param, torch_library.environment())
+    pool = Pes(request.param, torch_library.environment())
     yield pool
     pool.stop()
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Pool]:
-    pool = Pool(2, torch_library.environment())
+def two() -> Iterator[Pes]:
+    pool = Pes(2, torch_library.environment())
     yield pool
     pool.stop()
 
@@ -511,7 +512,7 @@ def check_refused_tensors() -> None:
     ],
     ids=lambda check: check.__name__,
 )  # fmt: skip
-def test_tensors(tensors: Pool, check: Any) -> None:
+def test_tensors(tensors: Pes, check: Any) -> None:
     tensors.run(check)
 
 
@@ -522,7 +523,7 @@ def has(dtype: str) -> bool:
 
 
 @pytest.mark.parametrize("dtype", [*RMA_TYPES, *OPAQUE])
-def test_movement(two: Pool, dtype: str) -> None:
+def test_movement(two: Pes, dtype: str) -> None:
     if not all(two.run(has, dtype)):
         pytest.skip(f"this torch has no {dtype}")
     for check in (check_movement, check_views, check_collectives):
@@ -531,12 +532,12 @@ def test_movement(two: Pool, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("check", [check_communicator, check_moe], ids=lambda check: check.__name__)
-def test_inference(two: Pool, check: Any, dtype: str) -> None:
+def test_inference(two: Pes, check: Any, dtype: str) -> None:
     two.run(check, dtype)
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="call_kernel of numba-dpex takes arrays of dpnp only")
-def test_kernels(two: Pool) -> None:
+def test_kernels(two: Pes) -> None:
     two.run(check_kernels)
 
 
@@ -547,7 +548,7 @@ def check_between_nodes() -> None:
 
 
 def test_between_nodes() -> None:
-    pool = Pool(2, torch_library.environment(), nodes=[1, 1])
+    pool = Pes(2, torch_library.environment(), nodes=[1, 1])
     try:
         for dtype in ("bfloat16", "float32"):
             for check in (check_movement, check_views, check_collectives):
@@ -569,7 +570,7 @@ def check_examples() -> None:
         assert test.examples and not runner.run(test, out=said.write).failed, said.getvalue()
 
 
-def test_examples(two: Pool) -> None:
+def test_examples(two: Pes) -> None:
     two.run(check_examples)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from pes import run_program
+from subprocesses import run_program
 
 from ishmem.cli import trace, trace_data, trace_pictures, trace_summary, trace_traffic
 from ishmem.cli.trace_data import Call

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pes import run_command, run_program
+from subprocesses import run_command, run_program
 
 from ishmem.benchmarks import tune
 from ishmem.common import algorithms

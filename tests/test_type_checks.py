@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
 from numba.core.errors import NumbaError
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 Body = Callable[..., Any]
 
@@ -82,8 +83,8 @@ def check_same(chosen: list[str]) -> None:
             assert re.search(re.escape(words), said), (text, said)
 
 
-@pytest.mark.pes(2)
-def test_same_words(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_same_words(pes: Pes) -> None:
     pes.run(check_same, list(SAME))
 
 
@@ -111,8 +112,8 @@ def check_only_kernels() -> None:
     same(a, np.zeros((4, 6), "int64"))
 
 
-@pytest.mark.pes(1)
-def test_only_kernels(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_only_kernels(pes: Pes) -> None:
     pes.run(check_only_kernels)
 
 
@@ -127,8 +128,8 @@ def check_only_host() -> None:
             getattr(ishmem, f"{name}_work_group")(None)
 
 
-@pytest.mark.pes(1)
-def test_work_group_on_host(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_work_group_on_host(pes: Pes) -> None:
     pes.run(check_only_host)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pes import run_program
+from subprocesses import run_program
 
 START = """
 import sys

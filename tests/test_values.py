@@ -7,10 +7,10 @@ import operator
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, WAIT_TYPES
+from ishmem.testing import Pes
 
 HOLDS = {
     ishmem.CMP_EQ: operator.eq, ishmem.CMP_NE: operator.ne, ishmem.CMP_GT: operator.gt, ishmem.CMP_GE: operator.ge,
@@ -68,8 +68,8 @@ def check_swaps(dtype: str, wide: str) -> None:
 
 
 @pytest.mark.parametrize("wide", WIDE)
-@pytest.mark.pes(1)
-def test_whole_values(pes: Pool, wide: str) -> None:
+@pytest.mark.ishmem(1)
+def test_whole_values(pes: Pes, wide: str) -> None:
     for dtype in WAIT_TYPES:
         pes.run(check_comparisons, dtype, wide)
     pes.run(check_swaps, "int32", wide)
@@ -138,7 +138,7 @@ def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
 
 
 @pytest.mark.parametrize("wide", WIDE)
-def test_stored_values_are_checked(checking: Pool, wide: str) -> None:
+def test_stored_values_are_checked(checking: Pes, wide: str) -> None:
     for dtype in RMA_TYPES:
         if np.dtype(dtype).kind in "iu":
             checking.run(check_stores, ("p", "p"), dtype, wide)
@@ -158,6 +158,6 @@ def check_constants() -> None:
     assert a.asnumpy()[0] == signal.asnumpy()[0] == 0
 
 
-def test_values_of_constants_are_checked(checking: Pool) -> None:
+def test_values_of_constants_are_checked(checking: Pes) -> None:
     """Neither a hang nor a change of the signal."""
     checking.run(check_constants)

@@ -9,11 +9,12 @@ import time
 import numpy as np
 import pytest
 from common import dpex, dpnp, edges, kapi, same, symmetric
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
+from ishmem.testing import Pes
 
 COMPARE = {
     Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
@@ -43,8 +44,8 @@ def check_host_table(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.pes(1, 3)
-def test_host_comparisons(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_host_comparisons(pes: Pes, dtype: str) -> None:
     pes.run(check_host_table, dtype)
 
 
@@ -70,8 +71,8 @@ def check_kernel_table(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.pes(1, 2)
-def test_kernel_comparisons(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_kernel_comparisons(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel_table, dtype)
 
 
@@ -89,8 +90,8 @@ def check_long_host_wait() -> None:
     assert time.monotonic() - start >= 0.1
 
 
-@pytest.mark.pes(2, 4)
-def test_long_host_wait(pes: Pool) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_long_host_wait(pes: Pes) -> None:
     pes.run(check_long_host_wait)
 
 
@@ -109,7 +110,7 @@ def host_ring(rounds: int) -> None:
     same(token, np.array([0, 0, rounds], "uint32"))
 
 
-def test_host_ring(pes: Pool) -> None:
+def test_host_ring(pes: Pes) -> None:
     pes.run(host_ring, 900 // pes.n**2)
 
 
@@ -133,7 +134,7 @@ def kernel_ring(rounds: int) -> None:
     same(token, np.array([0, 0, rounds]))
 
 
-def test_kernel_ring(pes: Pool) -> None:
+def test_kernel_ring(pes: Pes) -> None:
     pes.run(kernel_ring, {1: 500, 2: 200, 3: 30, 4: 20}[pes.n])
 
 
@@ -159,8 +160,8 @@ def answer(item: kapi.Item, token, echo, to, rounds):  # type: ignore
         ishmem.atomic_set(echo, -r, to)
 
 
-@pytest.mark.pes(1, 2)
-def test_host_answers_kernel(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_host_answers_kernel(pes: Pes) -> None:
     pes.run(host_answers_kernel, 50)
 
 
@@ -178,7 +179,7 @@ def check_timeout() -> None:
     ishmem.wait_until(cells, ishmem.CMP_NE, 5, 3, timeout=0)
 
 
-def test_timeout(pes: Pool) -> None:
+def test_timeout(pes: Pes) -> None:
     pes.run(check_timeout)
 
 
@@ -208,8 +209,8 @@ def check_refused() -> None:
                 routine(*arguments)
 
 
-@pytest.mark.pes(1)
-def test_refused(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_refused(pes: Pes) -> None:
     pes.run(check_refused)
 
 

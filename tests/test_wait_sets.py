@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, edges, kapi, same, symmetric
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
+from ishmem.testing import Pes
 
 COMPARE = {
     Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
@@ -61,8 +62,8 @@ def check_host_table(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.pes(1, 3)
-def test_host_table(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem([1, 3])
+def test_host_table(pes: Pes, dtype: str) -> None:
     pes.run(check_host_table, dtype)
 
 
@@ -104,8 +105,8 @@ def check_few() -> None:
     check_fair()
 
 
-@pytest.mark.pes(1, 2)
-def test_host_few(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_host_few(pes: Pes) -> None:
     pes.run(check_few)
 
 
@@ -134,7 +135,7 @@ def gather(rounds: int) -> None:
         ishmem.barrier_all()
 
 
-def test_host_gather(pes: Pool) -> None:
+def test_host_gather(pes: Pes) -> None:
     pes.run(gather, 300)
 
 
@@ -177,8 +178,8 @@ def check_errors() -> None:
             call()
 
 
-@pytest.mark.pes(1, 2)
-def test_errors(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors(pes: Pes) -> None:
     pes.run(check_errors)
 
 
@@ -260,8 +261,8 @@ def check_kernel_table(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.pes(2)
-def test_kernel_table(pes: Pool, dtype: str) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_table(pes: Pes, dtype: str) -> None:
     pes.run(check_kernel_table, dtype)
 
 
@@ -322,13 +323,13 @@ def check_kernel_gather(rounds: int, *groups: tuple[int, ...]) -> None:
         same(results, np.full(size, rounds * (rounds + 1) // 2 * (n * (n + 1) // 2)))
 
 
-@pytest.mark.pes(2)
-def test_kernel_gather(pes: Pool) -> None:
+@pytest.mark.ishmem(2)
+def test_kernel_gather(pes: Pes) -> None:
     pes.run(check_kernel_gather, 8, (1,), (40,), (3, 7), (2, 3, 4))
 
 
-@pytest.mark.pes(1, 3, 4)
-def test_kernel_gather_of_pes(pes: Pool) -> None:
+@pytest.mark.ishmem([1, 3, 4])
+def test_kernel_gather_of_pes(pes: Pes) -> None:
     pes.run(check_kernel_gather, 4, (5,))
 
 
@@ -360,8 +361,8 @@ def check_group_vectors() -> None:
     assert ((counts[0] > 0) == (status.asnumpy() == 0)).all(), counts[0]
 
 
-@pytest.mark.pes(1)
-def test_group_vectors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_group_vectors(pes: Pes) -> None:
     pes.run(check_group_vectors)
 
 
@@ -391,6 +392,6 @@ def check_kernel_errors() -> None:
             dpex.call_kernel(kernel, kapi.Range(1), a, b)
 
 
-@pytest.mark.pes(1)
-def test_kernel_errors(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors(pes: Pes) -> None:
     pes.run(check_kernel_errors)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from pes import Pool
 
 import ishmem
+from ishmem.testing import Pes
 
 ROUNDS = 20
 
@@ -68,7 +68,7 @@ def check_rounds(groups: int, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_rounds(pes: Pool, size: int, share: float) -> None:
+def test_rounds(pes: Pes, size: int, share: float) -> None:
     """With one work-group, and with as many as run at the same time."""
     most = pes.run(ishmem.max_work_groups)[0]
     pes.run(check_rounds, max(1, int(share * most)), size)
@@ -82,7 +82,7 @@ def check_plane(groups: int) -> None:
     ishmem.free(counter)
 
 
-def test_two_dimensions(pes: Pool) -> None:
+def test_two_dimensions(pes: Pes) -> None:
     pes.run(check_plane, pes.run(ishmem.max_work_groups)[0])
 
 
@@ -102,7 +102,7 @@ def check_too_many() -> None:
     ishmem.free(counter)
 
 
-def test_too_many(pes: Pool) -> None:
+def test_too_many(pes: Pes) -> None:
     pes.run(check_too_many)
 
 
@@ -113,7 +113,7 @@ def check_empty() -> None:
     ishmem.barrier_all()
 
 
-def test_an_empty_counter(pes: Pool) -> None:
+def test_an_empty_counter(pes: Pes) -> None:
     pes.run(check_empty)
 
 
@@ -131,5 +131,5 @@ def check_refused() -> None:
     ishmem.free(other)
 
 
-def test_refused(pes: Pool) -> None:
+def test_refused(pes: Pes) -> None:
     pes.run(check_refused)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from _pytest.skipping import evaluate_skip_marks
 
 from ishmem.testing import options, reports
-from ishmem.testing.pe_processes import JobSpec, PeProcesses
+from ishmem.testing.job import Answers, Job, JobSpec
+from ishmem.testing.messages import RunTest
+from ishmem.testing.pes import Pes
+from ishmem.testing.session_setup import Session
+
+
+class _Key(NamedTuple):
+    """What tests have in common that share PEs: their number and the variables of the mark."""
+
+    n: int
+    env: tuple[tuple[str, str], ...]
 
 
 class Controller:
@@ -17,13 +30,14 @@ class Controller:
     def __init__(self, session: pytest.Session) -> None:
         """Find the marked tests; no PE starts before the first of them runs."""
         self._config = session.config
-        self._jobs: dict[int, PeProcesses] = {}
+        self._jobs: dict[_Key, Job] = {}
         self._made = 0
-        self._shared: dict[int, list[pytest.Item]] = {}
+        self._shared: dict[_Key, list[pytest.Item]] = {}
         for item in session.items:
             mark = item.get_closest_marker("ishmem")
-            if mark and mark.kwargs.get("init", True):
-                self._shared.setdefault(_npes(item, mark), []).append(item)
+            shared = mark and mark.kwargs.get("init", True) and not options.runs_here(item)
+            if shared and not evaluate_skip_marks(item):
+                self._shared.setdefault(_key(item), []).append(item)
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Run a test and report it."""
@@ -32,12 +46,32 @@ class Controller:
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
+    def pes(self, item: pytest.Item) -> Pes:
+        """Return the PEs of a test that runs in this process; they are also those of marked tests."""
+        return _SharedPes(self, _key(item), options.nodes_of(self._config))
+
+    def job(self, key: _Key) -> Job:
+        """Return the PEs that tests share; starts them if there are none."""
+        if key not in self._jobs:
+            if key.env:  # PEs with variables of their own live as long as the tests that follow share them
+                self._finish([other for other in self._jobs if other.env])
+            self._jobs[key] = self._start(key, True)
+        return self._jobs[key]
+
+    def drop(self, key: _Key) -> None:
+        """End PEs that cannot run another test."""
+        if job := self._jobs.pop(key, None):
+            job.kill()
+
     def stop(self) -> None:
-        """End the PEs, and warn about a job that does not end well."""
-        for n, job in self._jobs.items():
-            if words := job.finish():
-                self._config.issue_config_time_warning(pytest.PytestWarning(f"the job of {n} PEs: {words}"), 2)
-        self._jobs.clear()
+        """End the PEs."""
+        self._finish(list(self._jobs))
+
+    def _finish(self, keys: list[_Key]) -> None:
+        """Let PEs end, and warn about a job that does not end well."""
+        for key in keys:
+            if words := self._jobs.pop(key).finish():
+                self._config.issue_config_time_warning(pytest.PytestWarning(f"the job of {key.n} PEs: {words}"), 2)
 
     def _reports(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
         """Run a test; whatever interrupts that, such as the alarm of pytest-timeout, fails the test."""
@@ -46,61 +80,99 @@ class Controller:
             lambda: found.extend(self._ask(item, nextitem)), "call", reraise=(pytest.exit.Exception, KeyboardInterrupt)
         )
         if call.excinfo:
-            self._drop(item)
+            self.drop(_key(item))
             return reports.complete(item, {"call": pytest.TestReport.from_item_and_call(item, call)})
         return found
 
     def _ask(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
         mark = item.get_closest_marker("ishmem")
         assert mark
-        n, own = _npes(item, mark), not mark.kwargs.get("init", True)
-        job = self._start(n, [item], False) if own else self._jobs.get(n) or self._start(n, self._shared[n], True)
-        if not own:
-            self._jobs[n] = job
-        limit = float(mark.kwargs.get("timeout") or options.timeout_of(self._config))
-        answers = job.run(item.nodeid, None if own else self._after(item, nextitem, n), limit)
-        if not answers.good:
-            self._jobs.pop(n, None)
-            job.kill()
-        elif own:
-            job.finish()
+        key, limit = _key(item), float(mark.kwargs.get("timeout") or options.timeout_of(self._config))
+        if not mark.kwargs.get("init", True):
+            return reports.merge(item, self._ask_once(item, key, limit))
+        following = self._after(item, nextitem, key)
+        answers = self.job(key).ask(RunTest(*_name(item), _name(following) if following else None), limit)
+        if reports.good(answers):
+            answers = self.job(key).free(limit).after(answers)
+        if not reports.good(answers):
+            self.drop(key)
         return reports.merge(item, answers)
 
-    def _drop(self, item: pytest.Item) -> None:
-        mark = item.get_closest_marker("ishmem")
-        if mark and (job := self._jobs.pop(_npes(item, mark), None)):
+    def _ask_once(self, item: pytest.Item, key: _Key, limit: float) -> Answers:
+        """Run a test on PEs of its own."""
+        job = self._start(key, False)
+        try:
+            answers = job.ask(RunTest(*_name(item), None), limit)
+            if reports.good(answers):
+                job.finish()
+        finally:
             job.kill()
+        return answers
 
-    def _start(self, n: int, items: list[pytest.Item], init: bool) -> PeProcesses:
+    def _start(self, key: _Key, init: bool) -> Job:
         self._made += 1
         factory: Any = getattr(self._config, "_tmp_path_factory", None)
-        spec = JobSpec(
-            n=n,
+        kept = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        session = Session(
+            n=key.n,
             init=init,
-            device=options.device_of(self._config),
             arguments=[str(argument) for argument in self._config.invocation_params.args],
-            directory=self._config.invocation_params.dir,
-            files=list(dict.fromkeys(str(item.path) for item in items)),
             basetemp=str(Path(factory.getbasetemp(), f"ishmem-{self._made}")) if factory else None,
+            path=list(sys.path),
+        )
+        spec = JobSpec(
+            n=key.n,
+            program="ishmem.testing.session_pe",
+            setup=session,
+            environment={**kept, "ISHMEM_DEVICE": options.device_of(self._config), **dict(key.env)},
+            nodes=options.nodes_of(self._config) if key.n > 1 else None,
+            directory=self._config.invocation_params.dir,
             through=self._config.getoption("capture") == "no",
         )
-        return PeProcesses(spec)
+        return Job(spec)
 
-    def _after(self, item: pytest.Item, nextitem: pytest.Item | None, n: int) -> str | None:
+    def _after(self, item: pytest.Item, nextitem: pytest.Item | None, key: _Key) -> pytest.Item | None:
         """Return the test that these PEs will probably run next: fixtures that it shares stay set up."""
-        mine = self._shared[n]
+        mine = self._shared[key]
         if nextitem in mine:
-            return nextitem.nodeid
+            return nextitem
         rest = mine[mine.index(item) + 1 :]
-        return rest[0].nodeid if rest else None
+        return rest[0] if rest else None
 
 
-def _npes(item: pytest.Item, mark: pytest.Mark) -> int:
+class _SharedPes(Pes):
+    """PEs that the session shares among its tests."""
+
+    def __init__(self, controller: Controller, key: _Key, nodes: list[int] | None) -> None:
+        super().__init__(key.n, dict(key.env), nodes)
+        self._controller, self._key = controller, key
+
+    def _running(self) -> Job:
+        return self._controller.job(self._key)
+
+    def _kill(self) -> None:
+        self._controller.drop(self._key)
+
+    def stop(self) -> None:
+        """Leave the PEs to other tests."""
+
+
+def _key(item: pytest.Item) -> _Key:
+    mark = item.get_closest_marker("ishmem")
+    env = mark.kwargs.get("env", {}) if mark else {}
+    return _Key(_npes(item), tuple(sorted(env.items())))
+
+
+def _name(item: pytest.Item) -> tuple[str, str]:
+    return item.nodeid, str(item.path)
+
+
+def _npes(item: pytest.Item) -> int:
     """Return the number of PEs of a test."""
     callspec = getattr(item, "callspec", None)
     if callspec is not None and "ishmem_npes" in callspec.params:
         return int(callspec.params["ishmem_npes"])
-    numbers = options.npes_of(mark)  # methods of unittest.TestCase have no parameters
-    if len(numbers) > 1:
+    numbers = options.counts(item.config, item.get_closest_marker("ishmem"))
+    if len(numbers) != 1:  # methods of unittest.TestCase have no parameters
         pytest.fail(f"{item.nodeid}: npes={numbers}; this kind of test takes one number of PEs", pytrace=False)
     return numbers[0]

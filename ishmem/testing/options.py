@@ -13,19 +13,44 @@ ON_PE = pytest.StashKey[bool]()
 """Set in the configuration of a session that runs on a PE."""
 
 
-def npes_of(mark: pytest.Mark) -> list[int]:
-    """Return the numbers of PEs of a mark; fails the collection if they are wrong."""
-    unknown = sorted(set(mark.kwargs) - {"npes", "timeout", "init"})
-    given = mark.kwargs.get("npes", mark.args[0] if mark.args else 2)
-    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if unknown or len(mark.args) > 1 or not numbers or not all(_is_count(n) for n in numbers):
+_ALLOWED = (
+    "npes, a number of PEs or several, each at least 1; timeout, in seconds; init, True or False; env, a dictionary of "
+    "environment variables; exact, True or False"
+)
+
+
+def check(mark: pytest.Mark) -> None:
+    """Fail the collection if a mark is wrong."""
+    unknown = set(mark.kwargs) - {"npes", "timeout", "init", "env", "exact"}
+    env, numbers = mark.kwargs.get("env", {}), _named(mark)
+    texts = isinstance(env, dict) and all(isinstance(text, str) for pair in env.items() for text in pair)
+    if unknown or len(mark.args) > 1 or not texts or numbers == [] or not all(map(_is_count, numbers or [])):
         got = ", ".join([*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())])
-        pytest.fail(
-            f"pytest.mark.ishmem({got}): allowed are npes, a number of PEs or several, each at least 1; timeout, in "
-            "seconds; init, True or False",
-            pytrace=False,
-        )
-    return numbers
+        pytest.fail(f"pytest.mark.ishmem({got}): allowed are {_ALLOWED}", pytrace=False)
+
+
+def counts(config: pytest.Config, mark: pytest.Mark | None) -> list[int]:
+    """Return the numbers of PEs that a test runs on, of those that its mark or the session names."""
+    named = _named(mark) if mark else None
+    asked, nodes = only(config), nodes_of(config)
+    usual = named or _numbers(config.getini("ishmem_npes"), "ishmem_npes")
+    if nodes and max(usual) > 1 and not (mark and mark.kwargs.get("exact")):
+        return [sum(nodes)]
+    allowed = [sum(nodes)] if nodes else asked
+    return usual if allowed is None else [n for n in usual if n in allowed] if named else allowed
+
+
+def _named(mark: pytest.Mark) -> list[Any] | None:
+    """Return what a mark gives as numbers of PEs; None if it gives none."""
+    given = mark.kwargs.get("npes", mark.args[0] if mark.args else None)
+    if given is None:
+        return None
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
+def runs_here(item: pytest.Item) -> bool:
+    """Return whether a test runs in the process of pytest, and has its PEs as the fixture ``ishmem_pes``."""
+    return "ishmem_pes" in getattr(item, "fixturenames", ())
 
 
 def _is_count(value: Any) -> bool:
@@ -53,9 +78,17 @@ def timeout_of(config: pytest.Config) -> float:
 def only(config: pytest.Config) -> list[int] | None:
     """Return the numbers of PEs that the session is limited to."""
     text = config.getoption("ishmem_npes")
-    if text is None:
-        return None
-    numbers = [int(part) if part.isascii() and part.isdigit() else 0 for part in text.split(",")]
+    return None if text is None else _numbers(text, "--ishmem-npes")
+
+
+def nodes_of(config: pytest.Config) -> list[int] | None:
+    """Return the number of PEs on each of the emulated nodes of the session."""
+    text = config.getoption("ishmem_nodes")
+    return None if text is None else _numbers(text, "--ishmem-nodes", "+")
+
+
+def _numbers(text: str, name: str, between: str = ",") -> list[int]:
+    numbers = [int(part) if part.isascii() and part.isdigit() else 0 for part in text.split(between)]
     if min(numbers) < 1:
-        raise pytest.UsageError(f"--ishmem-npes: got {text!r}, allowed: numbers of PEs, such as 2 or 1,4")
+        raise pytest.UsageError(f"{name}: got {text!r}, allowed: numbers of PEs, such as 2 or 1{between}3")
     return numbers

@@ -9,13 +9,19 @@ from typing import Any, Literal, cast
 import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntryNative, ReprFileLocation, ReprTraceback
 
-from ishmem.testing.pe_processes import Answers
+from ishmem.testing.job import Answers
 
 Phase = Literal["setup", "call", "teardown"]
 Link = tuple[ReprTraceback, "ReprFileLocation | None", "str | None"]
 
 _PHASES: tuple[Phase, ...] = ("setup", "call", "teardown")
 _STRICT = "[XPASS(strict)]"
+
+
+def good(answers: Answers) -> bool:
+    """Return whether the PEs, having answered, can run another test."""
+    kinds = {tuple((each["when"], each["outcome"]) for each in found) for found in answers.reports.values()}
+    return not answers.failed and not answers.problems and len(kinds) == 1
 
 
 def merge(item: pytest.Item, answers: Answers) -> list[pytest.TestReport]:

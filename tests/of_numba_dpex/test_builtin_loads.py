@@ -10,13 +10,13 @@ import pytest
 from common import dpex, dpnp, kapi
 from compilations import cache_in
 from numba import typeof
-from pes import Pool
 
 import ishmem
 from ishmem.benchmarks import gpu_compiler
 from ishmem.common import spirv
 from ishmem.kernels.front_end import ItemType, NdItemType, compiled
 from ishmem.kernels.front_end.numba_dpex import builtin_loads
+from ishmem.testing import Pes
 
 COMPILER = Path(__file__).parents[2] / "build" / "gpu-compiler"
 BOUND = 100
@@ -173,15 +173,15 @@ def check_kernels(folder: Path | None) -> list[bytes]:
     return found
 
 
-@pytest.mark.pes(1)
+@pytest.mark.ishmem(1)
 @pytest.mark.parametrize("kept", [True, False])
-def test_every_kernel(pes: Pool, kept: bool, tmp_path: Path) -> None:
+def test_every_kernel(pes: Pes, kept: bool, tmp_path: Path) -> None:
     pes.run(check_kernels, tmp_path if kept else None)
 
 
-@pytest.mark.pes(1)
+@pytest.mark.ishmem(1)
 @pytest.mark.parametrize("device", gpu_compiler.DEVICES)
-def test_intels_compiler_takes_them(pes: Pool, device: str) -> None:
+def test_intels_compiler_takes_them(pes: Pes, device: str) -> None:
     compiler = gpu_compiler.find(COMPILER)
     if compiler is None:
         pytest.skip("no GPU compiler: .ci/gpu-compiler fetches it")
@@ -189,6 +189,6 @@ def test_intels_compiler_takes_them(pes: Pool, device: str) -> None:
         assert compiler.compile(code, device).instructions > 0
 
 
-@pytest.mark.pes(1)
-def test_the_ids_are_right(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_the_ids_are_right(pes: Pes) -> None:
     pes.run(check_ids)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from common import dpex, kapi
 from numba_dpex.core.descriptor import dpex_kernel_target
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.kernels.front_end.numba_dpex import compile_speed
+from ishmem.testing import Pes
 
 
 @dpex.device_func
@@ -50,8 +51,8 @@ def check_definitions() -> None:
     assert a.asnumpy().tolist() == [5] * 8
 
 
-@pytest.mark.pes(1)
-def test_definitions(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_definitions(pes: Pes) -> None:
     pes.run(check_definitions)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from common import dpex, kapi
 from numba import types
-from pes import Pool
 
 from ishmem.dpex.cache_key import NoKeyError
 from ishmem.kernels.front_end import ItemType
 from ishmem.kernels.front_end.numba_dpex import cache_key
+from ishmem.testing import Pes
 
 
 def with_options(**options: Any) -> Any:
@@ -42,6 +42,6 @@ def check_keys() -> None:
         key(with_options(), types.unicode_type)
 
 
-@pytest.mark.pes(1)
-def test_keys(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_keys(pes: Pes) -> None:
     pes.run(check_keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from pes import run_command
+from subprocesses import run_command
 
 OBJECTS = """
 import numba_dpex

@@ -9,9 +9,10 @@ import pytest
 from common import dpex, kapi
 from numba.core.errors import NumbaError
 from numba_dpex.kernel_api_impl.spirv import spirv_generator
-from pes import Pool, run_program
+from subprocesses import run_program
 
 import ishmem
+from ishmem.testing import Pes
 
 if TYPE_CHECKING:
     import trials
@@ -45,8 +46,8 @@ def check_crash() -> None:
     assert len(lines) <= 5, lines
 
 
-@pytest.mark.pes(1)
-def test_crash(pes: Pool) -> None:
+@pytest.mark.ishmem(1)
+def test_crash(pes: Pes) -> None:
     pes.run(check_crash)
 
 

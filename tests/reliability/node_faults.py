@@ -25,7 +25,7 @@ from ishmem.environment.launcher import launched
 
 sys.path.insert(0, str(HERE.parent))
 
-import nodes
+from ishmem.testing import nodes
 
 HOW = ("raise", "exit", "kill", "kill node", "cut node")
 """A PE raises, calls ``sys.exit(7)`` or receives SIGKILL; a whole node is killed or loses its network."""

@@ -1,7 +1,7 @@
-"""Several nodes on one machine, for tests of jobs over MPI.
+"""Emulated nodes: several on one machine, for tests of jobs over MPI.
 
-    python tests/nodes.py 2+2 PROGRAM [ARGUMENT ...]          4 PEs on two nodes, by mpiexec over TCP
-    python tests/nodes.py --login 2+2 COMMAND [ARGUMENT ...]  one process on the host "login" beside such nodes
+    python -m ishmem.testing.nodes 2+2 PROGRAM [ARGUMENT ...]          4 PEs on two nodes, by mpiexec over TCP
+    python -m ishmem.testing.nodes --login 2+2 COMMAND [ARGUMENT ...]  one process on the host "login" beside such nodes
 
 Each emulated node has its own namespaces for network, host name, processes and System V IPC, and its own /dev/shm and
 /etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
@@ -29,6 +29,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ishmem.launch import mpiexec
+
 SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
     "FI_PROVIDER": "tcp",
@@ -44,6 +46,7 @@ SETTINGS = {
 _NETWORK = "10.77.0"
 _INSIDE = "NODES_INSIDE"  # holds the pid of the process that is already in its namespaces
 _PR_SET_PDEATHSIG = 1
+_COMMAND = [sys.executable, "-m", "ishmem.testing.nodes"]
 
 _SSH = """#!/bin/sh
 # Called as ssh is: [options] HOST COMMAND...
@@ -75,12 +78,12 @@ exec sleep infinity
 def launcher(sizes: Sequence[int], program: Sequence[str], faults: Path | None = None) -> list[str]:
     """Return the command that runs a program on emulated nodes; ``sizes`` has the number of PEs on each."""
     options = ["--faults", str(faults)] if faults else []
-    return [sys.executable, str(Path(__file__).resolve()), *options, "+".join(map(str, sizes)), *program]
+    return [*_COMMAND, *options, "+".join(map(str, sizes)), *program]
 
 
 def login(count: int, command: Sequence[str]) -> list[str]:
     """Return the command that runs a command beside emulated nodes, whose names are node0, node1 and so on."""
-    return [sys.executable, str(Path(__file__).resolve()), "--login", "+".join(["1"] * count), *command]
+    return [*_COMMAND, "--login", "+".join(["1"] * count), *command]
 
 
 def split(n_pes: int, n_nodes: int) -> list[int]:
@@ -112,7 +115,7 @@ def main() -> int:
         return _run(_by_cliques(options.sizes, options.program))
     if os.environ.get(_INSIDE) != str(os.getpid()):
         os.environ[_INSIDE] = str(os.getpid())
-        os.execvp("unshare", [*_unshare(), sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
+        os.execvp("unshare", [*_unshare(), *_COMMAND, *sys.argv[1:]])
     with tempfile.TemporaryDirectory() as folder, _network(Path(folder), len(options.sizes)) as ssh:
         os.environ.update(_agents(ssh))
         if options.faults:
@@ -141,8 +144,6 @@ def _agents(ssh: Path) -> dict[str, str]:
 
 
 def _by_ssh(sizes: list[int], program: list[str]) -> list[str]:
-    from ishmem.launch import mpiexec  # the tests import this file, some of them before ishmem may be imported
-
     places = [mpiexec.Place(f"node{node}", size) for node, size in enumerate(sizes)]
     return mpiexec.command(mpiexec.find(_mpiexec()), places, program)
 
@@ -216,7 +217,8 @@ def _make_node(folder: Path, number: int, name: str) -> subprocess.Popen[str]:
     node = subprocess.Popen(
         [*unshare, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_die_with_parent
     )
-    assert node.stdin is not None and node.stdout is not None
+    assert node.stdin is not None
+    assert node.stdout is not None
     _expect(node, "ready")
     pid = Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split()[0]
     (folder / f"{name}.pid").write_text(pid + "\n")

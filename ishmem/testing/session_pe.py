@@ -1,21 +1,21 @@
-"""The program of a PE: a session of pytest that runs the tests that the controller names."""
+"""The program of a PE of marked tests: a session of pytest that runs the tests that the controller names."""
 
 from __future__ import annotations
 
-import faulthandler
-import os
+import contextlib
 import sys
-from collections.abc import Generator
-from multiprocessing.connection import Client, Connection
-from pathlib import Path
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
 import ishmem
 from ishmem.runtime import job
+from ishmem.testing.calls import call
+from ishmem.testing.link import Link, connected
+from ishmem.testing.messages import Call, Failure, RunTest
 from ishmem.testing.options import ON_PE
-from ishmem.testing.pe_processes import ADDRESS, TELL, JobSpec
+from ishmem.testing.session_setup import Session
 
 _OFF = {
     "dist": "no", "numprocesses": None, "maxprocesses": None, "looponfail": False, "usepdb": False, "trace": False,
@@ -27,9 +27,12 @@ _OFF = {
 class Worker:
     """The plugin of a session on a PE."""
 
-    def __init__(self, link: Connection, spec: JobSpec, pe: int) -> None:
+    def __init__(self, link: Link) -> None:
         """Serve the controller at the other end of ``link``."""
-        self._link, self._spec, self._pe = link, spec, pe
+        self._link = link
+        self._setup: Session = link.setup
+        self._items: dict[str, pytest.Item] = {}
+        self._collected: set[str] = set()
         self._uncollected: list[str] = []
         self._leftover: list[int] = []
 
@@ -40,12 +43,12 @@ class Worker:
         for name, value in _OFF.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-        if self._spec.basetemp:
-            config.option.basetemp = f"{self._spec.basetemp}-{self._pe}"
-        config.args = list(self._spec.files)
+        if self._setup.basetemp:
+            config.option.basetemp = f"{self._setup.basetemp}-{self._link.pe}"
+        config.args = []  # files are collected when a test of theirs is to run
         # Plugins that write files leave that to the controller when they see this attribute of pytest-xdist.
-        name = f"pe{self._pe}"
-        config.workerinput = {"workerid": name, "workercount": self._spec.n}  # type: ignore[attr-defined]
+        name = f"pe{self._link.pe}"
+        config.workerinput = {"workerid": name, "workercount": self._setup.n}  # type: ignore[attr-defined]
         return (yield)
 
     @pytest.hookimpl(trylast=True)
@@ -60,53 +63,63 @@ class Worker:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Send a report to the controller."""
-        self._link.send(self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
+        hook = self._session.config.hook
+        data = hook.pytest_report_to_serializable(config=self._session.config, report=report)
+        self._link.report(data, report.failed or (report.skipped and hasattr(report, "wasxfail")))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run tests until the controller has no more."""
-        self._config = session.config
-        items = {item.nodeid: item for item in session.items}
-        if self._spec.init:
+        self._session = session
+        sys.path += [folder for folder in self._setup.path if folder not in sys.path]
+        if self._setup.init:
             ishmem.init()
-        self._link.send(None)
-        while request := self._request():
-            test, following = request
-            self._link.send(self._run(session, items, test, items.get(following)))
-        if self._spec.init:
-            self._free_leftover()
+        self._link.ready()
+        self._link.serve(self._answer)
+        if self._setup.init:
             ishmem.finalize()
         return True
 
-    def _request(self) -> Any:
-        try:
-            return self._link.recv()
-        except EOFError:
-            return None
+    def _answer(self, request: Any) -> Any:
+        if isinstance(request, RunTest):
+            return self._run(request)
+        if isinstance(request, Call):
+            with self._noting_memory():
+                return call(request)
+        return self._free_leftover()
 
-    def _run(
-        self, session: pytest.Session, items: dict[str, pytest.Item], test: str, following: pytest.Item | None
-    ) -> str | None:
-        """Run a test; return the reason if it cannot be run."""
-        if test not in items:
-            return "\n".join([f"did not collect {test}", *self._uncollected])
-        item = items[test]
-        session._setupstate.teardown_exact(item)  # when the test before expected another one to follow
-        self._free_leftover()
+    def _run(self, request: RunTest) -> None:
+        """Run a test."""
+        item = self._item(request.test, request.file)
+        following = self._item(*request.following) if request.following else None
+        if item is None:
+            raise Failure("\n".join([f"did not collect {request.test}", *self._uncollected]))
+        self._session._setupstate.teardown_exact(item)  # when the test before expected another one to follow
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        return None
+
+    def _item(self, test: str, file: str) -> pytest.Item | None:
+        """Return a test; the first time that one of a file is wanted, collect it."""
+        if file not in self._collected:
+            self._collected.add(file)
+            self._items.update({item.nodeid: item for item in self._session.perform_collect([file])})
+        return self._items.get(test)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+    def pytest_runtest_call(self) -> Generator[None, Any, Any]:
         """Note the symmetric memory that the test itself allocates; that of fixtures is theirs to free."""
+        with self._noting_memory():
+            return (yield)
+
+    @contextlib.contextmanager
+    def _noting_memory(self) -> Iterator[None]:
         before = _live()
         try:
-            return (yield)
+            yield
         finally:
             self._leftover = [offset for offset in _live() if offset not in before]
 
     def _free_leftover(self) -> None:
-        """Free what the last test has left; it has passed on all PEs, or there would be no other test."""
+        """Free what the last test has left; it has passed on all PEs."""
         left, self._leftover = self._leftover, []
         if left:
             ishmem.barrier_all()
@@ -123,13 +136,8 @@ def _live() -> list[int]:
 
 def main() -> int:
     """Connect to the controller and run its tests."""
-    pe, address = int(os.environ["ISHMEM_PE"]), Path(os.environ.pop(ADDRESS))
-    with Client(str(address), "AF_UNIX") as link, address.with_name(f"place{pe}").open("w") as place:
-        faulthandler.register(TELL, file=place, all_threads=False)
-        link.send((pe, os.getpid()))
-        spec: JobSpec = link.recv()
-        worker = Worker(link, spec, pe)
-        status = pytest.main(spec.arguments, plugins=[worker])
+    with connected() as link:
+        status = pytest.main(link.setup.arguments, plugins=[Worker(link)])
     return 0 if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) else 1
 
 

@@ -1,31 +1,33 @@
-"""The PEs of tests: starts them by ishmrun, asks them to run a test, and ends them."""
+"""A job of PEs that do what they are asked to: starts them, collects their answers, and ends them."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import pickle
 import shutil
-import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-ADDRESS = "ISHMEM_PYTEST"
-"""Variable with the path of the socket at which the PEs of a job report."""
-TELL = signal.SIGUSR2
-"""Signal to a PE: write where it is to its file."""
+from ishmem.testing import fork_server, nodes
+from ishmem.testing.link import TELL
+from ishmem.testing.messages import ADDRESS, FREE, Said
 
 _START = 120.0
 _AFTER_FAILURE = 3.0
-"""Seconds that PEs have to finish a test that has failed on another PE: they may be waiting for that PE."""
+"""Seconds that PEs have to finish what has failed on another PE: they may be waiting for that PE."""
 _END = 15.0
+_DIED = "died"
 
 
 @dataclass(frozen=True)
@@ -34,54 +36,65 @@ class JobSpec:
 
     Attributes:
         n: Number of PEs.
-        init: Whether they call ``ishmem.init`` before the first test.
-        device: Value of ``ISHMEM_DEVICE``.
-        arguments: Arguments of the session of pytest.
-        directory: Folder in which pytest was started.
-        files: The test files that the PEs collect.
-        basetemp: Prefix of the PEs' folders for temporary files.
-        through: Whether the output of the PEs goes to the terminal.
+        program: The module that each runs.
+        setup: What each is sent first.
+        environment: Their environment.
+        nodes: Number of PEs on each of several emulated nodes; None: all are on this node.
+        directory: The folder in which they start; by default that of this process.
+        through: Whether their output goes to the terminal.
     """
 
     n: int
-    init: bool
-    device: str
-    arguments: list[str]
-    directory: Path
-    files: list[str]
-    basetemp: str | None
-    through: bool
+    program: str
+    setup: Any
+    environment: dict[str, str]
+    nodes: Sequence[int] | None = None
+    directory: Path | None = None
+    through: bool = False
 
 
 @dataclass
 class Answers:
-    """What the PEs say about a test: the reports of each, and for a PE that did not finish the test, the reason."""
+    """What the PEs say to a request.
+
+    Attributes:
+        n: Number of PEs.
+        reports: The reports of each PE.
+        results: The result of each PE that has succeeded.
+        problems: Of each PE that has failed or has not finished, the reason.
+        failed: Whether a report or a PE tells of a failure.
+        output: With problems, what the job has printed.
+    """
 
     n: int
-    reports: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    reports: dict[int, list[Any]] = field(default_factory=dict)
+    results: dict[int, Any] = field(default_factory=dict)
     problems: dict[int, str] = field(default_factory=dict)
+    failed: bool = False
     output: str = ""
 
-    @property
-    def good(self) -> bool:
-        """Whether the PEs can run another test."""
-        kinds = {tuple((each["when"], each["outcome"]) for each in found) for found in self.reports.values()}
-        broken = any(is_bad(each) for found in self.reports.values() for each in found)
-        return not self.problems and not broken and len(kinds) == 1
+    def add(self, pe: int, said: Said) -> None:
+        """Add what a PE has said."""
+        self.failed = self.failed or said.failed
+        if not said.last:
+            self.reports.setdefault(pe, []).append(said.value)
+        elif said.failed:
+            self.problems[pe] = said.value
+        else:
+            self.results[pe] = said.value
+
+    def after(self, before: Answers) -> Answers:
+        """Return these answers with the reports of those to the request before."""
+        return dataclasses.replace(self, reports=before.reports)
 
 
-def is_bad(report: dict[str, Any]) -> bool:
-    """Return whether a report tells of an exception, an expected one too."""
-    return report["outcome"] == "failed" or (report["outcome"] == "skipped" and "wasxfail" in report)
-
-
-class PeProcesses:
-    """N PEs, each with a session of pytest that runs the tests named to it."""
+class Job:
+    """N PEs that do what they are asked to."""
 
     def __init__(self, spec: JobSpec) -> None:
-        """Start the PEs; `run` waits until they are ready."""
+        """Start the PEs; `ask` waits until they are ready."""
         self._spec = spec
-        self._folder = Path(tempfile.mkdtemp(prefix="ishmem-pytest-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="ishmem-pes-"))
         self._log = Path(self._folder, "output").open("w+b")  # noqa: SIM115
         self._links: dict[int, Connection] = {}
         self._pids: dict[int, int] = {}
@@ -90,37 +103,43 @@ class PeProcesses:
         self._server.bind(str(self._folder / "pes"))
         self._server.listen(spec.n)
         self._server.settimeout(0.1)
-        output = None if spec.through else self._log
-        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(spec.n), "-m", "ishmem.testing.pe"]
-        self._process = subprocess.Popen(
-            command, env=self._environment(), cwd=spec.directory, stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT if output else None, start_new_session=True,
+        self._process = self._launch()
+
+    def _launch(self) -> fork_server.Process:
+        spec = self._spec
+        environment = {**spec.environment, ADDRESS: str(self._folder / "pes")}
+        output = None if spec.through else self._log.fileno()
+        if spec.nodes is None or len(spec.nodes) == 1:
+            words = ["-n", str(spec.n), "-m", spec.program]
+            return fork_server.start(words, environment, output, folder=spec.directory)
+        return subprocess.Popen(
+            nodes.launcher(spec.nodes, [sys.executable, "-u", "-m", spec.program]), env=environment,
+            cwd=spec.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT,
         )  # fmt: skip
 
-    def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        return {**kept, "ISHMEM_DEVICE": self._spec.device, ADDRESS: str(self._folder / "pes")}
-
-    def run(self, test: str, following: str | None, timeout: float) -> Answers:
-        """Run a test on every PE.
+    def ask(self, request: Any, timeout: float) -> Answers:
+        """Send a request to every PE and collect the answers.
 
         Args:
-            test: Its node id.
-            following: The node id of the test that these PEs probably run next.
-            timeout: Seconds that it may take.
+            request: What is asked.
+            timeout: Seconds that it may take, once the PEs are ready.
         """
         answers = Answers(self._spec.n)
+        mark = self._log.seek(0, os.SEEK_END)
         if not self._started:
             self._start(answers)
         if not answers.problems:
-            mark = self._log.seek(0, os.SEEK_END)
             for link in self._links.values():
                 with contextlib.suppress(OSError):  # it has died, which `_collect` finds
-                    link.send((test, following))
+                    link.send(request)
             self._collect(answers, timeout)
-            if answers.problems:
-                self._add_output(answers, mark)
+        if answers.problems:
+            self._add_output(answers, mark)
         return answers
+
+    def free(self, timeout: float) -> Answers:
+        """Free the symmetric memory that the last request has left on the PEs; it has succeeded on all of them."""
+        return self.ask(FREE, timeout)
 
     def finish(self) -> str:
         """Let the PEs end; return what went wrong, if anything."""
@@ -153,43 +172,44 @@ class PeProcesses:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, answers: Answers) -> None:
-        """Wait until every PE has collected its tests and initialised ishmem."""
+        """Wait until every PE awaits requests."""
         deadline = time.monotonic() + _START
         while len(self._links) < self._spec.n and not answers.problems:
             try:
-                link = Connection(self._server.accept()[0].detach())
-                pe, self._pids[pe] = link.recv()
-                self._links[pe] = link
-                link.send(self._spec)
-            except (socket.timeout, EOFError, OSError):
+                self._accept()
+            except (EOFError, OSError):
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     answers.problems[0] = "the PEs did not start"
         self._started = True
         if not answers.problems:
             self._collect(answers, _START)
-        if answers.problems:
-            self._add_output(answers, 0)
-        answers.reports.clear()
+        answers.results.clear()
+
+    def _accept(self) -> None:
+        """Accept the connection of a PE."""
+        accepted, _address = self._server.accept()
+        pid, _user, _group = struct.unpack("3i", accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        link = Connection(accepted.detach())
+        pe = link.recv()
+        self._links[pe], self._pids[pe] = link, pid  # as this process sees it: emulated nodes have numbers of their own
+        link.send(self._spec.setup)
 
     def _collect(self, answers: Answers, timeout: float) -> None:
-        """Receive the reports of every PE until each says that it is done."""
+        """Receive what every PE says, up to its last word."""
         late, deadline = dict(self._links), time.monotonic() + timeout
-        failed = False
         while late:
             ready = wait(list(late.values()), max(deadline - time.monotonic(), 0))
+            if not ready:
+                answers.problems.update(self._hanging(late, timeout, answers.failed))
+                return
+            failed = answers.failed
             for pe in [pe for pe, link in late.items() if link in ready]:
                 said = _receive(late[pe])
-                if isinstance(said, dict):
-                    answers.reports.setdefault(pe, []).append(said)
-                else:
+                answers.add(pe, said)
+                if said.last:
                     del late[pe]
-                    if said:
-                        answers.problems[pe] = said
-                if not failed and (said if isinstance(said, str) else said and is_bad(said)):
-                    failed, deadline = True, min(deadline, time.monotonic() + _AFTER_FAILURE)
-            if not ready:
-                answers.problems.update(self._hanging(late, timeout, failed))
-                return
+            if answers.failed and not failed:
+                deadline = min(deadline, time.monotonic() + _AFTER_FAILURE)
 
     def _hanging(self, late: dict[int, Connection], timeout: float, failed: bool) -> dict[int, str]:
         """Return where the PEs are that have not finished."""
@@ -209,7 +229,7 @@ class PeProcesses:
 
     def _add_output(self, answers: Answers, mark: int) -> None:
         """Add what the job has printed, with ishmrun's line about a PE that has died."""
-        if any(text == DIED for text in answers.problems.values()):
+        if _DIED in answers.problems.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END)
         answers.output = self._output(mark)
@@ -219,12 +239,9 @@ class PeProcesses:
         return self._log.read().decode(errors="replace")
 
 
-DIED = "died"
-
-
-def _receive(link: Connection) -> Any:
-    """Return a report, the text of a problem, or None when the PE is done."""
+def _receive(link: Connection) -> Said:
     try:
-        return link.recv()
+        said: Said = link.recv()
     except (EOFError, OSError, pickle.UnpicklingError):
-        return DIED
+        return Said(True, True, _DIED)
+    return said

@@ -1,0 +1,27 @@
+"""Calls of functions by their names, as `ishmem.testing.Pes` asks PEs for them."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from typing import Any, Callable
+
+from ishmem.testing.messages import Call
+
+
+def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Call:
+    """Return the request to call a function.
+
+    Raises:
+        ValueError: It is no function that PEs can import.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
+    if not module or module == "__main__" or "<" in name:
+        raise ValueError(f"got {function!r}, allowed: a function of a module that the PEs can import, not of __main__")
+    return Call(module, name, arguments)
+
+
+def call(request: Call) -> Any:
+    """Call the function of a request."""
+    function = operator.attrgetter(request.name)(importlib.import_module(request.module))
+    return function(*request.arguments)

@@ -1,0 +1,212 @@
+"""Starts jobs of ishmrun without the imports that each of their PEs would make.
+
+The server imports the SYCL stack once, as ``ishmrun --preload``, and forks an ishmrun for each request; its PEs are
+forks, too. The process that asks adopts that ishmrun as an orphan, so it is its child.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ishmem.launch import preload, run, supervisor
+
+ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
+_LARGEST = 1 << 20
+_DEVICE = "ISHMEM_DEVICE"
+_WITH_IMPORTS = ("ISHMEM_ZE_LOADER", "ISHMEM_SIM_OPENCL")
+"""Variables that are read with the imports, as is ``ISHMEM_DEVICE``, for each value of which there is a server."""
+_ALSO = ("pytest",)
+"""Other modules that the PEs of tests import, where they are installed."""
+
+_environment = dict(os.environ)
+_servers: dict[tuple[int, str | None], _Server] = {}
+
+
+class Process(Protocol):
+    """What a forked ishmrun has in common with `subprocess.Popen`."""
+
+    pid: int
+
+    @property
+    def returncode(self) -> int | None:
+        """The status, once `poll` or `wait` has returned it."""
+
+    def poll(self) -> int | None:
+        """Return the status; None while the process runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the status; raises `subprocess.TimeoutExpired`."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+
+
+def start(
+    arguments: Sequence[str],
+    environment: dict[str, str],
+    output: int | None = None,
+    error: int = subprocess.STDOUT,
+    folder: str | Path | None = None,
+) -> Process:
+    """Start ``ishmrun`` with these arguments; it is forked if its environment allows.
+
+    Args:
+        arguments: Arguments of ishmrun.
+        environment: Its environment.
+        output: Descriptor of its standard output; by default that of this process.
+        error: Descriptor of its standard error; by default that of the output.
+        folder: The folder in which it starts.
+    """
+    streams = [1 if output is None else output, error]
+    streams[1] = streams[0] if error == subprocess.STDOUT else error
+    server = _the_server(environment)
+    pid = server.fork(arguments, environment, streams, os.path.abspath(folder or "")) if server else None
+    if pid is not None:
+        return _Forked(pid)
+    return subprocess.Popen(
+        [*ISHMRUN, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1],
+        cwd=folder, start_new_session=True,
+    )  # fmt: skip
+
+
+class _Forked:
+    """An ishmrun that the server has forked."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._ended = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("ishmrun", timeout or 0.0)
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            os.close(self._ended)
+        return self.returncode
+
+    def terminate(self) -> None:
+        self._send(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+class _Server:
+    """A server of this process."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._pid = os.getpid()
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno())], theirs.fileno()
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
+        theirs.close()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End the server; jobs that it has started go on."""
+        if os.getpid() == self._pid:
+            self._socket.close()
+            self._process.wait()
+
+    def fork(
+        self, arguments: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
+    ) -> int | None:
+        """Start an ishmrun and return its process number; None if the server could not make its imports."""
+        supervisor.adopt_orphans()
+        try:
+            socket.send_fds(self._socket, [pickle.dumps((list(arguments), environment, folder))], streams)
+            told = self._socket.recv(_LARGEST)
+        except ConnectionError:  # it has ended
+            return None
+        finally:
+            supervisor.adopt_orphans(False)
+        return int(told) if told else None
+
+
+def _the_server(wanted: dict[str, str]) -> _Server | None:
+    """Return the server that has made the imports of a new process with this environment; None if there is none."""
+    names = {name for name, _ in _environment.items() ^ wanted.items()} - {_DEVICE}
+    if not all(name.startswith(("ISHMEM_", "PYTEST_")) and name not in _WITH_IMPORTS for name in names):
+        return None
+    key = os.getpid(), wanted.get(_DEVICE)
+    if key not in _servers:
+        own = {name: value for name, value in _environment.items() if name != _DEVICE}
+        _servers[key] = _Server({**own, **({_DEVICE: wanted[_DEVICE]} if _DEVICE in wanted else {})})
+    return _servers[key]
+
+
+def _serve(connection: socket.socket) -> list[str] | None:
+    """Serve until the connection closes; returns the arguments of ishmrun in a process that is to be one."""
+    while True:
+        request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
+        if not request:
+            return None
+        told, tell = os.pipe()
+        if child := os.fork():
+            os.waitpid(child, 0)
+            connection.send(os.read(told, 16))
+            for descriptor in (told, tell, *streams):
+                os.close(descriptor)
+        elif pid := os.fork():
+            os.write(tell, str(pid).encode())
+            os._exit(0)  # makes the ishmrun an orphan
+        else:
+            os.close(told)
+            os.close(tell)
+            arguments, environment, folder = pickle.loads(request)
+            return _become(arguments, environment, folder, streams)
+
+
+def _become(arguments: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> list[str]:
+    """Make this process what a new one would be."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDONLY)
+    preload.replace([null, *streams], environment)
+    for stream in (null, *streams):
+        os.close(stream)
+    os.chdir(folder)
+    return arguments
+
+
+def main() -> None:
+    """Serve; in a forked process, run ishmrun."""
+    for name in _ALSO:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    preload.load()
+    with contextlib.closing(socket.socket(fileno=int(sys.argv[1]))) as connection:
+        arguments = _serve(connection)
+    if arguments is not None:
+        status = run.main(arguments)  # in a PE, it raises SystemExit
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)  # the stack has nothing to do at the end here, and takes a second to be taken down
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The program of a PE of `ishmem.testing.Pes`: calls the functions that it is asked to."""
+
+from __future__ import annotations
+
+import sys
+
+import ishmem
+from ishmem.testing.calls import call
+from ishmem.testing.link import connected
+from ishmem.testing.messages import FREE, Call
+
+
+def _answer(request: Call | str) -> object:
+    if isinstance(request, Call):
+        return call(request)
+    assert request == FREE
+    ishmem.free_all()
+    return None
+
+
+def main() -> None:
+    """Serve until there are no more requests."""
+    with connected() as link:
+        sys.path += [folder for folder in link.setup if folder not in sys.path]
+        ishmem.init()
+        link.ready()
+        link.serve(_answer)
+        ishmem.finalize()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""A PE's connection to the process that has started it."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any
+
+from ishmem.environment.launcher import launched
+from ishmem.testing.messages import ADDRESS, Failure, Said
+
+TELL = signal.SIGUSR2
+"""Signal to a PE: write where it is to its file."""
+
+
+class Link:
+    """The connection; ``setup`` is what the PE was started with."""
+
+    def __init__(self, connection: Connection, pe: int) -> None:
+        """Tell the number of this PE."""
+        self._connection, self.pe = connection, pe
+        connection.send(pe)
+        self.setup: Any = connection.recv()
+
+    def report(self, value: Any, failed: bool) -> None:
+        """Send a part of the answer."""
+        self._connection.send(Said(False, failed, value))
+
+    def ready(self) -> None:
+        """Tell that this PE awaits requests."""
+        self._connection.send(Said(True, False, None))
+
+    def serve(self, answer: Callable[[Any], Any]) -> None:
+        """Answer requests until there are no more."""
+        while (request := self._request()) is not None:
+            try:
+                self._connection.send(Said(True, False, answer(request)))
+            except Failure as failure:
+                self._connection.send(Said(True, True, str(failure)))
+            except BaseException:  # of the function, or of a result that cannot be pickled
+                self._connection.send(Said(True, True, traceback.format_exc()))
+
+    def _request(self) -> Any:
+        try:
+            return self._connection.recv()
+        except EOFError:
+            return None
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[Link]:
+    """Connect this PE, and let `TELL` write where it is, in kernels too."""
+    address, pe = Path(os.environ.pop(ADDRESS)), _number()
+    with Client(str(address), "AF_UNIX") as connection, address.with_name(f"place{pe}").open("w") as place:
+        faulthandler.register(TELL, file=place, all_threads=False)
+        yield Link(connection, pe)
+
+
+def _number() -> int:
+    """Return the number of this PE, which ishmrun or mpiexec tells."""
+    by_mpi = launched(single=True) if "ISHMEM_PE" not in os.environ else None
+    return by_mpi.rank if by_mpi and by_mpi.rank is not None else int(os.environ["ISHMEM_PE"])

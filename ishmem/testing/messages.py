@@ -1,0 +1,54 @@
+"""What the process that starts PEs and the PEs say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+ADDRESS = "ISHMEM_PYTEST"
+"""Variable with the path of the socket at which the PEs of a job report."""
+
+FREE = "free"
+"""Request to free the symmetric memory that the last request has left; sent once that has succeeded on all PEs."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Request to call a function.
+
+    Attributes:
+        module: Its module, which the PEs import.
+        name: Its qualified name.
+        arguments: Its arguments.
+    """
+
+    module: str
+    name: str
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class RunTest:
+    """Request to run a test.
+
+    Attributes:
+        test: Its node id.
+        file: Its file.
+        following: Node id and file of the test that these PEs probably run next.
+    """
+
+    test: str
+    file: str
+    following: tuple[str, str] | None
+
+
+class Said(NamedTuple):
+    """What a PE says to a request: first any number of reports, then a result or the reason that there is none."""
+
+    last: bool
+    failed: bool
+    value: Any
+
+
+class Failure(Exception):
+    """A PE cannot do what it is asked to; the text is all that its answer says."""

@@ -1,0 +1,103 @@
+"""PEs that live as long as a test session and run one function after the other."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+from ishmem.testing.calls import describe
+from ishmem.testing.job import Answers, Job, JobSpec
+
+
+class PesError(Exception):
+    """A function failed on at least one PE; the text has the error of each PE and the output of all."""
+
+
+class Pes:
+    """N PEs that run functions, with ishmem initialised; a PE takes a second to start, and a kernel to compile.
+
+    A failure ends the PEs; the next `run` starts new ones. A context manager, which ends them too.
+
+    Example:
+        >>> with Pes(2) as pes:
+        ...     pes.run(operator.add, 1, 2)
+        [3, 3]
+    """
+
+    def __init__(self, n: int, env: Mapping[str, str] | None = None, nodes: Sequence[int] | None = None) -> None:
+        """Describe the PEs; the first `run` starts them.
+
+        Args:
+            n: Their number.
+            env: Environment variables in addition to those of this process.
+            nodes: Number of PEs on each of several emulated nodes, connected by MPI: see `ishmem.testing.nodes`.
+
+        Raises:
+            ValueError: ``nodes`` does not add up to ``n``, or a number is below 1.
+        """
+        if n < 1 or (nodes is not None and (sum(nodes) != n or min(nodes) < 1)):
+            got = f"n={n}" if nodes is None else f"n={n}, nodes={list(nodes)}"
+            raise ValueError(f"got {got}, allowed: at least 1 PE, and numbers of PEs on nodes that add up to n")
+        self.n, self.nodes = n, nodes
+        self._env = dict(env or {})
+        self._job: Job | None = None
+
+    def run(self, function: Callable[..., Any], *args: Any, timeout: float = 300) -> list[Any]:
+        """Run a function on every PE, and return the results in the order of the PEs.
+
+        Symmetric memory that the function leaves is freed.
+
+        Args:
+            function: A function of a module, which the PEs import.
+            args: Its arguments.
+            timeout: Seconds that it may take.
+
+        Raises:
+            PesError: It has failed on a PE, a PE has died, or it took too long.
+            ValueError: The PEs cannot import the function.
+        """
+        request = describe(function, args)
+        job = self._running()
+        try:
+            results = _results(job.ask(request, timeout))
+            _results(job.free(timeout))
+        except BaseException:
+            self._kill()
+            raise
+        return results
+
+    def stop(self) -> None:
+        """End the PEs, and warn if they do not end well."""
+        job, self._job = self._job, None
+        if job and (words := job.finish()):
+            warnings.warn(f"the job of {self.n} PEs: {words}", RuntimeWarning, stacklevel=2)
+
+    def __enter__(self) -> Pes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _running(self) -> Job:
+        """Return the job of these PEs; starts it if none runs."""
+        if self._job is None:
+            environment = {**os.environ, **self._env}
+            spec = JobSpec(self.n, "ishmem.testing.function_pe", list(sys.path), environment, self.nodes)
+            self._job = Job(spec)
+        return self._job
+
+    def _kill(self) -> None:
+        """End the job after a failure."""
+        job, self._job = self._job, None
+        if job:
+            job.kill()
+
+
+def _results(answers: Answers) -> list[Any]:
+    if answers.problems:
+        said = [f"--- PE {pe} {text}" for pe, text in sorted(answers.problems.items())]
+        raise PesError("\n".join(["failed", *said, "--- output of the PEs", answers.output]))
+    return [answers.results[pe] for pe in range(answers.n)]

@@ -1,0 +1,24 @@
+"""What the PEs of marked tests are started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Session:
+    """The session of pytest on a PE.
+
+    Attributes:
+        n: Number of PEs.
+        init: Whether they call ``ishmem.init`` before the first test.
+        arguments: Arguments of the session of pytest.
+        basetemp: Prefix of the PEs' folders for temporary files.
+        path: Folders of modules, of the session that has started the PEs.
+    """
+
+    n: int
+    init: bool
+    arguments: list[str]
+    basetemp: str | None
+    path: list[str]

@@ -1,0 +1,97 @@
+"""Runs programs on PEs, and commands, to their end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from ishmem.testing import fork_server
+from ishmem.testing.fork_server import ISHMRUN
+
+
+class TimedOut(Exception):
+    """A program took too long; the text has its output."""
+
+
+def run_program(
+    source: str | Path,
+    n: int,
+    *args: str,
+    env: dict[str, str] | None = None,
+    timeout: float = 120,
+    sim: int | None = None,
+    options: Sequence[str] = (),
+    forked: bool = True,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program under ishmrun.
+
+    Args:
+        source: Path of the program (a `Path`), or its text (a string).
+        n: Number of PEs.
+        args: Arguments of the program.
+        env: Environment variables in addition to those of this process.
+        timeout: Seconds after which all processes are ended.
+        sim: Number of simulated devices.
+        options: More options of ishmrun.
+        forked: Whether its PEs may be forks of a process that has the SYCL stack.
+
+    Raises:
+        TimedOut: It took too long; the text has the output.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        program = source if isinstance(source, Path) else Path(folder, "program.py")
+        if isinstance(source, str):
+            program.write_text(source)
+        simulated = ["--sim", str(sim)] if sim else []
+        command = [*ISHMRUN, "-n", str(n), *simulated, *options, str(program), *args]
+        return run_command(command, env=env, timeout=timeout, forked=forked)
+
+
+def run_command(
+    command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 120, forked: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a command and capture its output; raises TimedOut, with the output, when it takes too long."""
+    with _file() as out, _file() as err:
+        process = _start(command, {**os.environ, **(env or {})}, out, err, forked)
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            text = f"not done after {timeout} s\n--- stdout\n{_read(out)}\n--- stderr\n{_read(err)}"
+            raise TimedOut(text) from None
+        finally:
+            _end(process)
+        return subprocess.CompletedProcess(command, status, _read(out), _read(err))
+
+
+def _start(
+    command: Sequence[str], env: dict[str, str], out: IO[str], err: IO[str], forked: bool
+) -> fork_server.Process:
+    """Start a command; an ishmrun is forked from a process that has the SYCL stack, if it may be."""
+    if forked and list(command[: len(ISHMRUN)]) == ISHMRUN:
+        return fork_server.start(command[len(ISHMRUN) :], env, out.fileno(), err.fileno())
+    return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+
+def _end(process: fork_server.Process) -> None:
+    """End a process, if it runs."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _file() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+
+
+def _read(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
