@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import dpctl
@@ -463,7 +464,12 @@ def free_all() -> None:
     Example:
         >>> ishmem.free_all()
     """
-    for allocation in list(job.current().heap.allocator.live.values()):
+    free_allocations(list(job.current().heap.allocator.live.values()))
+
+
+def free_allocations(allocations: Iterable[Allocation]) -> None:
+    """Free live allocations of the symmetric heap; collective."""
+    for allocation in allocations:
         _release(lambda allocation=allocation: allocation)  # type: ignore[misc]
 
 

@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ishmem
 
@@ -26,6 +27,9 @@ from ishmem.environment.arrays import tensor  # noqa: E402, F401, RUF100
 _simulator = {name: value for name, value in os.environ.items() if name.startswith("ISHMEM_SIM_")}
 os.environ.clear()
 os.environ.update(_simulator | _environment)
+
+CHECKING = pytest.mark.ishmem(2, env={"ISHMEM_CHECK": "1"}, exact=True)
+"""The mark of tests on 2 PEs of one node that check kernels."""
 
 WIDTH = 64
 """Distance between the starts of two cases, in elements."""

@@ -68,14 +68,6 @@ def pes(ishmem_pes: Pes) -> Pes:
     return ishmem_pes
 
 
-@pytest.fixture(scope="module")
-def checking() -> Iterator[Pes]:
-    """Two PEs with ``ISHMEM_CHECK``, for the tests of a file."""
-    pool = Pes(2, {"ISHMEM_CHECK": "1"})
-    yield pool
-    pool.stop()
-
-
 @pytest.fixture
 def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
     """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""

@@ -90,12 +90,14 @@ def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: A
         assert equal(ishmem.g(dest, pe, place), wanted), (atomic, old, operands)
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", EXTENDED)
-def test_host(pes: Pes, dtype: str) -> None:
-    pes.run(check_host, dtype)
+def test_host(dtype: str) -> None:
+    check_host(dtype)
 
 
-def check_fetch_destinations() -> None:
+@pytest.mark.ishmem
+def test_fetch_destinations() -> None:
     """The fetched value goes to numpy and dpnp arrays, of any shape; index counts in C order."""
     me, pe = ishmem.my_pe(), ishmem.n_pes() - 1
     dest = symmetric(np.arange(24, dtype="int64").reshape(4, 6))
@@ -106,10 +108,6 @@ def check_fetch_destinations() -> None:
         seen = np.ravel(fetch if isinstance(fetch, np.ndarray) else fetch.asnumpy()).tolist()
         assert seen == [6 + me] + [-1] * (len(seen) - 1)
     assert ishmem.atomic_fetch(dest[2], pe, 3) == 15
-
-
-def test_fetch_destinations(pes: Pes) -> None:
-    pes.run(check_fetch_destinations)
 
 
 # --- in kernels: every routine once per row of a table of old values and operands, each in a cell of its own
@@ -199,13 +197,13 @@ def check_kernel(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", EXTENDED)
 @pytest.mark.ishmem(2)
-def test_kernel_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel, dtype)
+def test_kernel_types(dtype: str) -> None:
+    check_kernel(dtype)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel, "uint32")
+def test_kernel() -> None:
+    check_kernel("uint32")
 
 
 # --- NaN wins, as in reductions
@@ -220,7 +218,10 @@ def run_extrema(item: kapi.Item, dest, value, pe):  # type: ignore
     ishmem.atomic_fetch_max(dest, value[row], pe, 2 * row + 1)
 
 
-def check_nan(dtype: str, where: str) -> None:
+@pytest.mark.parametrize("where", ["host", "kernel"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.ishmem(2)
+def test_nan(dtype: str, where: str) -> None:
     pe = (ishmem.my_pe() + 1) % ishmem.n_pes()
     old, given = (np.array(column, dtype) for column in zip(*NAN_PAIRS))
     dest = symmetric(np.repeat(old, 2))
@@ -232,13 +233,6 @@ def check_nan(dtype: str, where: str) -> None:
             ishmem.atomic_fetch_max(dest, value, pe, 2 * row + 1)
     ishmem.barrier_all()
     same(dest, np.full(2 * len(given), np.nan, dtype))
-
-
-@pytest.mark.parametrize("where", ["host", "kernel"])
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.ishmem(2)
-def test_nan(pes: Pes, dtype: str, where: str) -> None:
-    pes.run(check_nan, dtype, where)
 
 
 # --- contention: everyone works on the same few elements at once
@@ -347,7 +341,8 @@ def check_tickets(results: list[tuple[int, list[int]]]) -> None:
     assert sorted(tickets) == list(range(results[0][0]))
 
 
-def check_host_lock() -> None:
+@pytest.mark.ishmem
+def test_host_lock() -> None:
     """compare_swap and set as a lock around ordinary reads and writes of a counter."""
     me, n, repeat = ishmem.my_pe(), ishmem.n_pes(), 100
     lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
@@ -363,10 +358,6 @@ def check_host_lock() -> None:
     same(counter, np.array([1, 2]) * (repeat * n if me == n - 1 else 0))
 
 
-def test_host_lock(pes: Pes) -> None:
-    pes.run(check_host_lock)
-
-
 @dpex.kernel
 def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: ignore
     me = ishmem.my_pe()
@@ -379,7 +370,9 @@ def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: igno
         ishmem.atomic_set(lock, 0, home)
 
 
-def check_kernel_lock(repeat: int) -> None:
+@pytest.mark.ishmem([2, 3])
+def test_kernel_lock() -> None:
+    repeat = 500
     n = ishmem.n_pes()
     lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
     dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, 0, n - 1)
@@ -387,11 +380,6 @@ def check_kernel_lock(repeat: int) -> None:
     dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, repeat, n - 1)
     ishmem.barrier_all()
     same(counter, np.array([1, 2]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
-
-
-@pytest.mark.ishmem([2, 3])
-def test_kernel_lock(pes: Pes) -> None:
-    pes.run(check_kernel_lock, 500)
 
 
 # --- host atomics done by kernels
@@ -444,8 +432,8 @@ def test_kernel_route_types(kernel_route: Pes, dtype: str) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_mapped_route(pes: Pes) -> None:
-    pes.run(check_route, False)
+def test_mapped_route() -> None:
+    check_route(False)
 
 
 # --- what is refused
@@ -500,9 +488,9 @@ def check_values() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_refused(pes: Pes) -> None:
-    pes.run(check_types)
-    pes.run(check_values)
+def test_refused() -> None:
+    check_types()
+    check_values()
 
 
 def test_tables() -> None:

@@ -106,14 +106,15 @@ def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
 
 
 @pytest.mark.ishmem([1, 3])  # `measured` runs them on 2
-def test_every_case_of_the_host_runs(pes: Pes) -> None:
-    cases = [each for each in points(pes.n, "host", "queue") if pes.n > 1 or "ping_pong" not in each[0]]
-    pes.run(check_cases, cases, True)
+def test_every_case_of_the_host_runs(ishmem_npes: int) -> None:
+    cases = points(ishmem_npes, "host", "queue")
+    cases = [each for each in cases if ishmem_npes > 1 or "ping_pong" not in each[0]]
+    check_cases(cases, True)
 
 
-@pytest.mark.ishmem(2)
-def test_every_case_of_kernels_runs(pes: Pes) -> None:
-    pes.run(check_cases, points(2, "device", "group"), False, timeout=120)
+@pytest.mark.ishmem(2, timeout=120)
+def test_every_case_of_kernels_runs() -> None:
+    check_cases(points(2, "device", "group"), False)
 
 
 @pytest.mark.ishmem(2)
@@ -125,14 +126,14 @@ def test_every_check_fails_when_nothing_was_done(pes: Pes) -> None:
 
 
 @pytest.mark.ishmem([2, 3])
-def test_every_collective_runs(pes: Pes) -> None:
-    pes.run(check_cases, points(pes.n, "host", "queue", ops=suite.ON_REQUEST), False)
+def test_every_collective_runs(ishmem_npes: int) -> None:
+    check_cases(points(ishmem_npes, "host", "queue", ops=suite.ON_REQUEST), False)
 
 
-@pytest.mark.ishmem(2)
-def test_collectives_in_kernels_run(pes: Pes) -> None:
+@pytest.mark.ishmem(2, timeout=120)
+def test_collectives_in_kernels_run() -> None:
     some = points(2, "device", "group", ops=("broadcast", "alltoalls", "sum_reduce"))
-    pes.run(check_cases, some + points(2, "device", ops=("gatherv", "sum_inscan")), False, timeout=120)
+    check_cases(some + points(2, "device", ops=("gatherv", "sum_inscan")), False)
 
 
 @pytest.mark.ishmem(2)

@@ -18,14 +18,16 @@ from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import REDUCTIONS
-from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
 
 
-def host_rounds(rounds: int, routine: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("routine", ["barrier_all", "sync_all"])
+def test_host(routine: str) -> None:
     """Every PE puts its round to all others; no PE is ever behind, or more than one round ahead."""
+    rounds = 1200 // ishmem.n_pes()
     me, n = ishmem.my_pe(), ishmem.n_pes()
     slots, seen = ishmem.zeros(n, dtype="int64"), np.empty(n, "int64")
     wait = getattr(ishmem, routine)
@@ -39,12 +41,8 @@ def host_rounds(rounds: int, routine: str) -> None:
         assert seen.max() <= r + 1, (r, seen)
 
 
-@pytest.mark.parametrize("routine", ["barrier_all", "sync_all"])
-def test_host(pes: Pes, routine: str) -> None:
-    pes.run(host_rounds, 1200 // pes.n, routine)
-
-
-def check_completes() -> None:
+@pytest.mark.ishmem
+def test_barrier_completes() -> None:
     """barrier_all completes outstanding copies of off-heap arrays by the copy engine."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     slots = ishmem.zeros(1001 * n, dtype="int64")
@@ -54,10 +52,6 @@ def check_completes() -> None:
         ishmem.barrier_all()
         same(slots, np.repeat(np.arange(n) + r, 1001))
         ishmem.barrier_all()
-
-
-def test_barrier_completes(pes: Pes) -> None:
-    pes.run(check_completes)
 
 
 @dpex.kernel
@@ -77,8 +71,10 @@ def rounds_in_kernel(item: kapi.Item, slots, wrong, first, rounds):  # type: ign
                 wrong[0] += 1
 
 
-def check_kernel(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_kernel() -> None:
     """Barriers of consecutive kernels, with barriers of the host in between."""
+    rounds = {1: 500, 2: 100, 3: 12, 4: 8}[ishmem.n_pes()]
     n = ishmem.n_pes()
     slots, wrong = ishmem.zeros(n, dtype="int64"), dpnp.zeros(1, dtype="int64")
     dpex.call_kernel(rounds_in_kernel, kapi.Range(1), slots, wrong, 1, 0)
@@ -90,10 +86,6 @@ def check_kernel(rounds: int) -> None:
     ishmem.barrier_all()
     same(wrong, np.zeros(1, "int64"))
     same(slots, np.full(n, 3 * rounds))
-
-
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel, {1: 500, 2: 100, 3: 12, 4: 8}[pes.n])
 
 
 @dpex.kernel
@@ -130,15 +122,16 @@ def check_group(shape: tuple[int, ...], rounds: int) -> None:
     same(slots, np.full(n * size, rounds))
 
 
-def test_group(pes: Pes) -> None:
+@pytest.mark.ishmem
+def test_group() -> None:
     for shape in ((7,), (24,)):
-        pes.run(check_group, shape, {1: 50, 2: 20, 3: 8, 4: 6}[pes.n])
+        check_group(shape, {1: 50, 2: 20, 3: 8, 4: 6}[ishmem.n_pes()])
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("shape", [(1,), (5, 7), (3, 5, 2)], ids=str)
-def test_group_dimensions(pes: Pes, shape: tuple[int, ...]) -> None:
-    pes.run(check_group, shape, 20)
+def test_group_dimensions(shape: tuple[int, ...]) -> None:
+    check_group(shape, 20)
 
 
 def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
@@ -153,20 +146,24 @@ def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
     model.reset()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement(pes: Pes, routine: str) -> None:
-    pes.run(check_forced, routine, (0, 1, 3, 1000), "int64")
+def test_movement(routine: str) -> None:
+    check_forced(routine, (0, 1, 3, 1000), "int64")
 
 
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement_of_large_arrays(pes: Pes, routine: str) -> None:
+def test_movement_of_large_arrays(routine: str) -> None:
     count = 999 if routine == "alltoalls" else (1 << 20) + 1
-    pes.run(check_forced, routine, (count,), "uint8")
+    check_forced(routine, (count,), "uint8")
 
 
-def check_past_caches(routine: str, count: int) -> None:
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("routine", ["alltoall", "fcollect"])
+def test_movement_past_caches(routine: str) -> None:
     """Blocks so large that they are copied past the caches, from the start and from the end; nothing is aligned."""
+    count = (16 << 20) + 21
     dest, source = model.arrays(routine, "uint8", ishmem.n_pes(), count + 1)
     for seed in range(2):
         model.compare(routine, dest[1:], source[2:], WORLD, count, seed=seed)
@@ -174,13 +171,9 @@ def check_past_caches(routine: str, count: int) -> None:
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("routine", ["alltoall", "fcollect"])
-def test_movement_past_caches(pes: Pes, routine: str) -> None:
-    pes.run(check_past_caches, routine, (16 << 20) + 21)
-
-
-def check_dtypes(routines: list[str]) -> None:
+def test_dtypes() -> None:
     """Every dtype of the table, at unaligned offsets."""
+    routines = MOVEMENTS
     n = ishmem.n_pes()
     for routine in routines:
         for dtype in COLLECTIVES[routine].types:
@@ -190,12 +183,8 @@ def check_dtypes(routines: list[str]) -> None:
             ishmem.free(dest), ishmem.free(source)
 
 
-@pytest.mark.ishmem(2)
-def test_dtypes(pes: Pes) -> None:
-    pes.run(check_dtypes, MOVEMENTS)
-
-
-def check_default_sizes() -> None:
+@pytest.mark.ishmem
+def test_default_sizes() -> None:
     """Without nelems, sizes come from the arrays."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rows = np.arange(4 * n * n).reshape(n, n, 4)
@@ -223,10 +212,6 @@ def check_default_sizes() -> None:
     same(small, rows[me, 0])
 
 
-def test_default_sizes(pes: Pes) -> None:
-    pes.run(check_default_sizes)
-
-
 def check_in_place(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sources = [np.arange(count) + 1000 * j for j in range(n)]
@@ -249,9 +234,10 @@ def check_in_place(count: int) -> None:
     model.reset()
 
 
-def test_in_place(pes: Pes) -> None:
-    pes.run(check_in_place, 5)
-    pes.run(check_in_place, 5001)
+@pytest.mark.ishmem
+def test_in_place() -> None:
+    check_in_place(5)
+    check_in_place(5001)
 
 
 def shapes(n: int) -> list[tuple[int, int, int]]:
@@ -273,12 +259,14 @@ def check_teams(routines: list[str], count: int) -> None:
         team.destroy()
 
 
-def test_teams(pes: Pes) -> None:
-    pes.run(check_teams, list(COLLECTIVES), 4)
-    pes.run(check_teams, list(COLLECTIVES), 1500)
+@pytest.mark.ishmem
+def test_teams() -> None:
+    check_teams(list(COLLECTIVES), 4)
+    check_teams(list(COLLECTIVES), 1500)
 
 
-def check_handles() -> None:
+@pytest.mark.ishmem
+def test_handles() -> None:
     """Teams by handle; a new team with the handle of a destroyed one; the destroyed one is refused."""
     n = ishmem.n_pes()
     dest, source = model.arrays("fcollect", "int64", n, 2)
@@ -298,12 +286,10 @@ def check_handles() -> None:
             ishmem.fcollect(dest, source, team, nelems=2)
 
 
-def test_handles(pes: Pes) -> None:
-    pes.run(check_handles)
-
-
-def check_threads(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_threads() -> None:
     """Collectives of several teams at once, from a thread each."""
+    rounds = 20
     n = ishmem.n_pes()
     teams = [WORLD.split_strided(0, 1, n) for _ in range(3)]
     pairs = [model.arrays("alltoall", "int64", n, 2000) for _ in teams]
@@ -318,11 +304,8 @@ def check_threads(rounds: int) -> None:
         team.destroy()
 
 
-def test_threads(pes: Pes) -> None:
-    pes.run(check_threads, 20)
-
-
-def check_statics() -> None:
+@pytest.mark.ishmem
+def test_statics() -> None:
     """Symmetric host objects, alone and with the heap."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     first, second = ishmem.static("collectives", n * 3000, "int64"), ishmem.static("more", n * 3000, "int64")
@@ -340,10 +323,6 @@ def check_statics() -> None:
     model.reset()
 
 
-def test_statics(pes: Pes) -> None:
-    pes.run(check_statics)
-
-
 def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> None:
     """Calls on the same buffers without barriers, with a different PE late each time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -356,10 +335,11 @@ def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> 
     model.reset()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("routine", COLLECTIVES)
-def test_back_to_back(pes: Pes, routine: str) -> None:
+def test_back_to_back(routine: str) -> None:
     for algorithm in model.algorithms_of(routine)[:3]:
-        pes.run(check_back_to_back, routine, 3 if algorithm == "slot" else 700, algorithm, 34)
+        check_back_to_back(routine, 3 if algorithm == "slot" else 700, algorithm, 34)
 
 
 STEP = st.tuples(
@@ -447,8 +427,9 @@ def check_refused() -> None:
         model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
 
 
-def test_refused(pes: Pes) -> None:
-    pes.run(check_refused)
+@pytest.mark.ishmem
+def test_refused() -> None:
+    check_refused()
 
 
 def check_disagreement() -> None:
@@ -481,11 +462,12 @@ def check_disagreement() -> None:
 
 
 @pytest.mark.ishmem([2, 3, 4])
-def test_disagreement(pes: Pes) -> None:
-    pes.run(check_disagreement)
+def test_disagreement() -> None:
+    check_disagreement()
 
 
-def check_failed_engine() -> None:
+@pytest.mark.ishmem
+def test_failed_engine() -> None:
     """An error of the copy engine in the middle of a call is raised by the call, and later calls are not disturbed."""
     from ishmem.host_collectives import engine
 
@@ -508,12 +490,10 @@ def check_failed_engine() -> None:
     model.reset()
 
 
-def test_failed_engine(pes: Pes) -> None:
-    pes.run(check_failed_engine)
-
-
-def check_mixed_barriers(turns: int) -> None:
+@pytest.mark.ishmem([2, 3, 4])
+def test_mixed_barriers() -> None:
     """A PE that calls another barrier raises, so do those that hear from it, and the team works afterwards."""
+    turns = 3 * ishmem.n_pes()
     me, n = ishmem.my_pe(), ishmem.n_pes()
     on_one_node = ishmem.team_n_pes(ishmem.TEAM_SHARED) == n
     for turn in range(turns):
@@ -531,12 +511,8 @@ def check_mixed_barriers(turns: int) -> None:
         ishmem.sync_all()
 
 
-@pytest.mark.ishmem([2, 3, 4])
-def test_mixed_barriers(pes: Pes) -> None:
-    pes.run(check_mixed_barriers, 3 * pes.n)
-
-
-def check_members() -> None:
+@pytest.mark.ishmem
+def test_members() -> None:
     """Only members may call; other PEs raise at once."""
     n = ishmem.n_pes()
     a, b = ishmem.zeros(n), ishmem.zeros(n)
@@ -550,10 +526,6 @@ def check_members() -> None:
         with pytest.raises(ValueError, match="this PE is not in it"):
             ishmem.alltoallv(a, b, [1], [1], team=team)
     team.destroy()
-
-
-def test_members(pes: Pes) -> None:
-    pes.run(check_members)
 
 
 LOST = """

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from common import pattern, same, symmetric
 
 import ishmem
-from ishmem.testing import Pes
 
 
 def check_operations() -> None:
@@ -84,12 +82,14 @@ def check_atomics() -> None:
     team.destroy()
 
 
-def test_operations(pes: Pes) -> None:
-    pes.run(check_operations)
-    pes.run(check_atomics)
+@pytest.mark.ishmem
+def test_operations() -> None:
+    check_operations()
+    check_atomics()
 
 
-def check_pe_quiet() -> None:
+@pytest.mark.ishmem
+def test_pe_quiet() -> None:
     """By the numbers of the team; an operation on a PE that is named has completed."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team, to = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n), (n - 1 - (me + 1)) % n
@@ -114,11 +114,8 @@ def check_pe_quiet() -> None:
     team.destroy()
 
 
-def test_pe_quiet(pes: Pes) -> None:
-    pes.run(check_pe_quiet)
-
-
-def check_sessions() -> None:
+@pytest.mark.ishmem
+def test_sessions() -> None:
     """Hints are kept, and change no result."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     counter, right = ishmem.zeros(1, dtype="i8"), (me + 1) % n
@@ -148,17 +145,6 @@ def check_sessions() -> None:
     ishmem.CTX_INVALID.session_stop()
     ishmem.barrier_all()
     same(counter, np.array([10]))
-
-
-def test_sessions(pes: Pes) -> None:
-    pes.run(check_sessions)
-
-
-@pytest.fixture(scope="module")
-def engine_pes() -> Iterator[Pes]:
-    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
-    yield pool
-    pool.stop()
 
 
 def check_own_engine() -> None:
@@ -192,10 +178,11 @@ def check_own_engine() -> None:
         same(a, np.ones(8))
 
 
-def test_own_engine(engine_pes: Pes) -> None:
-    engine_pes.run(check_own_engine)
-    engine_pes.run(check_operations)
-    engine_pes.run(check_atomics)
+@pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
+def test_own_engine() -> None:
+    check_own_engine()
+    check_operations()
+    check_atomics()
 
 
 def check_life() -> None:
@@ -245,12 +232,13 @@ def check_limit() -> None:
 
 
 @pytest.mark.ishmem([1, 3])
-def test_life(pes: Pes) -> None:
-    pes.run(check_life)
-    pes.run(check_limit)
+def test_life() -> None:
+    check_life()
+    check_limit()
 
 
-def check_threads() -> None:
+@pytest.mark.ishmem(2)
+def test_threads() -> None:
     """A private context refuses other threads; each thread with one of its own."""
     me, n, rounds = ishmem.my_pe(), ishmem.n_pes(), 200
     private = ishmem.ctx_create(options=ishmem.CTX_PRIVATE)
@@ -276,8 +264,3 @@ def check_threads() -> None:
     private.destroy()
     ishmem.barrier_all()
     same(a, np.full(4, rounds))
-
-
-@pytest.mark.ishmem(2)
-def test_threads(pes: Pes) -> None:
-    pes.run(check_threads)

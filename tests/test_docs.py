@@ -34,8 +34,8 @@ ROUTINES = sorted(name for name in ishmem.__all__ if callable(getattr(ishmem, na
 
 @pytest.mark.ishmem(4)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_programs_of_a_page_print_what_it_shows(pes: Pes, page: Path) -> None:
-    pes.run(doc_programs.run_page, str(page))
+def test_programs_of_a_page_print_what_it_shows(page: Path) -> None:
+    doc_programs.run_page(str(page))
 
 
 @pytest.mark.ishmem([1, 4])

@@ -21,12 +21,12 @@ from numba.core.errors import NumbaError
 from subprocesses import run_command, run_program
 
 import ishmem
-from ishmem.testing import Pes
 
 # --- on the host
 
 
-def check_teams_are_no_integers() -> None:
+@pytest.mark.ishmem(2)
+def test_teams_are_no_integers() -> None:
     a, b = ishmem.zeros(4, dtype="i8"), ishmem.zeros(4 * ishmem.n_pes(), dtype="i8")
     calls: list[Any] = [
         lambda: ishmem.fcollect(b, a, 2),
@@ -49,7 +49,8 @@ def check_teams_are_no_integers() -> None:
         ishmem.team_sync("world")
 
 
-def check_free() -> None:
+@pytest.mark.ishmem(2)
+def test_free() -> None:
     a = ishmem.zeros(10, dtype="i8")
     words = r"free takes a whole allocation, got .* of zeros of 80 bytes.*not a slice"
     for part in (a[1:], a[:5], a[10:]):
@@ -59,12 +60,6 @@ def check_free() -> None:
         ishmem.free(dpnp.zeros(3))
     with pytest.raises(ishmem.HeapExhausted, match="del frees no symmetric array"):
         ishmem.empty(1 << 40, dtype="i1")
-
-
-@pytest.mark.ishmem(2)
-def test_host(pes: Pes) -> None:
-    pes.run(check_teams_are_no_integers)
-    pes.run(check_free)
 
 
 # --- in kernels
@@ -89,7 +84,8 @@ def move_views_by_group(item: kapi.NdItem, tiles, steps, grid, pe):
     ishmem.put_work_group(tiles[3, 4:5], 9, pe, group)
 
 
-def check_views() -> None:
+@pytest.mark.ishmem(2)
+def test_views() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     numbers = np.arange(24, dtype="i8").reshape(4, 6) + 100 * me
     left, right = numbers + 100 * ((me - 1) % n - me), numbers + 100 * ((me + 1) % n - me)
@@ -116,11 +112,6 @@ def check_views() -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
-def test_views(pes: Pes) -> None:
-    pes.run(check_views)
-
-
 def says(text: str, *arrays: Any) -> str:
     names: dict[str, Any] = {"ishmem": ishmem}
     exec(f"def kernel(item, a, b):\n    {text}\n", names)
@@ -145,7 +136,8 @@ MISTAKES = {
 }
 
 
-def check_mistakes() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_mistakes() -> None:
     a, b = ishmem.zeros((4, 4, 4), dtype="i8"), ishmem.zeros(8, dtype="i8")
     for text, words in MISTAKES.items():
         said = says(text, a, b)
@@ -155,17 +147,13 @@ def check_mistakes() -> None:
         assert len(lines) <= 4, said
 
 
-@pytest.mark.ishmem(1)
-def test_kernel_mistakes(pes: Pes) -> None:
-    pes.run(check_mistakes)
-
-
 @dpex.kernel
 def set_first(item: kapi.Item, a):
     a[0] = 1
 
 
-def check_wrong_arguments() -> None:
+@pytest.mark.ishmem(1)
+def test_wrong_kernel_arguments() -> None:
     with pytest.raises(Exception, match=r"got ndarray; dpnp.asarray\(a\) copies a numpy array to the device") as caught:
         dpex.call_kernel(set_first, kapi.Range(1), np.zeros(4))
     assert len(str(caught.value).splitlines()) == 1
@@ -174,11 +162,6 @@ def check_wrong_arguments() -> None:
     half = ishmem.zeros(4, dtype="float16")
     if dpex.HAS_NUMBA_DPEX:
         assert "numba-dpex has no float16 in kernels; ishmem.dpex has" in says("ishmem.put(a, b, 0)", half, half)
-
-
-@pytest.mark.ishmem(1)
-def test_wrong_kernel_arguments(pes: Pes) -> None:
-    pes.run(check_wrong_arguments)
 
 
 UNCOMPILED = """
@@ -278,10 +261,10 @@ def add_one(item: kapi.Item, a, b):
     a[0] = seen + 1
 
 
-@pytest.mark.ishmem(1)
-def test_kernels_of_one_queue(pes: Pes) -> None:
-    pes.run(check_two_kernels, timeout=60)
-    pes.run(check_dependent_kernels, timeout=60)
+@pytest.mark.ishmem(1, timeout=60)
+def test_kernels_of_one_queue() -> None:
+    check_two_kernels()
+    check_dependent_kernels()
 
 
 # --- programs

@@ -62,9 +62,9 @@ def loaded(name: str, text: str) -> settings.Settings | None:
 @given(st.sampled_from(sorted(settings.Settings.model_fields)), TEXT)
 @example("kernel_cache", "~no user/x")
 def test_any_text_in_a_setting(name: str, text: str) -> None:
+    """It is taken, or refused in the words of the documentation: `loaded` fails at any other exception."""
     assume(name != "profile")
-    found = loaded(f"ISHMEM_{name.upper()}", text)
-    assert found is None or found == loaded(f"ISHMEM_{name.upper()}", text)
+    loaded(f"ISHMEM_{name.upper()}", text)
 
 
 @FEW

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from common import dpex, kapi
+from common import CHECKING, dpex, kapi
 
 import ishmem
-from ishmem.testing import Pes
 
 FINE, PE, COUNT, ARRAY, ROOT, SIGNAL, VALUE, INDEX = range(8)
 NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
@@ -48,7 +47,8 @@ def call(item: kapi.NdItem, a, b, signal, grid, case):  # type: ignore
         ishmem.test_work_group(grid, ishmem.CMP_GE, 0, group, index=(0, 1 if rank > 4 else 0))
 
 
-def check_differences() -> None:
+@CHECKING
+def test_differences() -> None:
     me, a, b, signal = ishmem.my_pe(), ishmem.zeros(8), ishmem.ones(8), ishmem.zeros(1, dtype="u8")
     grid = ishmem.zeros((2, 2), dtype="i8")
     for case, (routine, argument, others) in EXPECTED.items():
@@ -62,7 +62,3 @@ def check_differences() -> None:
     dpex.call_kernel(call, kapi.NdRange((8,), (8,)), a, b, signal, grid, FINE)
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [1] * 8
-
-
-def test_differences(checking: Pes) -> None:
-    checking.run(check_differences)

@@ -10,7 +10,6 @@ from common import dpnp
 
 import ishmem
 from ishmem.environment import settings
-from ishmem.testing import Pes
 
 
 def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -18,7 +17,8 @@ def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arg
         function(*arguments)
 
 
-def check_messages() -> None:
+@pytest.mark.ishmem(2)
+def test_messages() -> None:
     me = ishmem.my_pe()
     a, m = ishmem.zeros(4), ishmem.zeros((2, 3))
     fortran = dpnp.zeros((2, 3), order="F", sycl_queue=a.sycl_queue)
@@ -35,11 +35,6 @@ def check_messages() -> None:
         (ishmem.ptr, (a, True)),
     ):
         raises(TypeError, "pe is an integer, got bool", routine, *arguments)
-
-
-@pytest.mark.ishmem(2)
-def test_messages(pes: Pes) -> None:
-    pes.run(check_messages)
 
 
 @pytest.mark.parametrize(

@@ -105,21 +105,21 @@ def check_moves(dtype: str, where: str) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_on_host(pes: Pes, dtype: str) -> None:
-    pes.run(check_moves, dtype, "host")
+def test_on_host(dtype: str) -> None:
+    check_moves(dtype, "host")
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-def test_in_kernels(pes: Pes, dtype: str) -> None:
+def test_in_kernels(dtype: str) -> None:
     for where in ("alone", "group"):
-        pes.run(check_moves, dtype, where)
+        check_moves(dtype, where)
 
 
 @pytest.mark.ishmem([1, 3])
-def test_places(pes: Pes) -> None:
+def test_places() -> None:
     for where in ("host", "alone", "group"):
-        pes.run(check_moves, "int32", where)
+        check_moves("int32", where)
 
 
 def test_on_nodes_and_late() -> None:
@@ -132,7 +132,8 @@ def test_on_nodes_and_late() -> None:
             pool.stop()
 
 
-def check_errors() -> None:
+@pytest.mark.ishmem(1)
+def test_errors() -> None:
     a, host, indices = ishmem.zeros(6, dtype="i4"), np.zeros(3, "i4"), np.arange(3)
     wrong: list[tuple[type[Exception], str, tuple[Any, ...]]] = [
         (IndexError, r"indices\[1\] is 6; dest has the elements 0 to 5", (a, host, np.array([0, 6, 1]), 0)),
@@ -165,11 +166,6 @@ def check_errors() -> None:
     dpex.call_kernel(alone_without, kapi.Range(1), a, a, a[:2], a, dpnp.arange(3), 0)
     with pytest.raises((ValueError, IndexError), match="ixput in a kernel"):
         ishmem.quiet()
-
-
-@pytest.mark.ishmem(1)
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 @dpex.kernel

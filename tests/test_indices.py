@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import CHECKING, dpex, dpnp, kapi, same
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS
@@ -73,10 +73,11 @@ def check_signals(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     assert ishmem.g(box, 0, at) == 2 * n - 1
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize(("shape", "at"), list(zip(SHAPES, PLACES)), ids=str)
-def test_host(pes: Pes, shape: tuple[int, ...], at: tuple[int, ...]) -> None:
-    pes.run(check_elements, shape, at)
-    pes.run(check_signals, shape, at)
+def test_host(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
+    check_elements(shape, at)
+    check_signals(shape, at)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,8 @@ def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
 
 
-def check_kernel() -> None:
+@pytest.mark.ishmem
+def test_kernel() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right = (me + 1) % n
     a, lock = ishmem.zeros((3, 5), dtype="i8"), ishmem.zeros((3, 5), dtype="i8")
@@ -146,10 +148,6 @@ def check_kernel() -> None:
     wanted[:, 2, 1], fourth[1, :, 0, 3] = 9, 8
     same(three, wanted)
     same(four, fourth)
-
-
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel)
 
 
 @dpex.kernel
@@ -181,9 +179,10 @@ def check_refused(checked: bool) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_refused(pes: Pes) -> None:
-    pes.run(check_refused, False)
+def test_refused() -> None:
+    check_refused(False)
 
 
-def test_refused_with_checks(checking: Pes) -> None:
-    checking.run(check_refused, True)
+@CHECKING
+def test_refused_with_checks() -> None:
+    check_refused(True)

@@ -9,7 +9,7 @@ from typing import Callable
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi
 from subprocesses import run_program
 
 import ishmem
@@ -55,7 +55,9 @@ def summed(parts, dtype):
     return total
 
 
-def check_order_of_dpnp() -> None:
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its dpnp orders nothing after other kernels")
+@pytest.mark.ishmem([2, 3])
+def test_order_of_dpnp() -> None:
     """Operations of dpnp see the result of the call before them, though a PE calls late, and do not disturb it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(4096) as tp:
@@ -68,12 +70,6 @@ def check_order_of_dpnp() -> None:
             x[...] = 0
             assert (doubled.asnumpy() == n * (n + 1)).all()
             assert not x.asnumpy().any()
-
-
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its dpnp orders nothing after other kernels")
-@pytest.mark.ishmem([2, 3])
-def test_order_of_dpnp(pes: Pes) -> None:
-    pes.run(check_order_of_dpnp)
 
 
 def named(dtype):
@@ -110,37 +106,36 @@ def check_all_reduce(dtype, sizes, **cutover):
 
 @pytest.mark.ishmem([1, 3, 4])
 @pytest.mark.one_node
-def test_numbers_of_pes(pes):
-    pes.run(check_all_reduce, "float16", (0, 1, 7, 3001))
+def test_numbers_of_pes() -> None:
+    check_all_reduce("float16", (0, 1, 7, 3001))
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_all_reduce(pes, dtype):
-    pes.run(check_all_reduce, dtype, SIZES)
-
-
-def check_two_shot(dtype):
-    """Whole chunks and a part of one, in which some PEs have no piece."""
-    chunk = ishmem.n_pes() * PIECE * (1 if dtype == "float32" else 2)
-    check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
+def test_all_reduce(dtype) -> None:
+    check_all_reduce(dtype, SIZES)
 
 
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_two_shot(pes, dtype):
-    pes.run(check_two_shot, dtype)
+def test_two_shot(dtype) -> None:
+    """Whole chunks and a part of one, in which some PEs have no piece."""
+    chunk = ishmem.n_pes() * PIECE * (1 if dtype == "float32" else 2)
+    check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
-def test_beyond_the_cutover(pes):
-    pes.run(check_all_reduce, "float16", (ONE_SHOT_BYTES // 2 + 777,))
+def test_beyond_the_cutover() -> None:
+    check_all_reduce("float16", (ONE_SHOT_BYTES // 2 + 777,))
 
 
-def check_special_values(dtype):
+@pytest.mark.ishmem(2)
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_values(dtype) -> None:
     me = ishmem.my_pe()
     special = as_bits([np.nan, np.inf, -np.inf, -0.0, 65504, 1e-7, 3.4e38], dtype)
     with Communicator(64) as tp:
@@ -151,15 +146,11 @@ def check_special_values(dtype):
         np.testing.assert_array_equal(as_numbers(x.asnumpy(), dtype), wanted)
 
 
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem([2, 3])
 @pytest.mark.one_node
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_special_values(pes, dtype):
-    pes.run(check_special_values, dtype)
-
-
-def check_many_calls(seed):
+def test_many_calls() -> None:
     """Calls of many sizes without a wait of the host, by PEs that fall behind at random."""
+    seed = 5
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sizes = np.random.default_rng(seed).integers(1, 4000, 20)
     late = np.random.default_rng([seed, me])
@@ -173,12 +164,6 @@ def check_many_calls(seed):
         for turn, (x, size) in enumerate(zip(arrays, sizes)):
             wanted = summed([values(pe, int(size), "float32", turn) for pe in range(n)], "float32")
             np.testing.assert_array_equal(x.asnumpy(), wanted)
-
-
-@pytest.mark.ishmem([2, 3])
-@pytest.mark.one_node
-def test_many_calls(pes):
-    pes.run(check_many_calls, 5)
 
 
 def check_gather_and_scatter(dtype):
@@ -198,15 +183,15 @@ def check_gather_and_scatter(dtype):
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gather_and_scatter(pes, dtype):
-    pes.run(check_gather_and_scatter, dtype)
+def test_gather_and_scatter(dtype) -> None:
+    check_gather_and_scatter(dtype)
 
 
 @pytest.mark.ishmem([1, 3])
 @pytest.mark.one_node
-def test_other_collectives_on_other_numbers_of_pes(pes):
-    pes.run(check_gather_and_scatter, "float16")
-    pes.run(check_rms_norm, "bfloat16")
+def test_other_collectives_on_other_numbers_of_pes() -> None:
+    check_gather_and_scatter("float16")
+    check_rms_norm("bfloat16")
 
 
 def check_rms_norm(dtype):
@@ -231,8 +216,8 @@ def check_rms_norm(dtype):
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rms_norm(pes, dtype):
-    pes.run(check_rms_norm, dtype)
+def test_rms_norm(dtype) -> None:
+    check_rms_norm(dtype)
 
 
 @dpex.kernel
@@ -260,23 +245,22 @@ def check_in_kernels(dtype, sizes, groups, **cutover):
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_in_kernels(pes, dtype):
+def test_in_kernels(dtype) -> None:
     if dtype == "float16" and dpex.HAS_NUMBA_DPEX:
         pytest.skip("kernels of numba-dpex have no arrays of float16")
-    pes.run(check_in_kernels, dtype, (1, 0, 5001), 3)
+    check_in_kernels(dtype, (1, 0, 5001), 3)
 
 
-def check_two_shot_in_kernels():
+@pytest.mark.ishmem(2)
+@pytest.mark.one_node
+def test_two_shot_in_kernels() -> None:
     check_in_kernels("float32", (5 * ishmem.n_pes() * PIECE + 9,), 3, one_shot_nbytes=0)
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
-def test_two_shot_in_kernels(pes):
-    pes.run(check_two_shot_in_kernels)
-
-
-def check_sizes_in_kernels():
+def test_sizes_in_kernels() -> None:
+    """Nothing moves, and the next barrier says so."""
     with Communicator(64) as tp:
         x, short, long = (dpnp.zeros(n, dtype="f4") for n in (16, 15, 70000))
         unequal = short, x, ValueError, "dest has 15 elements and source has 16"
@@ -287,14 +271,9 @@ def check_sizes_in_kernels():
                 ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem
 @pytest.mark.one_node
-def test_sizes_in_kernels(pes):
-    """Nothing moves, and the next barrier says so."""
-    pes.run(check_sizes_in_kernels)
-
-
-def check_queues():
+def test_queues() -> None:
     """Arrays of an in-order queue of the program's own, and symmetric ones, in turn."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     symmetric = ishmem.full(10, me, dtype="f4")
@@ -310,12 +289,9 @@ def check_queues():
     ishmem.free(symmetric)
 
 
+@pytest.mark.ishmem(4)
 @pytest.mark.one_node
-def test_queues(pes):
-    pes.run(check_queues)
-
-
-def check_teams():
+def test_teams() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     row, team = ishmem.TEAM_WORLD.split_2d(2)
     with Communicator(64, team) as tp:
@@ -326,13 +302,9 @@ def check_teams():
     team.destroy()
 
 
-@pytest.mark.ishmem(4)
+@pytest.mark.ishmem(2)
 @pytest.mark.one_node
-def test_teams(pes):
-    pes.run(check_teams)
-
-
-def check_errors():
+def test_errors() -> None:
     with pytest.raises(ValueError, match="nbytes is 0; allowed are positive sizes"):
         Communicator(0)
     with pytest.raises(TypeError, match="nbytes is an integer, got float"):
@@ -367,20 +339,16 @@ def check_errors():
         tp.free()
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.one_node
-def test_errors(pes):
-    pes.run(check_errors)
+@CHECKING
+def test_checked() -> None:
+    check_all_reduce("float32", (1, 7, 1025))
+    check_gather_and_scatter("bfloat16")
+    check_rms_norm("float16")
+    check_in_kernels("float32", (1, 5001), 3)
 
 
-def test_checked(checking):
-    checking.run(check_all_reduce, "float32", (1, 7, 1025))
-    checking.run(check_gather_and_scatter, "bfloat16")
-    checking.run(check_rms_norm, "float16")
-    checking.run(check_in_kernels, "float32", (1, 5001), 3)
-
-
-def check_mismatch():
+@CHECKING
+def test_mismatch() -> None:
     """Calls that differ end with an error on all PEs, and leave the arrays; the next call is right."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(1 << 16) as tp:
@@ -401,10 +369,6 @@ def check_mismatch():
         x = x[:9]
         tp.all_reduce(x).wait()
         assert (x.asnumpy() == n * (n - 1) // 2).all()
-
-
-def test_mismatch(checking):
-    checking.run(check_mismatch)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from subprocesses import run_command
 
 from ishmem.benchmarks import gpu_compiler
-from ishmem.testing import Pes, nodes
+from ishmem.testing import nodes
 
 
 def test_counts() -> None:
@@ -75,11 +75,11 @@ def fences(messages: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in messages.items() if name.startswith("fence")}
 
 
-@pytest.mark.ishmem(1)
-def test_on_a_gpu(pes: Pes) -> None:
+@pytest.mark.ishmem(1, timeout=200)
+def test_on_a_gpu() -> None:
     if gpu_compiler.find(COMPILER) is None:
         pytest.skip("no GPU compiler: .ci/gpu-compiler fetches it")
-    pes.run(check_on_a_gpu, timeout=200)
+    check_on_a_gpu()
 
 
 def test_the_loop_that_is_counted() -> None:

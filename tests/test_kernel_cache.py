@@ -277,7 +277,8 @@ def test_keys(pes: Pes) -> None:
     assert len(results) == pes.n
 
 
-def check_keys_of_surroundings() -> None:
+@pytest.mark.ishmem(1)
+def test_keys_of_surroundings() -> None:
     seen = [key(with_value(1)), key(names_modules)]
     facts, process = binding.bound()
 
@@ -300,11 +301,7 @@ def check_keys_of_surroundings() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_keys_of_surroundings(pes: Pes) -> None:
-    pes.run(check_keys_of_surroundings)
-
-
-def check_no_key() -> None:
+def test_no_key() -> None:
     no_key = [
         with_call(plain), with_value([1]), with_value({1: 2}), with_value(np.zeros(2)), with_value(SimpleNamespace()),
         adds_list, keeps_a_module, has_a_function,
@@ -312,11 +309,6 @@ def check_no_key() -> None:
     for kernel in no_key:
         with pytest.raises(NoKeyError):
             key(kernel)
-
-
-@pytest.mark.ishmem(1)
-def test_no_key(pes: Pes) -> None:
-    pes.run(check_no_key)
 
 
 # Launches

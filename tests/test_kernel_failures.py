@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi
 
 import ishmem
-from ishmem.testing import Pes
 
 pytestmark = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex does not tell of failures in kernels")
 
@@ -37,7 +36,8 @@ def put_row_by_group(item: kapi.NdItem, m, b, pe, i):
     ishmem.put_work_group(m[i], b, pe, item.get_group())  # put row by group
 
 
-def check_rows() -> None:
+@CHECKING
+def test_a_put_to_a_row_that_does_not_exist() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     whole = ishmem.zeros((12, 8))
     m, b = whole[4:8], dpnp.arange(8.0)
@@ -53,10 +53,6 @@ def check_rows() -> None:
     dpex.call_kernel(put_row, dpex.Range(1), m, b, (me + 1) % n, -1)
     ishmem.barrier_all()
     assert (whole.asnumpy()[7] == np.arange(8)).all()
-
-
-def test_a_put_to_a_row_that_does_not_exist(checking: Pes) -> None:
-    checking.run(check_rows)
 
 
 @dpex.device_func
@@ -131,7 +127,8 @@ ENDS = (TUPLE, RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED, VIEW, EMPTY)
 """Cases of exceptions, which end the work-item."""
 
 
-def check_failures() -> None:
+@CHECKING
+def test_failures_are_raised_on_the_host() -> None:
     a, cube = ishmem.zeros(8, dtype="i8"), ishmem.zeros((2, 3, 4), dtype="i8")
     for case, (n, error, text, mark) in EXPECTED.items():
         local = dpnp.full(4, 7)
@@ -145,10 +142,6 @@ def check_failures() -> None:
         assert not a.asnumpy().any() and not cube.asnumpy().any()
 
 
-def test_failures_are_raised_on_the_host(checking: Pes) -> None:
-    checking.run(check_failures)
-
-
 @dpex.kernel
 def shifted(item: kapi.NdItem, a, out):
     i = item.get_global_id(0)
@@ -157,12 +150,9 @@ def shifted(item: kapi.NdItem, a, out):
     out[i] = value
 
 
-def check_others_go_on() -> None:
+@CHECKING
+def test_other_work_items_do_not_wait_for_one_with_a_wrong_index() -> None:
     a, out = dpnp.arange(16), dpnp.zeros(16, dtype="i8")
     dpex.call_kernel(shifted, dpex.NdRange((16,), (16,)), a, out)
     expect(IndexError, "index 16 is out of bounds for axis 0 of an array of shape (16,)", "shifted", "shifted")
     assert out.asnumpy().tolist() == [*range(1, 16), 0]
-
-
-def test_other_work_items_do_not_wait_for_one_with_a_wrong_index(checking: Pes) -> None:
-    checking.run(check_others_go_on)

@@ -8,7 +8,6 @@ import pytest
 from common import dpex, dpnp, kapi, same
 
 import ishmem
-from ishmem.testing import Pes
 
 PUT, NBI, GET, VIEW, TILE, SIGNAL, NELEMS, NEGATIVE, GET_NELEMS, STRIDED, BACKWARD = range(11)
 
@@ -99,13 +98,13 @@ def check_sizes(by_group: bool) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short(pes: Pes) -> None:
-    pes.run(check_sizes, False)
+def test_nothing_moves_where_an_array_is_too_short() -> None:
+    check_sizes(False)
 
 
 @pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short_by_a_work_group(pes: Pes) -> None:
-    pes.run(check_sizes, True)
+def test_nothing_moves_where_an_array_is_too_short_by_a_work_group() -> None:
+    check_sizes(True)
 
 
 @dpex.kernel
@@ -117,14 +116,10 @@ def call_rightly(item: kapi.Item, a, local, pe, n):
     ishmem.put(a[10:], 1, pe, 1)
 
 
-def check_allowed() -> None:
+@pytest.mark.ishmem(2)
+def test_what_fits_moves() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, local = ishmem.zeros(16, dtype="i8"), dpnp.ones(8, dtype="i8")
     dpex.call_kernel(call_rightly, dpex.Range(1), a, local, (me + 1) % n, 3)
     ishmem.barrier_all()
     same(a, dpnp.asarray([1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0], dtype="i8").asnumpy())
-
-
-@pytest.mark.ishmem(2)
-def test_what_fits_moves(pes: Pes) -> None:
-    pes.run(check_allowed)

@@ -11,7 +11,6 @@ from common import dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
 ROUTINES = ("broadcast", "fcollect", "collect", "alltoall", "alltoalls", "gather", "scatter")
 DST, SST = 3, 2
@@ -107,20 +106,20 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("form", FORMS)
-def test_all(pes: Pes, form: str) -> None:
-    pes.run(check_all, "int32", form, (0, 1, 3, 1000, LARGE))
+def test_all(form: str) -> None:
+    check_all("int32", form, (0, 1, 3, 1000, LARGE))
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_other_numbers_of_pes(pes: Pes) -> None:
-    form = list(FORMS)[pes.n % 2]  # one of them: the kernel takes long to compile, for each number of PEs
-    pes.run(check_all, "int32", form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
+def test_other_numbers_of_pes() -> None:
+    form = list(FORMS)[ishmem.n_pes() % 2]  # one of them: the kernel takes long to compile, for each number of PEs
+    check_all("int32", form, (0, 1, 1000) if ishmem.n_pes() < 4 else (1, 1000))
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["bool", "complex128"])
-def test_sizes_of_elements(pes: Pes, dtype: str) -> None:
-    pes.run(check_all, dtype, "single", (1, 7, LARGE))
+def test_sizes_of_elements(dtype: str) -> None:
+    check_all(dtype, "single", (1, 7, LARGE))
 
 
 KERNEL_TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which kernels do not take
@@ -143,7 +142,8 @@ def call_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, root)
     ishmem.broadcast(m, m, root)
 
 
-def check_each_type() -> None:
+@pytest.mark.ishmem(2)
+def test_each_type() -> None:
     """In place, too."""
     me = ishmem.my_pe()
     for count, root in ((5, 1), (LARGE, 0)):
@@ -153,11 +153,6 @@ def check_each_type() -> None:
         for array, dtype in zip(arrays, KERNEL_TYPES):
             same(array, pattern(dtype, count, root))
         ishmem.sync_all()
-
-
-@pytest.mark.ishmem(2)
-def test_each_type(pes: Pes) -> None:
-    pes.run(check_each_type)
 
 
 @dpex.kernel
@@ -189,9 +184,10 @@ def check_back_to_back(n: int, rounds: int) -> None:
     x.destroy(), y.destroy()
 
 
-def test_back_to_back(pes: Pes) -> None:
+@pytest.mark.ishmem
+def test_back_to_back() -> None:
     for n in (1, 300):
-        pes.run(check_back_to_back, n, {1: 100, 2: 100, 3: 10, 4: 6}[pes.n])
+        check_back_to_back(n, {1: 100, 2: 100, 3: 10, 4: 6}[ishmem.n_pes()])
 
 
 # ---- blocks with counts and displacements of their own
@@ -289,17 +285,18 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize(("form", "dtype"), COUNTED_TYPES)
-def test_counted(pes: Pes, form: str, dtype: str) -> None:
-    pes.run(check_counted, dtype, form, (0, 1, 3, 1000, LARGE))
+def test_counted(form: str, dtype: str) -> None:
+    check_counted(dtype, form, (0, 1, 3, 1000, LARGE))
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_counted_on_other_numbers_of_pes(pes: Pes) -> None:
-    form, dtype = COUNTED_TYPES[pes.n % 2]
-    pes.run(check_counted, dtype, form, (0, 1, 1000) if pes.n < 4 else (1, 1000))
+def test_counted_on_other_numbers_of_pes() -> None:
+    form, dtype = COUNTED_TYPES[ishmem.n_pes() % 2]
+    check_counted(dtype, form, (0, 1, 1000) if ishmem.n_pes() < 4 else (1, 1000))
 
 
-def check_unequal() -> None:
+@pytest.mark.ishmem(2, exact=True)
+def test_unequal() -> None:
     """Two PEs disagree on the count of a block: nothing is copied between them."""
     me, zeros = ishmem.my_pe(), np.zeros(2, "i8")
     source, dests = ishmem.full(8, me + 1, dtype="int32"), [ishmem.zeros(8, dtype="int32") for _ in 2 * COUNTED]
@@ -313,11 +310,6 @@ def check_unequal() -> None:
         for pe in range(me, 2):
             wanted[at[pe] :][:2] = pe + 1
         same(dest, wanted)
-
-
-@pytest.mark.ishmem(2, exact=True)
-def test_unequal(pes: Pes) -> None:
-    pes.run(check_unequal)
 
 
 @dpex.kernel
@@ -337,7 +329,8 @@ def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, co
     ishmem.scatterv(m, m, counts, root, at)
 
 
-def check_counted_each_type() -> None:
+@pytest.mark.ishmem(2)
+def test_counted_each_type() -> None:
     """From another part of the same array."""
     me = ishmem.my_pe()
     n = ishmem.n_pes()
@@ -352,11 +345,6 @@ def check_counted_each_type() -> None:
             wanted[: counts[me]] = pattern(dtype, 700, root)[at[me] :][: counts[me]]
             same(array, wanted)
         ishmem.sync_all()
-
-
-@pytest.mark.ishmem(2)
-def test_counted_each_type(pes: Pes) -> None:
-    pes.run(check_counted_each_type)
 
 
 @dpex.kernel
@@ -383,7 +371,9 @@ def counted_back_to_back(item: kapi.Item, many, one, source, to, of, wrong, n, r
             wrong[0] += one[i] != 1000 * r + 100 * me + i
 
 
-def check_counted_back_to_back(n: int, rounds: int) -> None:
+@pytest.mark.ishmem([2, 4])
+def test_counted_back_to_back() -> None:
+    n, rounds = 3, 50 if ishmem.n_pes() < 3 else 4
     room = ishmem.n_pes() * (n + 8)
     many, one, source = ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8")
     to, of, wrong = (dpnp.zeros(ishmem.n_pes(), dtype="i8") for _ in range(3))
@@ -393,8 +383,3 @@ def check_counted_back_to_back(n: int, rounds: int) -> None:
     )
     same(wrong, np.zeros(ishmem.n_pes(), "i8"))
     x.destroy(), y.destroy()
-
-
-@pytest.mark.ishmem([2, 4])
-def test_counted_back_to_back(pes: Pes) -> None:
-    pes.run(check_counted_back_to_back, 3, 50 if pes.n < 3 else 4)

@@ -140,13 +140,13 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 # These kernels take long to compile: so not each form on each number of PEs.
 @pytest.mark.ishmem([1, 2, 3])
-def test_all(pes: Pes) -> None:
-    pes.run(check_all, "int32", "single", (0, 1, 3, 1000, LARGE))
+def test_all() -> None:
+    check_all("int32", "single", (0, 1, 3, 1000, LARGE))
 
 
 @pytest.mark.ishmem([2, 4])
-def test_all_by_group(pes: Pes) -> None:
-    pes.run(check_all, "int32", "group", (0, 1, 3, 1000, LARGE) if pes.n < 4 else (1, 1000))
+def test_all_by_group() -> None:
+    check_all("int32", "group", (0, 1, 3, 1000, LARGE) if ishmem.n_pes() < 4 else (1, 1000))
 
 
 @pytest.mark.ishmem(2)
@@ -155,8 +155,8 @@ def test_all_by_group(pes: Pes) -> None:
     [("float64", "reals"), ("float32", "reals"), ("int64", "reals"), ("complex64", "numbers"),
      ("complex128", "numbers")],
 )  # fmt: skip
-def test_types(pes: Pes, dtype: str, form: str) -> None:
-    pes.run(check_all, dtype, form, (1, 33, LARGE))
+def test_types(dtype: str, form: str) -> None:
+    check_all(dtype, form, (1, 33, LARGE))
 
 
 OTHERS = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
@@ -172,7 +172,8 @@ def each_type(item: kapi.Item, a, b, c, d, e, f):  # type: ignore
     ishmem.max_reduce(f, f)
 
 
-def check_other_types() -> None:
+@pytest.mark.ishmem(2)
+def test_other_types() -> None:
     """In place, too."""
     me, size = ishmem.my_pe(), ishmem.n_pes()
     for count in (40, LARGE):
@@ -183,11 +184,6 @@ def check_other_types() -> None:
         for array, dtype, operation in zip(arrays, OTHERS, operations):
             same(array, reduce(operation, [pattern(dtype, count, pe) for pe in range(size)]))
         ishmem.sync_all()
-
-
-@pytest.mark.ishmem(2)
-def test_other_types(pes: Pes) -> None:
-    pes.run(check_other_types)
 
 
 @dpex.kernel

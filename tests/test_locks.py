@@ -8,12 +8,11 @@ import time
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import CHECKING, dpex, dpnp, kapi, same
 from subprocesses import run_program
 
 import ishmem
 from ishmem.locks import NEXT, SERVING, TICKETS, find
-from ishmem.testing import Pes
 
 
 def increment(counts, index: int) -> None:
@@ -51,12 +50,14 @@ def check_host(rounds: int, serving: int) -> None:
         same(counts, np.full(n + 2, n * (2 * rounds // (n + 2))))
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("serving", [0, TICKETS - 7, (1 << 23) - 7])
-def test_host(pes: Pes, serving: int) -> None:
-    pes.run(check_host, 60, serving)
+def test_host(serving: int) -> None:
+    check_host(60, serving)
 
 
-def check_try() -> None:
+@pytest.mark.ishmem
+def test_try() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
     done = 0
@@ -77,10 +78,6 @@ def check_try() -> None:
     ishmem.barrier_all()
     if me == 0:
         ishmem.clear_lock(locks)
-
-
-def test_try(pes: Pes) -> None:
-    pes.run(check_try)
 
 
 @dpex.kernel
@@ -116,15 +113,17 @@ def check_no_lock(checked: bool) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_a_word_that_is_no_lock(pes: Pes) -> None:
-    pes.run(check_no_lock, False)
+def test_a_word_that_is_no_lock() -> None:
+    check_no_lock(False)
 
 
-def test_a_word_that_is_no_lock_in_kernels(checking: Pes) -> None:
-    checking.run(check_no_lock, True)
+@CHECKING
+def test_a_word_that_is_no_lock_in_kernels() -> None:
+    check_no_lock(True)
 
 
-def check_order() -> None:
+@pytest.mark.ishmem
+def test_order() -> None:
     """PEs get the lock in the order of their requests."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks, order, turn = ishmem.zeros(1, dtype="i8"), ishmem.zeros(n, dtype="i8"), ishmem.zeros(1, dtype="i8")
@@ -148,11 +147,8 @@ def check_order() -> None:
         same(order, np.array([0, *asked]))
 
 
-def test_order(pes: Pes) -> None:
-    pes.run(check_order)
-
-
-def check_completes() -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_completes() -> None:
     """Puts of the holder are complete when the next PE gets the lock."""
     n, size = ishmem.n_pes(), 1000
     locks, data = ishmem.zeros(n, dtype="i8"), ishmem.zeros(size, dtype="i8")
@@ -167,12 +163,8 @@ def check_completes() -> None:
         same(data, np.full(size, 100 * n))
 
 
-@pytest.mark.ishmem([1, 2, 3])
-def test_completes(pes: Pes) -> None:
-    pes.run(check_completes)
-
-
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 3])
+def test_errors() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks = ishmem.zeros(2, dtype="i8")
     with pytest.raises(ishmem.StateError, match="nobody holds it"):
@@ -201,12 +193,8 @@ def check_errors() -> None:
             routine(locks, 2)
 
 
-@pytest.mark.ishmem([1, 3])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
-
-
-def check_threads() -> None:
+@pytest.mark.ishmem(2)
+def test_threads() -> None:
     locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
 
     def work() -> None:
@@ -221,11 +209,6 @@ def check_threads() -> None:
         thread.join()
     ishmem.barrier_all()
     assert ishmem.g(counts, 0) == 150 * ishmem.n_pes()
-
-
-@pytest.mark.ishmem(2)
-def test_threads(pes: Pes) -> None:
-    pes.run(check_threads)
 
 
 # --- in kernels
@@ -265,14 +248,15 @@ def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
     assert word(locks) & (1 << NEXT) - 1 == ticket << SERVING
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("host_too", [False, True])
-def test_kernel(pes: Pes, host_too: bool) -> None:
-    pes.run(check_kernel, 40 if pes.n < 3 else 12, 0, host_too)
+def test_kernel(host_too: bool) -> None:
+    check_kernel(40 if ishmem.n_pes() < 3 else 12, 0, host_too)
 
 
 @pytest.mark.ishmem(2)
-def test_kernel_tickets_wrap(pes: Pes) -> None:
-    pes.run(check_kernel, 40, TICKETS - 5, True)
+def test_kernel_tickets_wrap() -> None:
+    check_kernel(40, TICKETS - 5, True)
 
 
 @dpex.kernel
@@ -280,14 +264,10 @@ def lock_of_wrong_type(item: kapi.Item, locks):
     ishmem.set_lock(locks)
 
 
-def check_kernel_types() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_types() -> None:
     with pytest.raises(Exception, match="set_lock: lock has dtype float32; allowed are int64"):
         dpex.call_kernel(lock_of_wrong_type, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_types(pes: Pes) -> None:
-    pes.run(check_kernel_types)
 
 
 # --- a holder dies

@@ -66,16 +66,17 @@ def check_creators(dtypes: list[str | None], shapes: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.ishmem([1, 3])
-def test_creators(pes: Pes) -> None:
-    pes.run(check_creators, [None, "int32"], SHAPES)
+def test_creators() -> None:
+    check_creators([None, "int32"], SHAPES)
 
 
 @pytest.mark.ishmem(2)
-def test_creators_types(pes: Pes) -> None:
-    pes.run(check_creators, [None, *RMA_TYPES], ((3, 5), (), (0, 2)))
+def test_creators_types() -> None:
+    check_creators([None, *RMA_TYPES], ((3, 5), (), (0, 2)))
 
 
-def check_like() -> None:
+@pytest.mark.ishmem(2)
+def test_like() -> None:
     for dtype in RMA_TYPES:
         model = dpnp.asarray(pattern(dtype, 12, 1)).reshape(3, 4)
         mine = ishmem.array(model)
@@ -90,12 +91,8 @@ def check_like() -> None:
         ishmem.free_all()
 
 
-@pytest.mark.ishmem(2)
-def test_like(pes: Pes) -> None:
-    pes.run(check_like)
-
-
-def check_array_and_arange() -> None:
+@pytest.mark.ishmem
+def test_array_and_arange() -> None:
     me = ishmem.my_pe()
     block = np.arange(24, dtype="float32").reshape(4, 6)
     for given in (
@@ -121,11 +118,8 @@ def check_array_and_arange() -> None:
         assert ishmem.g(mine, pe, 3) == pe, "set on every PE when the call returns"
 
 
-def test_array_and_arange(pes: Pes) -> None:
-    pes.run(check_array_and_arange)
-
-
-def check_is_ordinary() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_is_ordinary() -> None:
     """A symmetric array is a dpnp array; results computed from it are not symmetric."""
     a = ishmem.arange(12, dtype="float64").reshape(3, 4)
     assert ishmem.is_symmetric(a)
@@ -137,11 +131,6 @@ def check_is_ordinary() -> None:
     assert not ishmem.is_symmetric(ishmem.ptr(a, (ishmem.my_pe() + 1) % ishmem.n_pes())) or ishmem.n_pes() == 1
     same(dpnp.sum(a * 2, axis=0), np.array([24.0, 30, 36, 42]))
     assert dpnp.zeros(1).sycl_queue == a.sycl_queue
-
-
-@pytest.mark.ishmem([1, 2])
-def test_is_ordinary(pes: Pes) -> None:
-    pes.run(check_is_ordinary)
 
 
 # --- raw memory
@@ -234,9 +223,9 @@ def check_disagreement(odd: int) -> None:
 
 
 @pytest.mark.ishmem([2, 3, 4])
-def test_disagreement(pes: Pes) -> None:
-    for odd in {0, pes.n - 1}:
-        pes.run(check_disagreement, odd)
+def test_disagreement() -> None:
+    for odd in {0, ishmem.n_pes() - 1}:
+        check_disagreement(odd)
 
 
 BAD: dict[str, tuple[type[BaseException], str, Callable[[], Any]]] = {
@@ -282,14 +271,15 @@ def check_bad(name: str, alone: bool) -> None:
     ishmem.free(ishmem.zeros(5))
 
 
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem(2, timeout=60)
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(pes: Pes, name: str) -> None:
+def test_bad_arguments(name: str) -> None:
     for alone in (False, True):
-        pes.run(check_bad, name, alone, timeout=60)
+        check_bad(name, alone)
 
 
-def check_bad_fill() -> None:
+@pytest.mark.ishmem([1, 3])
+def test_bad_fill() -> None:
     """A value that the dtype cannot hold on one PE: every PE raises, and the memory is given back."""
     last, before = ishmem.n_pes() - 1, free_bytes()
     with pytest.raises((ValueError, TypeError) if ishmem.my_pe() == last else ishmem.SymmetryError):
@@ -298,12 +288,8 @@ def check_bad_fill() -> None:
     alike(ishmem.full(3, 1, dtype="int32"), dpnp.full(3, 1, dtype="int32"))
 
 
-@pytest.mark.ishmem([1, 3])
-def test_bad_fill(pes: Pes) -> None:
-    pes.run(check_bad_fill)
-
-
-def check_free() -> None:
+@pytest.mark.ishmem
+def test_free() -> None:
     a, m = ishmem.zeros((4, 6)), ishmem.malloc(100)
     raises(ValueError, "whole allocation", ishmem.free, a[1:])
     raises(ValueError, "whole allocation", ishmem.free, a[:2])
@@ -318,11 +304,8 @@ def check_free() -> None:
     ishmem.free(None)
 
 
-def test_free(pes: Pes) -> None:
-    pes.run(check_free)
-
-
-def check_stale_addresses() -> None:
+@pytest.mark.ishmem
+def test_stale_addresses() -> None:
     """The core's cache of array addresses ends with the allocation."""
     me = ishmem.my_pe()
     old = ishmem.zeros(64, dtype="int64")
@@ -346,11 +329,8 @@ def check_stale_addresses() -> None:
     assert ishmem.g(larger, me, 15) == 6 and ishmem.g(larger, me, 4095) == 0
 
 
-def test_stale_addresses(pes: Pes) -> None:
-    pes.run(check_stale_addresses)
-
-
-def check_stale_arrays() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_stale_arrays() -> None:
     """Calls refuse an array of a freed allocation, and its views, though another one is in its place."""
     me, out = ishmem.my_pe(), np.zeros(8, "int64")
     old = ishmem.zeros((2, 8), dtype="int64")
@@ -386,17 +366,14 @@ def check_stale_arrays() -> None:
     ishmem.free(new)
 
 
-@pytest.mark.ishmem([1, 2])
-def test_stale_arrays(pes: Pes) -> None:
-    pes.run(check_stale_arrays)
-
-
 @dpex.kernel
 def fill(item: kapi.Item, a, pair, value):  # type: ignore
     a[item.get_id(0)] = value
 
 
-def check_stale_arguments() -> None:
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex offers no hook for the arguments of a launch")
+@pytest.mark.ishmem([1, 2])
+def test_stale_arguments() -> None:
     """A launch refuses an array of a freed allocation, also in a tuple, and changes nothing."""
     old = ishmem.zeros(8, dtype="int64")
     place, view = offset_of(old), old[2:6]
@@ -413,13 +390,8 @@ def check_stale_arguments() -> None:
     ishmem.free(new)
 
 
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex offers no hook for the arguments of a launch")
-@pytest.mark.ishmem([1, 2])
-def test_stale_arguments(pes: Pes) -> None:
-    pes.run(check_stale_arguments)
-
-
-def check_forgotten() -> None:
+@pytest.mark.ishmem(1)
+def test_unused_arrays_are_forgotten() -> None:
     """Of a freed allocation, nothing is kept that the program does not use."""
     from ishmem.runtime import job
 
@@ -434,11 +406,7 @@ def check_forgotten() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_unused_arrays_are_forgotten(pes: Pes) -> None:
-    pes.run(check_forgotten)
-
-
-def check_wrappers() -> None:
+def test_wrappers() -> None:
     """The address of a dpnp array is read in every call: it may wrap another array by then."""
     me, pair = ishmem.my_pe(), [ishmem.full(4, k, dtype="int64") for k in range(2)]
     wrapper = pair[0][:]
@@ -452,12 +420,8 @@ def check_wrappers() -> None:
         raises(TypeError, "dpnp or numpy array", ishmem.g, wrapper, me)
 
 
-@pytest.mark.ishmem(1)
-def test_wrappers(pes: Pes) -> None:
-    pes.run(check_wrappers)
-
-
-def check_exhaustion() -> None:
+@pytest.mark.ishmem
+def test_exhaustion() -> None:
     a = ishmem.ones(10)
     for call in (
         lambda: ishmem.zeros(free_bytes() + 1, dtype="uint8"),
@@ -476,11 +440,8 @@ def check_exhaustion() -> None:
     alike(ishmem.zeros(3), dpnp.zeros(3))
 
 
-def test_exhaustion(pes: Pes) -> None:
-    pes.run(check_exhaustion)
-
-
-def check_queries() -> None:
+@pytest.mark.ishmem
+def test_queries() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, ordinary = ishmem.zeros(8), dpnp.zeros(8)
     for pe in range(n):
@@ -495,10 +456,6 @@ def check_queries() -> None:
     raises(IndexError, "pe is -1", ishmem.ptr, a, -1)
     raises(TypeError, "pe is an integer", ishmem.ptr, a, 0.0)
     raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
-
-
-def test_queries(pes: Pes) -> None:
-    pes.run(check_queries)
 
 
 LEAK = """

@@ -12,7 +12,6 @@ from subprocesses import run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
 
 def ring() -> tuple[int, int, int]:
@@ -94,16 +93,18 @@ def check_realloc_errors() -> None:
     same(a, np.full(8, me, "i4"))
 
 
-def test_realloc(pes: Pes) -> None:
-    pes.run(check_realloc_arrays)
-    pes.run(check_realloc_memory)
-    pes.run(check_realloc_errors)
+@pytest.mark.ishmem
+def test_realloc() -> None:
+    check_realloc_arrays()
+    check_realloc_memory()
+    check_realloc_errors()
 
 
 # ---- hints
 
 
-def check_hints() -> None:
+@pytest.mark.ishmem
+def test_hints() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     both = ishmem.MALLOC_ATOMICS_REMOTE | ishmem.MALLOC_SIGNAL_REMOTE
     for hints in (0, ishmem.MALLOC_ATOMICS_REMOTE, ishmem.MALLOC_SIGNAL_REMOTE, both, int(both)):
@@ -121,10 +122,6 @@ def check_hints() -> None:
     if n > 1:
         with pytest.raises(ishmem.SymmetryError, match="disagree"):
             ishmem.malloc_with_hints(8, int(me == 0))
-
-
-def test_hints(pes: Pes) -> None:
-    pes.run(check_hints)
 
 
 # ---- static objects
@@ -171,13 +168,13 @@ def check_static_rma(dtype: str, name: str) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_static_rma(pes: Pes, dtype: str) -> None:
-    pes.run(check_static_rma, dtype, dtype)
+def test_static_rma(dtype: str) -> None:
+    check_static_rma(dtype, dtype)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_static_rma_on_other_numbers_of_pes(pes: Pes) -> None:
-    pes.run(check_static_rma, "int32", "other numbers")
+def test_static_rma_on_other_numbers_of_pes() -> None:
+    check_static_rma("int32", "other numbers")
 
 
 def check_static_sync(dtype: str) -> None:
@@ -208,9 +205,10 @@ def check_static_sync(dtype: str) -> None:
     ishmem.barrier_all()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["int32", "uint64"])
-def test_static_atomics_signals_and_waits(pes: Pes, dtype: str) -> None:
-    pes.run(check_static_sync, dtype)
+def test_static_atomics_signals_and_waits(dtype: str) -> None:
+    check_static_sync(dtype)
 
 
 def test_static_without_coherent_host_atomics() -> None:
@@ -235,7 +233,8 @@ def read_first(item: kapi.Item, out, a):
     out[0] = a[0]
 
 
-def check_static_errors() -> None:
+@pytest.mark.ishmem
+def test_static_errors() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.static("errors", (3,), "i4")
     cases: list[tuple[type[Exception], str, tuple[Any, ...]]] = [
@@ -273,10 +272,6 @@ def check_static_errors() -> None:
     ishmem.barrier_all()
 
 
-def test_static_errors(pes: Pes) -> None:
-    pes.run(check_static_errors)
-
-
 AFTER = """
 import ishmem
 ishmem.init()
@@ -305,7 +300,9 @@ def test_static_objects_outlive_the_job() -> None:
 VIEWED = tuple(name for name in RMA_TYPES if name != "bool")
 
 
-def check_views(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", VIEWED)
+@pytest.mark.ishmem(2)
+def test_views(dtype: str) -> None:
     """Each dtype as each other one, of arrays, slices, matrices, memory and static objects; numpy's views agree."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
@@ -328,13 +325,8 @@ def check_views(dtype: str) -> None:
     assert a.asnumpy()[3] == 1
 
 
-@pytest.mark.parametrize("dtype", VIEWED)
-@pytest.mark.ishmem(2)
-def test_views(pes: Pes, dtype: str) -> None:
-    pes.run(check_views, dtype)
-
-
-def check_message() -> None:
+@pytest.mark.ishmem
+def test_message() -> None:
     """A header and a payload of another type by one put, in memory and in a static object."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     left, memory = (me - 1) % n, ishmem.malloc(80)
@@ -345,10 +337,6 @@ def check_message() -> None:
         same(ishmem.view(message[:16], "i8"), np.full(2, left))
         same(ishmem.view(message[16:], np.float32), np.full(16, left + 0.5, "f4"))
     ishmem.free(memory)
-
-
-def test_message(pes: Pes) -> None:
-    pes.run(check_message)
 
 
 @dpex.kernel
@@ -363,18 +351,15 @@ def send_message(item: kapi.Item, message, dest, pe):  # type: ignore
     ishmem.atomic_add(there, 100, pe, 0)
 
 
-def check_kernel_message() -> None:
+@pytest.mark.ishmem
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="it has no views as another dtype")
+def test_message_of_a_kernel() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     message, dest = ishmem.zeros(16 + 40, dtype="u1"), ishmem.zeros(16 + 40, dtype="u1")
     dpex.call_kernel(send_message, kapi.Range(1), message, dest, (me + 1) % n)
     ishmem.barrier_all()
     same(ishmem.view(dest[:16], "i8"), np.array([100, (me - 1) % n + 1]))
     same(ishmem.view(dest[16:], "f4"), np.arange(10, dtype="f4") + np.float32(0.5))
-
-
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="it has no views as another dtype")
-def test_message_of_a_kernel(pes: Pes) -> None:
-    pes.run(check_kernel_message)
 
 
 @dpex.kernel
@@ -387,7 +372,8 @@ def view_as_nothing(item: kapi.Item, a):  # type: ignore
     ishmem.view(a, 3)[0] = 1
 
 
-def check_refused_views() -> None:
+@pytest.mark.ishmem(2)
+def test_refused_views() -> None:
     a, matrix = ishmem.zeros(24, dtype="u1"), ishmem.zeros((4, 8), dtype="i4")
     for wrong, dtype, kind, words in (
         (a[:9], "i8", ValueError, "the last axis of a has 9 bytes; new elements have 8"),
@@ -411,8 +397,3 @@ def check_refused_views() -> None:
     for kernel, (text, argument) in words.items():
         with pytest.raises(Exception, match=missing if dpex.HAS_NUMBA_DPEX else text):
             dpex.call_kernel(kernel, kapi.Range(1), argument)
-
-
-@pytest.mark.ishmem(2)
-def test_refused_views(pes: Pes) -> None:
-    pes.run(check_refused_views)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from common import dpnp
+from common import CHECKING, dpnp
 from subprocesses import run_program
 from test_inference import as_bits, as_numbers, named
 
@@ -100,23 +100,25 @@ def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
 
 
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_layers(pes):
-    pes.run(check_layers, "float32")
+def test_layers() -> None:
+    check_layers("float32")
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_layers_of_16_bits(pes, dtype):
-    pes.run(check_layers, dtype)
+def test_layers_of_16_bits(dtype) -> None:
+    check_layers(dtype)
 
 
 @pytest.mark.ishmem([2, 3])
-def test_hooks(pes):
-    pes.run(check_layers, "float32", ("random", "some PEs without tokens", "random"), True)
+def test_hooks() -> None:
+    check_layers("float32", ("random", "some PEs without tokens", "random"), True)
 
 
-def check_many_calls(seed, layers=30):
+@pytest.mark.ishmem([2, 3])
+def test_many_calls() -> None:
     """Up to 5 dispatches, then as many combines, without a wait of the host, by PEs that fall behind at random."""
+    seed, layers = 7, 30
     me, n = ishmem.my_pe(), ishmem.n_pes()
     late, names = np.random.default_rng([seed, me]), list(ROUTES)
     with Buffer(MOST, HIDDEN, PER_PE * n, TOPK) as buffer:
@@ -147,12 +149,8 @@ def same_from_all(x, topk_idx, weights):
     return total
 
 
-@pytest.mark.ishmem([2, 3])
-def test_many_calls(pes):
-    pes.run(check_many_calls, 7)
-
-
-def check_results():
+@pytest.mark.ishmem(2)
+def test_results() -> None:
     """Results use the memory of those that the program has dropped, views included, and no other's."""
     n = ishmem.n_pes()
     topk_idx = dpnp.zeros((2, 1), dtype="i8")
@@ -174,11 +172,7 @@ def check_results():
 
 
 @pytest.mark.ishmem(2)
-def test_results(pes):
-    pes.run(check_results)
-
-
-def check_float8():
+def test_float8() -> None:
     """Tokens of one byte per element, with scales, are moved as bits; choices are int32."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rng = [np.random.default_rng([pe, n]) for pe in range(n)]
@@ -196,11 +190,7 @@ def check_float8():
 
 
 @pytest.mark.ishmem(2)
-def test_float8(pes):
-    pes.run(check_float8)
-
-
-def check_weights():
+def test_weights() -> None:
     """Weights that are no powers of 2, one token and one choice more than needed."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rng = np.random.default_rng(me)
@@ -216,12 +206,8 @@ def check_weights():
         np.testing.assert_allclose(out.asnumpy(), weights.sum(axis=1)[:, None] * x, rtol=1e-6)
 
 
-@pytest.mark.ishmem(2)
-def test_weights(pes):
-    pes.run(check_weights)
-
-
-def check_teams():
+@pytest.mark.ishmem(4)
+def test_teams() -> None:
     row, team = ishmem.TEAM_WORLD.split_2d(2)
     me, n = team.my_pe(), team.n_pes()
     with Buffer(2, 8, n, 1, team) as buffer:
@@ -231,11 +217,6 @@ def check_teams():
         assert (recv_x[0, :2].asnumpy() == team.translate_pe((me - 1) % n, ishmem.TEAM_WORLD)).all()
     row.destroy()
     team.destroy()
-
-
-@pytest.mark.ishmem(4)
-def test_teams(pes):
-    pes.run(check_teams)
 
 
 def of_pe(topk_idx, pe):
@@ -292,22 +273,19 @@ def sum_of_pes(x, topk_idx, dtype):
     return as_bits(total, dtype)
 
 
-def test_normal(pes):
-    pes.run(check_normal, "float32")
+@pytest.mark.ishmem
+def test_normal() -> None:
+    check_normal("float32")
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_normal_of_16_bits(pes, dtype):
-    pes.run(check_normal, dtype, ("random", "an expert twice"))
+def test_normal_of_16_bits(dtype) -> None:
+    check_normal(dtype, ("random", "an expert twice"))
 
 
 @pytest.mark.ishmem([1, 2, 3])
-def test_normal_in_rounds(pes):
-    pes.run(check_rounds)
-
-
-def check_rounds():
+def test_normal_in_rounds() -> None:
     check_normal("float32", inputs=many_inputs)
     check_normal("bfloat16", routes=("random",), inputs=many_inputs)
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -322,7 +300,8 @@ def check_rounds():
         assert handle.origins.asnumpy().tolist() == [list(range(5))]
 
 
-def check_normal_float8():
+@pytest.mark.ishmem(2)
+def test_normal_float8() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Buffer(2, 8, n, 1) as buffer:
         x, scales = dpnp.full((2, 8), me + 1, dtype="u1"), dpnp.full((2, 3), me / 2, dtype="f4")
@@ -332,11 +311,6 @@ def check_normal_float8():
         assert recv_x.shape == (2, 8) and (recv_x.asnumpy() == before + 1).all()
         assert recv_scales.shape == (2, 3) and (recv_scales.asnumpy() == before / 2).all()
         assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any() and lengths == [2]
-
-
-@pytest.mark.ishmem(2)
-def test_normal_float8(pes):
-    pes.run(check_normal_float8)
 
 
 def check_sizes():
@@ -352,7 +326,8 @@ def check_sizes():
         Buffer(2, 8, 2, 1, dtype="int8")
 
 
-def check_errors():
+@pytest.mark.ishmem(2, exact=True)
+def test_errors() -> None:
     check_sizes()
     buffer = Buffer(2, 8, 2, 1, dtype="float16")
     x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")
@@ -391,11 +366,6 @@ def check_errors():
             call()
 
 
-@pytest.mark.ishmem(2, exact=True)
-def test_errors(pes):
-    pes.run(check_errors)
-
-
 def check_experts():
     with Buffer(2, 8, 4, 1) as buffer:
         x, idx = dpnp.zeros((2, 8), dtype="f4"), dpnp.asarray([[3], [4]])
@@ -418,14 +388,16 @@ def check_rows():
         assert (recv_x.asnumpy()[0, :2] == 1 - me).all()
 
 
-def test_checked(checking):
-    checking.run(check_experts)
-    checking.run(check_rows)
-    checking.run(check_layers, "float32", ("random",))
-    checking.run(check_normal, "float32", ("random",))
+@CHECKING
+def test_checked() -> None:
+    check_experts()
+    check_rows()
+    check_layers("float32", ("random",))
+    check_normal("float32", ("random",))
 
 
-def check_experts_out_of_range():
+@pytest.mark.ishmem(2)
+def test_experts_out_of_range() -> None:
     """They are taken for -1."""
     n = ishmem.n_pes()
     with Buffer(2, 8, 2 * n, 2) as buffer:
@@ -435,11 +407,6 @@ def check_experts_out_of_range():
         event.wait()
         assert counts.asnumpy().tolist() == [0, n * (ishmem.my_pe() == n - 1)]
         assert out.asnumpy()[:, 0].tolist() == [0, 1]
-
-
-@pytest.mark.ishmem(2)
-def test_experts_out_of_range(pes):
-    pes.run(check_experts_out_of_range)
 
 
 @pytest.fixture(scope="module")

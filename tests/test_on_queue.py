@@ -18,7 +18,6 @@ from test_strided import SHAPED
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
 LARGE = 40_000
 READY = dpctl.SyclEvent()
@@ -87,16 +86,17 @@ def check_copies(dtype: str) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_copies(pes: Pes, dtype: str) -> None:
-    pes.run(check_copies, dtype)
+def test_copies(dtype: str) -> None:
+    check_copies(dtype)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_copies_on_other_numbers_of_pes(pes: Pes) -> None:
-    pes.run(check_copies, "int16")
+def test_copies_on_other_numbers_of_pes() -> None:
+    check_copies("int16")
 
 
-def check_large() -> None:
+@pytest.mark.ishmem(3)
+def test_large() -> None:
     """Megabytes, to all PEs at once, from several queues; the call holds the only reference to the source."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = 1 << 20
@@ -111,11 +111,6 @@ def check_large() -> None:
     ishmem.barrier_all()
     for pe in range(n):
         same(dest[pe], np.arange(count, dtype="i4") * (pe + 1) + me)
-
-
-@pytest.mark.ishmem(3)
-def test_large(pes: Pes) -> None:
-    pes.run(check_large)
 
 
 # ---- strided
@@ -159,16 +154,18 @@ def check_strided(dtype: str) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "uint64", "complex128"])
-def test_strided(pes: Pes, dtype: str) -> None:
-    pes.run(check_strided, dtype)
+def test_strided(dtype: str) -> None:
+    check_strided(dtype)
 
 
 @pytest.mark.ishmem([1, 3])
-def test_strided_on_other_numbers_of_pes(pes: Pes) -> None:
-    pes.run(check_strided, "int32")
+def test_strided_on_other_numbers_of_pes() -> None:
+    check_strided("int32")
 
 
-def check_shaped(count: int | None) -> None:
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("count", [None, 5, 13])
+def test_shaped(count: int | None) -> None:
     """Views in up to three dimensions, transposed and backwards, from and to private and host memory."""
     me, right, left = ring()
     values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(ishmem.n_pes())]
@@ -204,12 +201,7 @@ def check_shaped(count: int | None) -> None:
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("count", [None, 5, 13])
-def test_shaped(pes: Pes, count: int | None) -> None:
-    pes.run(check_shaped, count)
-
-
-def check_views() -> None:
+def test_views() -> None:
     """A view that is not contiguous goes as a strided copy."""
     me, right, left = ring()
     dest = ishmem.zeros((6, 10), dtype="i4")
@@ -219,11 +211,6 @@ def check_views() -> None:
     expected = np.zeros((6, 10), "i4")
     expected[:, 3:7] = (np.arange(60).reshape(6, 10) + 100 * left)[:, 2:6]
     same(dest, expected)
-
-
-@pytest.mark.ishmem(2)
-def test_views(pes: Pes) -> None:
-    pes.run(check_views)
 
 
 # ---- order
@@ -255,8 +242,9 @@ def check_chain(rounds: int) -> None:
     ishmem.barrier_all()
 
 
-def test_kernels_and_signals_follow_each_other(pes: Pes) -> None:
-    pes.run(check_chain, 12 if pes.n < 4 else 4)
+@pytest.mark.ishmem
+def test_kernels_and_signals_follow_each_other() -> None:
+    check_chain(12 if ishmem.n_pes() < 4 else 4)
 
 
 def check_random(seed: int) -> None:
@@ -292,12 +280,13 @@ def check_random(seed: int) -> None:
 
 
 @pytest.mark.ishmem([2, 3])
-def test_dependences_in_any_order(pes: Pes) -> None:
+def test_dependences_in_any_order() -> None:
     for seed in range(3):
-        pes.run(check_random, seed)
+        check_random(seed)
 
 
-def check_not_before() -> None:
+@pytest.mark.ishmem([2, 4])
+def test_nothing_starts_before_its_dependences() -> None:
     """No operation starts before its dependences, which wait for a flag that is set last."""
     me, right, left = ring()
     flag, a = ishmem.zeros(1, dtype="i8"), ishmem.zeros(4, dtype="i8")
@@ -320,7 +309,9 @@ def check_not_before() -> None:
     same(a, np.full(4, 5 + left))
 
 
-def check_many_dependences(events: int) -> None:
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("events", [1, 16, 17, 40])
+def test_many_dependences(events: int) -> None:
     me, right, left = ring()
     source, dest = symmetric(pattern("int64", events, me)), ishmem.zeros(events, dtype="int64")
     last, queue = ishmem.zeros(events, dtype="int64"), new_queue(source)
@@ -331,12 +322,8 @@ def check_many_dependences(events: int) -> None:
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("events", [1, 16, 17, 40])
-def test_many_dependences(pes: Pes, events: int) -> None:
-    pes.run(check_many_dependences, events)
-
-
-def check_other_threads_run(seconds: float) -> None:
+def test_other_threads_run_during_a_wait() -> None:
+    seconds = 0.3
     flag = ishmem.zeros(1, dtype="int64")
     if ishmem.my_pe() == 1:
         time.sleep(seconds)
@@ -358,17 +345,8 @@ def check_other_threads_run(seconds: float) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
-def test_other_threads_run_during_a_wait(pes: Pes) -> None:
-    pes.run(check_other_threads_run, 0.3)
-
-
-@pytest.mark.ishmem([2, 4])
-def test_nothing_starts_before_its_dependences(pes: Pes) -> None:
-    pes.run(check_not_before)
-
-
-def check_in_order() -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_in_order_queue() -> None:
     """On an in-order queue, kernels and on-queue operations follow each other without any dependences."""
     me, right, left = ring()
     inbox, flag = ishmem.zeros(LARGE, dtype="i4"), ishmem.zeros(1, dtype="u8")
@@ -387,12 +365,8 @@ def check_in_order() -> None:
         ishmem.barrier_all_on_queue(queue).wait()
 
 
-@pytest.mark.ishmem([1, 2, 3])
-def test_in_order_queue(pes: Pes) -> None:
-    pes.run(check_in_order)
-
-
-def check_default_queue_stays_free() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_default_queue_stays_free() -> None:
     """A wait in the order of the heap's queue does not stop dpnp, which uses that queue too."""
     me = ishmem.my_pe()
     flag = ishmem.zeros(1, dtype="i8")
@@ -404,12 +378,8 @@ def check_default_queue_stays_free() -> None:
     assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5
 
 
-@pytest.mark.ishmem([1, 2])
-def test_default_queue_stays_free(pes: Pes) -> None:
-    pes.run(check_default_queue_stays_free)
-
-
-def check_after_kernel() -> None:
+@pytest.mark.ishmem(2)
+def test_waits_leave_the_device_free() -> None:
     """A wait on a queue does not occupy the device: a waiting kernel and the one it waits for can run."""
     me, right, left = ring()
     flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
@@ -424,11 +394,6 @@ def check_after_kernel() -> None:
         wait.wait()
     same(out, np.full(1, 3))
     ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_waits_leave_the_device_free(pes: Pes) -> None:
-    pes.run(check_after_kernel)
 
 
 # ---- waits
@@ -468,7 +433,8 @@ def check_waits(dtype: str) -> None:
     ishmem.barrier_all()
 
 
-def check_kept() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_arguments_are_kept_alive() -> None:
     """An operation keeps its arrays alive after the caller has dropped them."""
     me = ishmem.my_pe()
     signal = ishmem.zeros(1, dtype="u8")
@@ -493,20 +459,15 @@ def check_kept() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem([1, 2])
-def test_arguments_are_kept_alive(pes: Pes) -> None:
-    pes.run(check_kept)
-
-
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
-def test_waits(pes: Pes, dtype: str) -> None:
-    pes.run(check_waits, dtype)
+def test_waits(dtype: str) -> None:
+    check_waits(dtype)
 
 
 @pytest.mark.ishmem([1, 3])
-def test_waits_on_other_numbers_of_pes(pes: Pes) -> None:
-    pes.run(check_waits, "int64")
+def test_waits_on_other_numbers_of_pes() -> None:
+    check_waits("int64")
 
 
 # ---- collectives
@@ -527,11 +488,13 @@ def check_collectives() -> None:
     ishmem.barrier_all()
 
 
-def test_collectives(pes: Pes) -> None:
-    pes.run(check_collectives)
+@pytest.mark.ishmem
+def test_collectives() -> None:
+    check_collectives()
 
 
-def check_many_barriers() -> None:
+@pytest.mark.ishmem(2)
+def test_many_barriers() -> None:
     """A call returns although the PEs whose barriers the earlier ones wait for have not called yet."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     called = ishmem.zeros(1, dtype="i8")
@@ -547,15 +510,11 @@ def check_many_barriers() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
-def test_many_barriers(pes: Pes) -> None:
-    pes.run(check_many_barriers)
-
-
 # ---- errors
 
 
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors() -> None:
     me, right, _left = ring()
     a, signal, reals = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8"), ishmem.zeros(1)
     other, eight = dpnp.zeros(4, dtype="i4"), np.zeros(8, "i4")
@@ -586,11 +545,6 @@ def check_errors() -> None:
     ishmem.quiet_on_queue().wait()
     same(a, np.zeros(4, "i4"))
     ishmem.barrier_all()
-
-
-@pytest.mark.ishmem([1, 2])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 END = """

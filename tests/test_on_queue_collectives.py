@@ -10,7 +10,6 @@ from common import dpctl, dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import REDUCTIONS
-from ishmem.testing import Pes
 
 READY = dpctl.SyclEvent()
 
@@ -79,13 +78,14 @@ def check_results(sizes: tuple[int, ...]) -> None:
     _heap.clear()
 
 
-def test_results(pes: Pes) -> None:
-    pes.run(check_results, (0, 1, 3, 1000))
+@pytest.mark.ishmem
+def test_results() -> None:
+    check_results((0, 1, 3, 1000))
 
 
 @pytest.mark.ishmem(2)
-def test_large_results(pes: Pes) -> None:
-    pes.run(check_results, (100_003,))
+def test_large_results() -> None:
+    check_results((100_003,))
 
 
 @dpex.kernel
@@ -94,8 +94,10 @@ def add_one(item: kapi.Item, source, out):
     out[i] = source[i] + 1
 
 
-def check_chain(rounds: int) -> None:
+@pytest.mark.ishmem([1, 2, 3])
+def test_kernels_before_and_after() -> None:
     """A kernel makes the data, a reduction follows by its event, and a kernel that uses the result by the next."""
+    rounds = 6
     me, n, size = ishmem.my_pe(), ishmem.n_pes(), 5000
     work, total = ishmem.zeros(size, dtype="i8"), ishmem.zeros(size, dtype="i8")
     value, queues = me, [None, new_queue(work)]
@@ -116,13 +118,10 @@ def check_chain(rounds: int) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem([1, 2, 3])
-def test_kernels_before_and_after(pes: Pes) -> None:
-    pes.run(check_chain, 6)
-
-
-def check_order(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_order() -> None:
     """Calls on three queues and by the host on the same team at once: no call is matched with a wrong one."""
+    rounds = 12
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sources = [symmetric(np.full(9, 10 * me + k)) for k in range(rounds)]
     dests = [ishmem.zeros(9 * n, dtype="i8") for _ in range(rounds)]
@@ -145,11 +144,8 @@ def check_order(rounds: int) -> None:
     ishmem.barrier_all_on_queue(queues[0]).wait()
 
 
-def test_order(pes: Pes) -> None:
-    pes.run(check_order, 12)
-
-
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors() -> None:
     """Bad arguments are refused by the call; what the PEs disagree in is raised by the next one on the queue."""
     n = ishmem.n_pes()
     a, b, local = ishmem.zeros(4 * n, dtype="i4"), ishmem.zeros(4, dtype="i4"), dpnp.zeros(4, dtype="i4")
@@ -171,11 +167,6 @@ def check_errors() -> None:
             ishmem.quiet_on_queue(queue)
     ishmem.fcollect_on_queue(a, b, sycl_queue=queue).wait()
     ishmem.barrier_all()
-
-
-@pytest.mark.ishmem([1, 2])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 def check_refusal(refusing: int) -> None:
@@ -226,6 +217,6 @@ def check_barrier_of_errors(refuses: bool, a: Any, b: Any, queue: dpctl.SyclQueu
 
 
 @pytest.mark.ishmem([1, 2, 3])
-def test_refusal(pes: Pes) -> None:
-    for refusing in range(min(pes.n, 2)):
-        pes.run(check_refusal, refusing)
+def test_refusal() -> None:
+    for refusing in range(min(ishmem.n_pes(), 2)):
+        check_refusal(refusing)

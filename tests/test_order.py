@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same, symmetric
+from common import CHECKING, dpex, dpnp, kapi, same, symmetric
 
 import ishmem
 from ishmem.testing import Pes
@@ -123,28 +123,28 @@ def check_order(sender: str, receiver: str, rounds: int) -> None:
 
 
 @pytest.mark.ishmem([2, 3])
-def test_host_to_host(pes: Pes) -> None:
-    pes.run(check_order, "host", "host", ROUNDS)
+def test_host_to_host() -> None:
+    check_order("host", "host", ROUNDS)
 
 
 @pytest.mark.ishmem([1, 2, 4])
-def test_kernel_to_host(pes: Pes) -> None:
-    pes.run(check_order, "kernel", "host", ROUNDS)
+def test_kernel_to_host() -> None:
+    check_order("kernel", "host", ROUNDS)
 
 
 @pytest.mark.ishmem([1, 2])
-def test_host_to_kernel(pes: Pes) -> None:
-    pes.run(check_order, "host", "kernel", ROUNDS // 4)
+def test_host_to_kernel() -> None:
+    check_order("host", "kernel", ROUNDS // 4)
 
 
 @pytest.mark.ishmem([2, 3])
-def test_kernel_to_kernel(pes: Pes) -> None:
-    pes.run(check_order, "kernel", "kernel", ROUNDS)
+def test_kernel_to_kernel() -> None:
+    check_order("kernel", "kernel", ROUNDS)
 
 
 @pytest.mark.ishmem(2)
-def test_group_to_kernel(pes: Pes) -> None:
-    pes.run(check_order, "group", "kernel", ROUNDS // 2)
+def test_group_to_kernel() -> None:
+    check_order("group", "kernel", ROUNDS // 2)
 
 
 def check_quiet() -> None:
@@ -168,8 +168,9 @@ def check_quiet() -> None:
     same(slots, np.full(count, (me - 1) % n))
 
 
-def test_quiet(pes: Pes) -> None:
-    pes.run(check_quiet)
+@pytest.mark.ishmem
+def test_quiet() -> None:
+    check_quiet()
 
 
 @dpex.kernel
@@ -181,7 +182,9 @@ def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
     ishmem.atomic_set(flag, 1, pe)
 
 
-def check_pe_quiet(where: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_pe_quiet(where: str) -> None:
     """What was put on the PE has arrived when a flag that follows has."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
@@ -196,11 +199,6 @@ def check_pe_quiet(where: str) -> None:
         ishmem.atomic_set(flag, 1, right)
     ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
     same(dest, np.full(300, left + 1.0))
-
-
-@pytest.mark.parametrize("where", ["host", "kernel"])
-def test_pe_quiet(pes: Pes, where: str) -> None:
-    pes.run(check_pe_quiet, where)
 
 
 @dpex.kernel
@@ -230,13 +228,14 @@ def check_wrong_pes(checked: bool) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_wrong_pes(pes: Pes) -> None:
-    pes.run(check_wrong_pes, False)
+def test_wrong_pes() -> None:
+    check_wrong_pes(False)
 
 
+@CHECKING
 @pytest.mark.one_node
-def test_wrong_pes_are_checked(checking: Pes) -> None:
-    checking.run(check_wrong_pes, True)
+def test_wrong_pes_are_checked() -> None:
+    check_wrong_pes(True)
 
 
 @dpex.kernel
@@ -297,9 +296,10 @@ FLUSHES = [
 """Where it is called, elements, and whether the arrays of this PE are symmetric."""
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
-def test_flush(pes: Pes, where: str, count: int, on_heap: bool) -> None:
-    pes.run(check_flush, where, count, on_heap)
+def test_flush(where: str, count: int, on_heap: bool) -> None:
+    check_flush(where, count, on_heap)
 
 
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -39,6 +38,7 @@ CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 SEEDS = 10
 PES = 2
+LATE = pytest.mark.ishmem(PES, env={"ISHMEM_SIM_ORDER": "late"}, exact=True)
 
 REPORT = """
 import numpy as np
@@ -131,25 +131,20 @@ def line_of(program: str, mark: str) -> int:
     return next(number for number, line in enumerate(program.splitlines(), 1) if line.endswith(f"# {mark}"))
 
 
-@pytest.fixture(scope="module")
-def late_pes() -> Iterator[Pes]:
-    pool = Pes(PES, env={"ISHMEM_SIM_ORDER": "late"})
-    yield pool
-    pool.stop()
-
-
+@LATE
 @pytest.mark.parametrize("name", programs)
-def test_program(late_pes: Pes, name: str) -> None:
+def test_program(pes: Pes, name: str) -> None:
     """It passes with all seeds, and without its call one of the first ten seeds shows that."""
-    for wrong, caught in late_pes.run(runner.seeds_that_fail, name, SEEDS, 1):
+    for wrong, caught in pes.run(runner.seeds_that_fail, name, SEEDS, 1):
         assert not wrong and caught
 
 
+@LATE
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapter(late_pes: Pes, chapter: str) -> None:
-    late_pes.run(late.reseed, 3)
+def test_chapter(chapter: str) -> None:
+    late.reseed(3)
     function, arguments = CHAPTERS[chapter]
-    late_pes.run(function, *arguments)
+    function(*arguments)
 
 
 def test_names_what_was_overtaken() -> None:
@@ -173,7 +168,9 @@ def test_names_a_changed_source() -> None:
     assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr
 
 
-def check_flush_is_no_quiet(where: str) -> None:
+@LATE
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_flush_is_no_quiet(where: str) -> None:
     """What was put is still on its way after it; that its source has changed then is no error."""
     me, dest = ishmem.my_pe(), ishmem.zeros(300, dtype="f8")
     source = symmetric(np.full(300, 1.0))
@@ -201,11 +198,7 @@ def put_and_flush(item: kapi.Item, dest, source, pe):
     ishmem.flush()
 
 
-@pytest.mark.parametrize("where", ["host", "kernel"])
-def test_flush_is_no_quiet(late_pes: Pes, where: str) -> None:
-    late_pes.run(check_flush_is_no_quiet, where)
-
-
-def test_flush(late_pes: Pes) -> None:
+@LATE
+def test_flush() -> None:
     for case in test_order.FLUSHES:
-        late_pes.run(test_order.check_flush, *case)
+        test_order.check_flush(*case)

@@ -78,8 +78,9 @@ def check_kinds(counts: tuple[int, ...], mapped: bool) -> None:
         ishmem.free(dest)
 
 
-def test_kinds(pes: Pes) -> None:
-    pes.run(check_kinds, POOLED, True)
+@pytest.mark.ishmem
+def test_kinds() -> None:
+    check_kinds(POOLED, True)
 
 
 @pytest.fixture(
@@ -106,7 +107,8 @@ def test_other_routes(other_route: tuple[Pes, bool]) -> None:
         pool.run(check_reuse)
 
 
-def check_result() -> None:
+@pytest.mark.ishmem(2)
+def test_result() -> None:
     """A put sends what the operation before it computed, and a computation sees what a get brought."""
     me, right, left = neighbours()
     x, dest = dpnp.arange(LARGE, dtype="i8"), ishmem.zeros(LARGE, dtype="i8")
@@ -118,11 +120,6 @@ def check_result() -> None:
         ishmem.get(y, dest, right)  # what this PE put there
         same(y + 1, values(me + turn + 1, LARGE))
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_result(pes: Pes) -> None:
-    pes.run(check_result)
 
 
 def check_reuse() -> None:
@@ -151,8 +148,8 @@ def check_reuse() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_reuse(pes: Pes) -> None:
-    pes.run(check_reuse)
+def test_reuse() -> None:
+    check_reuse()
 
 
 def usage() -> tuple[int, int]:
@@ -161,8 +158,10 @@ def usage() -> tuple[int, int]:
         return len(os.listdir("/proc/self/fd")), len(file.readlines())
 
 
-def check_no_leak(turns: int) -> None:
+@pytest.mark.ishmem(2)
+def test_no_leak() -> None:
     """Mappings of freed memory go away, with their descriptors, and the bound holds."""
+    turns = 40
     _me, right, _left = neighbours()
     private, dest = job.current().heap.private_memory, ishmem.zeros(LARGE, dtype="i8")
     most, private._most_bytes = private._most_bytes, 20 << 20
@@ -180,12 +179,9 @@ def check_no_leak(turns: int) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_no_leak(pes: Pes) -> None:
-    pes.run(check_no_leak, 40)
-
-
-def check_threads(turns: int) -> None:
+def test_threads() -> None:
     """A copy that runs without the interpreter's lock keeps its mapping, whatever other threads map."""
+    turns = 6
     me, right, left = neighbours()
     private = job.current().heap.private_memory
     most, private._most_bytes = private._most_bytes, 20 << 20
@@ -213,12 +209,8 @@ def check_threads(turns: int) -> None:
         same(target, values(left + turns - 1 + number, LARGE))
 
 
-@pytest.mark.ishmem(2)
-def test_threads(pes: Pes) -> None:
-    pes.run(check_threads, 6)
-
-
-def check_edges() -> None:
+@pytest.mark.ishmem
+def test_edges() -> None:
     """Views at the ends of an allocation, memory objects, and what is no private memory."""
     me, right, left = neighbours()
     whole, dest = dpnp.asarray(pattern("u1", 4096, me)), ishmem.zeros(4096, dtype="u1")
@@ -237,7 +229,3 @@ def check_edges() -> None:
     heap = job.current().heap
     assert not heap.private_memory.learn(heap.base, 8, write=False)
     assert not heap.private_memory.learn(np.zeros(8).ctypes.data, 8, write=False)
-
-
-def test_edges(pes: Pes) -> None:
-    pes.run(check_edges)

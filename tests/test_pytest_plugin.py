@@ -230,6 +230,31 @@ def test_a_file_is_collected_when_a_test_of_it_is_to_run(pytester: pytest.Pytest
     done.assert_outcomes(passed=3)
 
 
+def test_tests_without_pes_between(pytester: pytest.Pytester) -> None:
+    """Fixtures of a module end in the process of pytest before the tests of the next module."""
+    first = """
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def board():
+            print("the board is set")
+            yield
+            print("the board is gone")
+            raise LookupError("no board")
+
+        def test_one(board):
+            pass
+
+        @pytest.mark.ishmem(npes=1)
+        def test_two():
+            pass
+    """
+    pytester.makepyfile(test_first=first, test_second="def test_three(): pass")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_first.py", "test_second.py")
+    done.assert_outcomes(passed=3, errors=1)
+    done.stdout.fnmatch_lines(["*ERROR at teardown of test_two*", "*LookupError: no board"])
+
+
 ON_NODES = """
     import pytest
     import ishmem

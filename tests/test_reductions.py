@@ -11,7 +11,6 @@ import ishmem
 from ishmem.common import algorithms
 from ishmem.common.type_tables import REDUCTIONS
 from ishmem.runtime import job
-from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 
@@ -26,18 +25,20 @@ def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
     model.reset()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
-def test_reduction(pes: Pes, routine: str) -> None:
-    pes.run(check_reduction, routine, (0, 1, 3, 1000), "int32")
+def test_reduction(routine: str) -> None:
+    check_reduction(routine, (0, 1, 3, 1000), "int32")
 
 
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("routine", REDUCTIONS)
-def test_large_reduction(pes: Pes, routine: str) -> None:
-    pes.run(check_reduction, routine, ((1 << 17) + 3,), "int64")
+def test_large_reduction(routine: str) -> None:
+    check_reduction(routine, ((1 << 17) + 3,), "int64")
 
 
-def check_dtypes() -> None:
+@pytest.mark.ishmem(2)
+def test_dtypes() -> None:
     """Every dtype with every algorithm, at unaligned offsets."""
     n = ishmem.n_pes()
     for routine, dtypes in REDUCTIONS.items():
@@ -50,11 +51,6 @@ def check_dtypes() -> None:
                 model.compare(routine, dest[1:], source[3:], WORLD, 36, close=close, atol=atol)
             ishmem.free(dest), ishmem.free(source)
     model.reset()
-
-
-@pytest.mark.ishmem(2)
-def test_dtypes(pes: Pes) -> None:
-    pes.run(check_dtypes)
 
 
 def check_in_place(count: int) -> None:
@@ -70,9 +66,10 @@ def check_in_place(count: int) -> None:
     model.reset()
 
 
-def test_in_place(pes: Pes) -> None:
-    pes.run(check_in_place, 6)
-    pes.run(check_in_place, 3000)
+@pytest.mark.ishmem
+def test_in_place() -> None:
+    check_in_place(6)
+    check_in_place(3000)
 
 
 def check_bits(dtype: str, count: int) -> None:
@@ -101,9 +98,10 @@ def check_bits(dtype: str, count: int) -> None:
             same(seen[0], model.combined_by_nodes("sum_reduce", list(sources)))
 
 
-def test_bits(pes: Pes) -> None:
-    pes.run(check_bits, "float32", 100)
-    pes.run(check_bits, "float64", 5000)
+@pytest.mark.ishmem
+def test_bits() -> None:
+    check_bits("float32", 100)
+    check_bits("float64", 5000)
 
 
 def check_nan(dtype: str) -> None:
@@ -125,6 +123,7 @@ def check_nan(dtype: str) -> None:
     model.reset()
 
 
-def test_nan(pes: Pes) -> None:
-    pes.run(check_nan, "float32")
-    pes.run(check_nan, "float64")
+@pytest.mark.ishmem
+def test_nan() -> None:
+    check_nan("float32")
+    check_nan("float64")

@@ -64,9 +64,10 @@ def check_host_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
         same(result, c.expected())
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_grid(pes: Pes, dtype: str) -> None:
-    pes.run(check_host_cases, dtype, GRID if pes.n == 2 else SAMPLE)
+def test_host_grid(dtype: str) -> None:
+    check_host_cases(dtype, GRID if ishmem.n_pes() == 2 else SAMPLE)
 
 
 def check_elements(dtype: str) -> None:
@@ -86,12 +87,14 @@ def check_elements(dtype: str) -> None:
     same(dest, expected.ravel())
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_elements(pes: Pes, dtype: str) -> None:
-    pes.run(check_elements, dtype)
+def test_host_elements(dtype: str) -> None:
+    check_elements(dtype)
 
 
-def check_extremes() -> None:
+@pytest.mark.ishmem(1)
+def test_extremes() -> None:
     """A host p stores the ends of each range, and not a number, exactly."""
     me = ishmem.my_pe()
     for dtype in RMA_TYPES:
@@ -104,11 +107,6 @@ def check_extremes() -> None:
         for value in (np.inf, -np.inf, np.nan) if kind.kind in "fc" else ():
             ishmem.p(cell, value, me, 1)
             same(cell, np.array([0, value, 0], dtype))
-
-
-@pytest.mark.ishmem(1)
-def test_extremes(pes: Pes) -> None:
-    pes.run(check_extremes)
 
 
 def check_large(dtype: str) -> None:
@@ -132,12 +130,14 @@ def check_large(dtype: str) -> None:
         ishmem.barrier_all()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["uint8", "complex128"])
-def test_host_large(pes: Pes, dtype: str) -> None:
-    pes.run(check_large, dtype)
+def test_host_large(dtype: str) -> None:
+    check_large(dtype)
 
 
-def check_buffers() -> None:
+@pytest.mark.ishmem
+def test_buffers() -> None:
     """Other objects with Python's buffer protocol are arrays too, with the dtype of their items."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, chars = ishmem.zeros(6, dtype="f8"), ishmem.zeros(4, dtype="u1")
@@ -152,10 +152,6 @@ def check_buffers() -> None:
     for source, dtype in ((memoryview(np.zeros(3, "i4")), "int32"), (b"abc", "uint8"), (bytearray(3), "uint8")):
         with pytest.raises(TypeError, match=f"{dtype}.*float64|float64.*{dtype}"):
             ishmem.put(dest[:3], source, me)
-
-
-def test_buffers(pes: Pes) -> None:
-    pes.run(check_buffers)
 
 
 def check_off_heap(dtype: str) -> None:
@@ -189,12 +185,13 @@ def check_off_heap(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 @pytest.mark.ishmem(2)
-def test_off_heap_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_off_heap, dtype)
+def test_off_heap_types(dtype: str) -> None:
+    check_off_heap(dtype)
 
 
-def test_off_heap(pes: Pes) -> None:
-    pes.run(check_off_heap, "float32")
+@pytest.mark.ishmem
+def test_off_heap() -> None:
+    check_off_heap("float32")
 
 
 def check_shapes() -> None:
@@ -225,8 +222,9 @@ def check_shapes() -> None:
     same(turned, expected)
 
 
-def test_shapes(pes: Pes) -> None:
-    pes.run(check_shapes)
+@pytest.mark.ishmem
+def test_shapes() -> None:
+    check_shapes()
 
 
 @st.composite
@@ -301,13 +299,13 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem(2)
-def test_kernel_grid(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel_cases, dtype, GRID)
+def test_kernel_grid(dtype: str) -> None:
+    check_kernel_cases(dtype, GRID)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_kernel_sample(pes: Pes) -> None:
-    pes.run(check_kernel_cases, "int16", SAMPLE)
+def test_kernel_sample() -> None:
+    check_kernel_cases("int16", SAMPLE)
 
 
 @dpex.kernel
@@ -339,19 +337,19 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem(2)
-def test_group_grid(pes: Pes, dtype: str) -> None:
-    pes.run(check_group_cases, dtype, SAMPLE, (24,))
+def test_group_grid(dtype: str) -> None:
+    check_group_cases(dtype, SAMPLE, (24,))
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("groups", [[(1,), (7,), (64,)], [(5, 7), (1, 3)], [(3, 5, 2), (2, 1, 9)]], ids=len)
-def test_group_dimensions(pes: Pes, groups: list[tuple[int, ...]]) -> None:
-    pes.run(check_group_cases, "uint8", SAMPLE, *groups)
+def test_group_dimensions(groups: list[tuple[int, ...]]) -> None:
+    check_group_cases("uint8", SAMPLE, *groups)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_group_sample(pes: Pes) -> None:
-    pes.run(check_group_cases, "float32", SAMPLE, (7,))
+def test_group_sample() -> None:
+    check_group_cases("float32", SAMPLE, (7,))
 
 
 @dpex.kernel
@@ -365,18 +363,15 @@ def put_in_turns(item: kapi.NdItem, rows, source, pe):
         ishmem.put_work_group(rows[turn], source, pe, group)
 
 
-def check_turns(count: int) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("count", [1, 20, 32, 77, 500])
+def test_put_work_group_in_turns(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rows, source = ishmem.full((3, count), -1.0), ishmem.zeros(count)
     ishmem.barrier_all()
     dpex.call_kernel(put_in_turns, kapi.NdRange((32,), (32,)), rows, source, (me + 1) % n)
     ishmem.barrier_all()
     same(rows, 100.0 * np.arange(3)[:, None] + np.arange(count))
-
-
-@pytest.mark.parametrize("count", [1, 20, 32, 77, 500])
-def test_put_work_group_in_turns(pes: Pes, count: int) -> None:
-    pes.run(check_turns, count)
 
 
 @dpex.kernel
@@ -401,9 +396,10 @@ def check_kernel_large(dtype: str, count: int) -> None:
     same(get, np.concatenate([guard[:1], sources[to], guard[count + 1 :]]))
 
 
-def test_kernel_large(pes: Pes) -> None:
+@pytest.mark.ishmem
+def test_kernel_large() -> None:
     for count in (1001, LARGE):
-        pes.run(check_kernel_large, "uint8", count)
+        check_kernel_large("uint8", count)
 
 
 @dpex.kernel
@@ -427,8 +423,9 @@ def check_many_items() -> None:
     same(dest, expected)
 
 
-def test_many_items(pes: Pes) -> None:
-    pes.run(check_many_items)
+@pytest.mark.ishmem
+def test_many_items() -> None:
+    check_many_items()
 
 
 @dpex.kernel
@@ -451,8 +448,8 @@ def check_kernel_off_heap() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_kernel_off_heap(pes: Pes) -> None:
-    pes.run(check_kernel_off_heap)
+def test_kernel_off_heap() -> None:
+    check_kernel_off_heap()
 
 
 SLICED = 5
@@ -475,7 +472,8 @@ def put_slices(item: kapi.Item, flat, rows, source, grid, bounds, pe):  # type: 
         ishmem.put(rows[k][start : start + 2], grid[start : start + 2], pe)
 
 
-def check_slices() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_slices_in_kernel() -> None:
     """Slices are clipped as in numpy; neighbours of their elements stay as they are."""
     right = (ishmem.my_pe() + 1) % ishmem.n_pes()
     limits = [*range(-SLICED - 3, SLICED + 4), 2**62, -(2**62)]
@@ -497,19 +495,7 @@ def check_slices() -> None:
     same(to_rows, rows)
 
 
-@pytest.mark.ishmem([1, 2])
-def test_slices_in_kernel(pes: Pes) -> None:
-    pes.run(check_slices)
-
-
 # --- the copy engine does all copies
-
-
-@pytest.fixture(scope="module")
-def engine_pes() -> Iterator[Pes]:
-    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
-    yield pool
-    pool.stop()
 
 
 def check_engine_is_used() -> None:
@@ -542,15 +528,16 @@ def check_engine_is_waited_for() -> None:
         ishmem.barrier_all()
 
 
-def test_engine(engine_pes: Pes) -> None:
-    engine_pes.run(check_engine_is_used)
-    engine_pes.run(check_engine_is_waited_for)
-    engine_pes.run(check_shapes)
-    engine_pes.run(check_large, "uint8")
+@pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
+def test_engine() -> None:
+    check_engine_is_used()
+    check_engine_is_waited_for()
+    check_shapes()
+    check_large("uint8")
     for dtype in ("uint8", "float16", "complex128", "bool"):
-        engine_pes.run(check_host_cases, dtype, SAMPLE[::4])
-        engine_pes.run(check_elements, dtype)
-        engine_pes.run(check_off_heap, dtype)
+        check_host_cases(dtype, SAMPLE[::4])
+        check_elements(dtype)
+        check_off_heap(dtype)
 
 
 # --- ptr
@@ -580,10 +567,11 @@ def check_views(dtype: str) -> None:
     same(a, expected)
 
 
+@pytest.mark.ishmem
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
-def test_ptr_views(pes: Pes, dtype: str) -> None:
-    pes.run(check_views, dtype)
+def test_ptr_views(dtype: str) -> None:
+    check_views(dtype)
 
 
 @dpex.kernel
@@ -610,6 +598,7 @@ def check_ptr_in_kernel() -> None:
     same(ishmem.ptr(a, right) + ishmem.ptr(a, left), right + left + 4 * np.arange(count))
 
 
+@pytest.mark.ishmem
 @pytest.mark.one_node
-def test_ptr_in_kernel(pes: Pes) -> None:
-    pes.run(check_ptr_in_kernel)
+def test_ptr_in_kernel() -> None:
+    check_ptr_in_kernel()

@@ -261,15 +261,11 @@ def test_two_cards(cards: Pes) -> None:
     test_amo.check_tickets(cards.run(test_amo.everyone))
 
 
-def check_no_proxy() -> None:
+@pytest.mark.ishmem(2)
+def test_no_proxy_where_all_is_direct() -> None:
     heap = job.current().heap
     assert not heap.needs_proxy
     assert set(heap.routes) == {Route.DIRECT}
-
-
-@pytest.mark.ishmem(2)
-def test_no_proxy_where_all_is_direct(pes: Pes) -> None:
-    pes.run(check_no_proxy)
 
 
 # ---- devices that a PE does not see

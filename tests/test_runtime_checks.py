@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi
 from subprocesses import run_program
 
 import ishmem
@@ -69,7 +69,8 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
         ishmem.test_lock(a, 10)
 
 
-def check_violations() -> None:
+@CHECKING
+def test_violations_are_left_out_and_raised() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, local, signal = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8"), dpnp.zeros(1, dtype="u8")
     for case, (kind, *words) in EXPECTED.items():
@@ -112,7 +113,8 @@ def test_a_pe_that_a_kernel_ends_is_told_of_the_checks() -> None:
     assert "IndexError: p in a kernel on PE 1" in done.stderr and advice not in done.stderr, done
 
 
-def check_first_is_reported() -> None:
+@CHECKING
+def test_the_first_violation_is_reported() -> None:
     a, local = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8")
     signal = dpnp.zeros(1, dtype="u8")
     for case in (INDEX, NO_PE):
@@ -122,10 +124,6 @@ def check_first_is_reported() -> None:
     ishmem.quiet()
 
 
-def test_violations_are_left_out_and_raised(checking: Pes) -> None:
-    checking.run(check_violations)
-
-
 @dpex.kernel
 def fill_view(item: kapi.Item, a, first):
     seen = ishmem.view(a[first:], np.int32)
@@ -133,7 +131,9 @@ def fill_view(item: kapi.Item, a, first):
         seen[k] = 7
 
 
-def check_views() -> None:
+@CHECKING
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no views")
+def test_views_are_aligned() -> None:
     a = ishmem.zeros(8, dtype="u1")
     dpex.call_kernel(fill_view, kapi.Range(1), a, 2)
     with pytest.raises(ValueError, match=r"view in a kernel on PE \d+: a begins at no multiple of 4 bytes, the size"):
@@ -144,21 +144,13 @@ def check_views() -> None:
     assert a.asnumpy().view("i4").tolist() == [0, 7]
 
 
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no views")
-def test_views_are_aligned(checking: Pes) -> None:
-    checking.run(check_views)
-
-
-def check_freed_memory() -> None:
+@CHECKING
+def test_freed_memory_is_set() -> None:
     a, b = ishmem.zeros(4), ishmem.zeros(3, dtype="i4")
     seen, numbers = a[1:], b[:]
     ishmem.free(a)
     ishmem.free(b)
     assert np.isnan(seen.asnumpy()).all() and (numbers.asnumpy() == -1).all()
-
-
-def test_freed_memory_is_set(checking: Pes) -> None:
-    checking.run(check_freed_memory)
 
 
 def check_quarantine() -> list[int]:
@@ -179,13 +171,10 @@ def check_quarantine() -> list[int]:
     return places
 
 
-def test_freed_memory_waits(checking: Pes) -> None:
-    places = checking.run(check_quarantine)
+@CHECKING
+def test_freed_memory_waits(pes: Pes) -> None:
+    places = pes.run(check_quarantine)
     assert all(each == places[0] for each in places)
-
-
-def test_the_first_violation_is_reported(checking: Pes) -> None:
-    checking.run(check_first_is_reported)
 
 
 LOST = """

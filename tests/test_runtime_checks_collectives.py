@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi
 
 import ishmem
-from ishmem.testing import Pes
 
 FINE, SIZE, ROOT, BARRIER, TEAM, LOCAL, OUTSIDE = range(7)
 
@@ -49,7 +48,8 @@ def call(item: kapi.Item, a, b, local, case):  # type: ignore
         ishmem.sum_reduce(a, b, 0, 5)
 
 
-def check_violations() -> None:
+@CHECKING(timeout=120)
+def test_what_does_not_match_is_raised() -> None:
     a, b, local = ishmem.zeros(4, dtype="i8"), ishmem.ones(4, dtype="i8"), dpnp.ones(4, dtype="i8")
     for case, (kind, words) in EXPECTED.items():
         dpex.call_kernel(call, kapi.Range(1), a, b, local, case)
@@ -60,10 +60,6 @@ def check_violations() -> None:
     dpex.call_kernel(call, kapi.Range(1), a, b, local, FINE)
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [2, 2, 2, 2]
-
-
-def test_what_does_not_match_is_raised(checking: Pes) -> None:
-    checking.run(check_violations, timeout=120)
 
 
 @dpex.kernel
@@ -96,8 +92,9 @@ def check_one_differs() -> None:
     ishmem.barrier_all()
 
 
-def test_one_differs(checking: Pes) -> None:
-    checking.run(check_one_differs, timeout=120)
+@CHECKING(timeout=120)
+def test_one_differs() -> None:
+    check_one_differs()
 
 
 # ---- counts and displacements
@@ -157,7 +154,8 @@ def run_counted(routine: int, dest: Any, source: Any, **changed: Any) -> None:
     dpex.call_kernel(call_counted, kapi.Range(1), chosen, dest, source, *lists, given["root"], given["team"])
 
 
-def check_counted() -> None:
+@CHECKING(timeout=120)
+def test_counts_and_places() -> None:
     me, dest = ishmem.my_pe(), ishmem.zeros(4, dtype="i8")
     ones = ishmem.ones(4, dtype="i8")
     sources = {4: ones, 0: ones[:0], None: dpnp.ones(4, dtype="i8")}
@@ -173,7 +171,3 @@ def check_counted() -> None:
     run_counted(ALLTOALLV, dest, ones)
     ishmem.barrier_all()
     assert dest.asnumpy().tolist() == [1, 1, 1, 0]
-
-
-def test_counts_and_places(checking: Pes) -> None:
-    checking.run(check_counted, timeout=120)

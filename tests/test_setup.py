@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 import pytest
-from subprocesses import TimedOut, run_command, run_program
+from subprocesses import run_command, run_program
 
 import ishmem
 from ishmem import dpex
-from ishmem.testing import Pes
+from ishmem.testing import Pes, PesError
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 
@@ -433,6 +433,6 @@ def check_fails(odd: int) -> None:
 @pytest.mark.ishmem(2)
 def test_harness_reports(pes: Pes) -> None:
     """A failing check is a failing test, also while the other PE waits; the next one runs on new PEs."""
-    with pytest.raises(TimedOut, match="on purpose"):
+    with pytest.raises(PesError, match="on purpose"):
         pes.run(check_fails, 1)
     assert pes.run(check_queries, 2) == [0, 1]

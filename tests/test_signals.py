@@ -45,22 +45,23 @@ def check_payload(dtype: str, kind: str = "uint64") -> None:
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 @pytest.mark.ishmem(2)
-def test_host_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_payload, dtype)
+def test_host_types(dtype: str) -> None:
+    check_payload(dtype)
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
 @pytest.mark.ishmem(2)
-def test_host_signal_types(pes: Pes, kind: str) -> None:
-    pes.run(check_payload, "int16", kind)
+def test_host_signal_types(kind: str) -> None:
+    check_payload("int16", kind)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_host(pes: Pes) -> None:
-    pes.run(check_payload, "int32")
+def test_host() -> None:
+    check_payload("int32")
 
 
-def check_sources() -> None:
+@pytest.mark.ishmem
+def test_sources() -> None:
     """Sources off the heap, views, and more than there is room for: ``nelems``."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
@@ -77,10 +78,6 @@ def check_sources() -> None:
     expected[:40] = expected[40:80] = values[left]
     expected[80:120:4], expected[120:127], expected[160] = values[left][::4], values[left][:7], 17
     same(dest, expected)
-
-
-def test_sources(pes: Pes) -> None:
-    pes.run(check_sources)
 
 
 @pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
@@ -112,9 +109,10 @@ def test_other_routes(other_route: Pes, kind: str) -> None:
     other_route.run(check_routes, kind)
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_routes(pes: Pes, kind: str) -> None:
-    pes.run(check_routes, kind)
+def test_routes(kind: str) -> None:
+    check_routes(kind)
 
 
 def check_ordering(rounds: int, count: int) -> None:
@@ -132,12 +130,15 @@ def check_ordering(rounds: int, count: int) -> None:
         ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, index=1, timeout=120)
 
 
-def test_ordering(pes: Pes) -> None:
-    pes.run(check_ordering, 2000 if pes.n <= 2 else 500, 100)
+@pytest.mark.ishmem
+def test_ordering() -> None:
+    check_ordering(2000 if ishmem.n_pes() <= 2 else 500, 100)
 
 
-def check_contention(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_contention() -> None:
     """All PEs add to one signal and set another; no addition is lost."""
+    rounds = 3000
     n, add, set_to = ishmem.n_pes(), ishmem.SIGNAL_ADD, ishmem.SIGNAL_SET
     dest, signals = ishmem.zeros(1, dtype="int8"), ishmem.zeros(3, dtype="uint64")
     for _ in range(rounds):
@@ -151,11 +152,8 @@ def check_contention(rounds: int) -> None:
         assert ishmem.signal_fetch(signals, 2) in [TOP // (1 + pe) for pe in range(n)]
 
 
-def test_contention(pes: Pes) -> None:
-    pes.run(check_contention, 3000)
-
-
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors() -> None:
     n = ishmem.n_pes()
     a, s = ishmem.zeros(4, dtype="int32"), ishmem.zeros(2, dtype="uint64")
     off_heap, reals, host = dpnp.zeros(2, dtype="uint64"), ishmem.zeros(2, dtype="float64"), np.ones(4, "int32")
@@ -192,11 +190,6 @@ def check_errors() -> None:
     words = rf"signal_wait_until on PE {ishmem.my_pe()}: after 0.05 s sig_addr\[1\] is 5, wanted > 5"
     with pytest.raises(ishmem.WaitTimeout, match=words):
         ishmem.signal_wait_until(s, ishmem.CMP_GT, 5, 1, timeout=0.05)
-
-
-@pytest.mark.ishmem([1, 2])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 # --- in kernels
@@ -255,19 +248,20 @@ def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
 @pytest.mark.ishmem(2)
-def test_kernel_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel, dtype, 100)
+def test_kernel_types(dtype: str) -> None:
+    check_kernel(dtype, 100)
 
 
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
 @pytest.mark.ishmem(2)
-def test_kernel_signal_types(pes: Pes, kind: str) -> None:
-    pes.run(check_kernel, "int16", 20, kind)
-    pes.run(check_group, 5, kind, (6,))
+def test_kernel_signal_types(kind: str) -> None:
+    check_kernel("int16", 20, kind)
+    check_group(5, kind, (6,))
 
 
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel, "int32", {1: 2000, 2: 500, 3: 20, 4: 10}[pes.n])
+@pytest.mark.ishmem
+def test_kernel() -> None:
+    check_kernel("int32", {1: 2000, 2: 500, 3: 20, 4: 10}[ishmem.n_pes()])
 
 
 def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
@@ -285,13 +279,13 @@ def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_group(pes: Pes) -> None:
-    pes.run(check_group, 30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
+def test_group() -> None:
+    check_group(30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
 
 
 @pytest.mark.ishmem([1, 3])
-def test_group_of_pes(pes: Pes) -> None:
-    pes.run(check_group, 5, "uint64", (7,))
+def test_group_of_pes() -> None:
+    check_group(5, "uint64", (7,))
 
 
 @dpex.kernel
@@ -301,7 +295,9 @@ def add_at_once(item: kapi.Item, signals, dest):  # type: ignore
     ishmem.put_signal(dest, dest, signals, 1, ishmem.SIGNAL_ADD, 0, 0, 1)
 
 
-def check_kernel_contention(items: int) -> None:
+@pytest.mark.ishmem
+def test_kernel_contention() -> None:
+    items = 5000
     signals, dest = ishmem.zeros(2, dtype="uint64"), ishmem.zeros(1, dtype="int32")
     dpex.call_kernel(add_at_once, kapi.Range(items), signals, dest)
     for _ in range(100):
@@ -310,10 +306,6 @@ def check_kernel_contention(items: int) -> None:
     n = ishmem.n_pes()
     expected = [n * items * (2**33 + 1), n * (items + 100)] if ishmem.my_pe() == 0 else [0, 0]
     same(signals, np.array(expected, "uint64"))
-
-
-def test_kernel_contention(pes: Pes) -> None:
-    pes.run(check_kernel_contention, 5000)
 
 
 @dpex.kernel
@@ -331,7 +323,8 @@ def unknown_operation(item: kapi.Item, a, s):  # type: ignore
     ishmem.put_signal(a, a, s, 1, 0.5, 0)
 
 
-def check_kernel_errors() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors() -> None:
     a, s = ishmem.zeros(3, dtype="float64"), ishmem.zeros(3, dtype="uint64")
     for kernel, arrays, words in (
         (signal_of_float, (a, a), "put_signal: sig_addr has dtype float64; allowed are int32, int64, uint32, uint64"),
@@ -340,8 +333,3 @@ def check_kernel_errors() -> None:
     ):
         with pytest.raises(Exception, match=words):
             dpex.call_kernel(kernel, kapi.Range(1), *arrays)
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors(pes: Pes) -> None:
-    pes.run(check_kernel_errors)

@@ -75,21 +75,13 @@ def check_host(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 @pytest.mark.ishmem(2)
-def test_host_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_host, dtype)
+def test_host_types(dtype: str) -> None:
+    check_host(dtype)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_host(pes: Pes) -> None:
-    pes.run(check_host, "int16")
-
-
-@pytest.fixture(scope="module")
-def by_engine() -> Iterator[Pes]:
-    """PEs whose copy engine makes every copy."""
-    pool = Pes(2, {"ISHMEM_COPY_CUTOVER": "1"})
-    yield pool
-    pool.stop()
+def test_host() -> None:
+    check_host("int16")
 
 
 def check_not_symmetric(dtype: str) -> None:
@@ -111,18 +103,21 @@ def check_not_symmetric(dtype: str) -> None:
     same(local, wanted)
 
 
-def test_by_engine(by_engine: Pes) -> None:
-    by_engine.run(check_host, "int32")
-    by_engine.run(check_views, "uint8")
-    by_engine.run(check_shaped, "float32", 0)
-    by_engine.run(check_shaped, "int8", 7)
+@pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
+def test_by_engine() -> None:
+    check_host("int32")
+    check_views("uint8")
+    check_shaped("float32", 0)
+    check_shaped("int8", 7)
 
 
-def test_not_symmetric(pes: Pes) -> None:
-    pes.run(check_not_symmetric, "float64")
+@pytest.mark.ishmem
+def test_not_symmetric() -> None:
+    check_not_symmetric("float64")
 
 
-def check_large() -> None:
+@pytest.mark.ishmem(2)
+def test_large() -> None:
     """More than 1 MiB, in single elements."""
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), 300_007
     source = ishmem.array(np.arange(2 * count, dtype="int32") * (me + 1))
@@ -132,11 +127,6 @@ def check_large() -> None:
     expected = np.zeros((count, 3), "int32")
     expected[:, 0] = (np.arange(count, dtype="int32") * 2 + 1) * ((me - 1) % n + 1)
     same(dest, expected.ravel())
-
-
-@pytest.mark.ishmem(2)
-def test_large(pes: Pes) -> None:
-    pes.run(check_large)
 
 
 # --- put and get of views
@@ -171,9 +161,10 @@ def check_views(dtype: str) -> None:
                 same(result, expected)
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["bool", "int64", "complex128"])
-def test_views(pes: Pes, dtype: str) -> None:
-    pes.run(check_views, dtype)
+def test_views(dtype: str) -> None:
+    check_views(dtype)
 
 
 SHAPED: list[tuple[Any, Any]] = [
@@ -212,9 +203,10 @@ def check_shaped(dtype: str, count: int) -> None:
         ishmem.barrier_all()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["int16", "float64", "complex128"])
-def test_shaped(pes: Pes, dtype: str) -> None:
-    pes.run(check_shaped, dtype, 0)
+def test_shaped(dtype: str) -> None:
+    check_shaped(dtype, 0)
 
 
 @pytest.mark.parametrize("environment", [{}, {"ISHMEM_SIM_ORDER": "late:3"}], ids=["at once", "late"])
@@ -229,15 +221,16 @@ def test_shaped_on_nodes(environment: dict[str, str]) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("count", [1, 2, 5, 13, 23])
-def test_part_of_shaped(pes: Pes, count: int) -> None:
-    pes.run(check_shaped, "uint8", count)
+def test_part_of_shaped(count: int) -> None:
+    check_shaped("uint8", count)
 
 
 class Labelled(np.ndarray):
     """A class derived from numpy's."""
 
 
-def check_repeated() -> None:
+@pytest.mark.ishmem(1)
+def test_repeated() -> None:
     """A source whose elements share memory, other buffers, and fields of records."""
     me = ishmem.my_pe()
     dest, value = ishmem.zeros((3, 4), dtype="int32"), np.array([7], "int32")
@@ -257,12 +250,8 @@ def check_repeated() -> None:
         ishmem.get(np.lib.stride_tricks.as_strided(np.zeros(5, "i4"), (3, 3), (4, 4)), dest[:, 1:], me)
 
 
-@pytest.mark.ishmem(1)
-def test_repeated(pes: Pes) -> None:
-    pes.run(check_repeated)
-
-
-def check_large_views() -> None:
+@pytest.mark.ishmem(2)
+def test_large_views() -> None:
     """Views that are copied without the interpreter's lock, also of static host memory."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
@@ -275,12 +264,8 @@ def check_large_views() -> None:
         same(dest, expected)
 
 
-@pytest.mark.ishmem(2)
-def test_large_views(pes: Pes) -> None:
-    pes.run(check_large_views)
-
-
-def check_part_of_views() -> None:
+@pytest.mark.ishmem(1)
+def test_part_of_views() -> None:
     """``nelems`` may end within a block."""
     me = ishmem.my_pe()
     values = pattern("int32", 40, 1).reshape(5, 8)
@@ -299,12 +284,8 @@ def check_part_of_views() -> None:
         ishmem.free(dest)
 
 
-@pytest.mark.ishmem(1)
-def test_part_of_views(pes: Pes) -> None:
-    pes.run(check_part_of_views)
-
-
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors() -> None:
     a, b = ishmem.zeros((4, 6), dtype="int32"), ishmem.zeros(24, dtype="int32")
     off_heap, host = dpnp.zeros(24, dtype="int32"), np.zeros(24, "int32")
     frozen = host.copy()
@@ -343,11 +324,6 @@ def check_errors() -> None:
             call()
     ishmem.barrier_all()
     same(b, np.zeros(24, "int32"))
-
-
-@pytest.mark.ishmem([1, 2])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 # --- in kernels
@@ -405,19 +381,19 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem(2)
-def test_kernel_types(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel, dtype)
+def test_kernel_types(dtype: str) -> None:
+    check_kernel(dtype)
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel, "int16", (1,), (7,))
+def test_kernel() -> None:
+    check_kernel("int16", (1,), (7,))
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("group", [(64,), (5, 3), (2, 3, 4)], ids=len)
-def test_kernel_dimensions(pes: Pes, group: tuple[int, ...]) -> None:
-    pes.run(check_kernel, {1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
+def test_kernel_dimensions(group: tuple[int, ...]) -> None:
+    check_kernel({1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
 
 
 @dpex.kernel
@@ -435,7 +411,9 @@ def move_transposed_by_group(item: kapi.NdItem, put, get, source, pe):  # type: 
     ishmem.quiet_work_group(group)
 
 
-def check_transposed(dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+def test_transposed(dtype: str) -> None:
     """Elements go to the same indices between arrays in C and in Fortran order."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % n, (me - 1) % n
@@ -450,11 +428,6 @@ def check_transposed(dtype: str) -> None:
             for whole, pe in ((put, left), (get, right)):
                 same(whole, values[pe] if to_c else np.ascontiguousarray(values[pe].T))
             ishmem.barrier_all()
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "float64"])
-def test_transposed(pes: Pes, dtype: str) -> None:
-    pes.run(check_transposed, dtype)
 
 
 @dpex.kernel
@@ -472,7 +445,8 @@ def part_of_transposed(item: kapi.Item, a, b):  # type: ignore
     ishmem.put(a, b, 0, 2)
 
 
-def check_transposed_on_one_pe() -> None:
+@pytest.mark.ishmem(1)
+def test_transposed_on_one_pe() -> None:
     a, b = ishmem.zeros((4, 4), dtype="int32"), ishmem.zeros((4, 4), dtype="int32")
     values = pattern("int32", 16, 1).reshape(4, 4)
     b[:] = dpnp.asarray(values)
@@ -486,11 +460,6 @@ def check_transposed_on_one_pe() -> None:
         dpex.call_kernel(part_of_transposed, kapi.Range(1), a.T, b)
 
 
-@pytest.mark.ishmem(1)
-def test_transposed_on_one_pe(pes: Pes) -> None:
-    pes.run(check_transposed_on_one_pe)
-
-
 @dpex.kernel
 def strides_of_reals(item: kapi.Item, a):  # type: ignore
     ishmem.iput(a, a, 1.5, 1, 1, 0)
@@ -501,13 +470,9 @@ def two_dtypes(item: kapi.Item, a):  # type: ignore
     ishmem.ibget(a, a.real, 1, 1, 1, 1, 0)
 
 
-def check_kernel_errors() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors() -> None:
     with pytest.raises(Exception, match="iput: dst is an integer, got float64"):
         dpex.call_kernel(strides_of_reals, kapi.Range(1), ishmem.zeros(3, dtype="int32"))
     with pytest.raises(Exception, match="source"):
         dpex.call_kernel(two_dtypes, kapi.Range(1), ishmem.zeros(3, dtype="complex64"))
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors(pes: Pes) -> None:
-    pes.run(check_kernel_errors)

@@ -55,8 +55,9 @@ def check_exchange() -> None:
     assert (seen.asnumpy() == [numbers + 1, np.ones(ITEMS), numbers]).all()
 
 
-def test_each_sub_group_exchanges_its_part(pes: Pes) -> None:
-    pes.run(check_exchange)
+@pytest.mark.ishmem
+def test_each_sub_group_exchanges_its_part() -> None:
+    check_exchange()
 
 
 @dpex.kernel
@@ -72,12 +73,9 @@ def collect(item: kapi.NdItem, total, every, parts, root, source, status):
         ishmem.team_sync_work_group(ishmem.TEAM_WORLD, group)
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("size", [3, 5000])
-def test_one_sub_group_calls_collectives(pes: Pes, size: int) -> None:
-    pes.run(check_collectives, size)
-
-
-def check_collectives(size: int) -> None:
+def test_one_sub_group_calls_collectives(size: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     total, root = ishmem.zeros(size), ishmem.zeros(size)
     every, parts, source = ishmem.zeros((n, size)), ishmem.zeros((n, size)), ishmem.arange(size, dtype="f8")

@@ -9,7 +9,6 @@ import pytest
 from common import dpnp
 
 import ishmem
-from ishmem.testing import Pes
 
 N = 1 << 18
 """So many elements that an operation has not ended when it returns, if it does not wait."""
@@ -67,7 +66,9 @@ CALLS: dict[str, Callable[[Any, int, int], None]] = {
 }
 
 
-def check_call(name: str) -> None:
+@pytest.mark.parametrize("name", list(CALLS))
+@pytest.mark.ishmem(2)
+def test_the_source_is_what_dpnp_has_computed(name: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest = ishmem.zeros(N, dtype="i8")
     for turn in range(5):
@@ -77,13 +78,8 @@ def check_call(name: str) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.parametrize("name", list(CALLS))
 @pytest.mark.ishmem(2)
-def test_the_source_is_what_dpnp_has_computed(pes: Pes, name: str) -> None:
-    pes.run(check_call, name)
-
-
-def check_own_array() -> None:
+def test_a_barrier_comes_after_dpnp() -> None:
     """What dpnp does to this PE's array before a barrier, others see after it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     own, seen = ishmem.zeros(N, dtype="i8"), np.zeros(N, dtype="i8")
@@ -93,8 +89,3 @@ def check_own_array() -> None:
         ishmem.get(seen, own, (me + 1) % n)
         assert (seen == expected((me + 1) % n, turn)).all()
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_a_barrier_comes_after_dpnp(pes: Pes) -> None:
-    pes.run(check_own_array)

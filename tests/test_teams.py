@@ -90,10 +90,11 @@ def check_2d() -> None:
     assert ishmem.team_split_2d(INVALID, 1) == (INVALID, INVALID)
 
 
-def test_splits(pes: Pes) -> None:
-    pes.run(check_strided)
-    pes.run(check_nested)
-    pes.run(check_2d)
+@pytest.mark.ishmem
+def test_splits() -> None:
+    check_strided()
+    check_nested()
+    check_2d()
 
 
 def check_predefined() -> None:
@@ -242,8 +243,10 @@ def test_setting() -> None:
 # --- synchronisation
 
 
-def check_sync(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_sync() -> None:
     """No PE leaves a sync before all of the team have entered it; with overlapping teams and reused handles."""
+    rounds = 150
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = ishmem.zeros(1, dtype="i8")
     for number in range(rounds):
@@ -265,11 +268,8 @@ def check_sync(rounds: int) -> None:
         team.destroy()
 
 
-def test_sync(pes: Pes) -> None:
-    pes.run(check_sync, 150)
-
-
-def check_independent() -> None:
+@pytest.mark.ishmem
+def test_independent() -> None:
     """Halves of the world synchronise as often as they like, on their own."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = [WORLD.split_strided(k, 2, (n - k + 1) // 2) for k in range(min(2, n))][me % 2]
@@ -277,10 +277,6 @@ def check_independent() -> None:
         team.sync()
     ishmem.barrier_all()
     team.destroy()
-
-
-def test_independent(pes: Pes) -> None:
-    pes.run(check_independent)
 
 
 LEAVER = """
@@ -415,8 +411,9 @@ def check_kernel(rounds: int) -> None:
         team.destroy()
 
 
-def test_kernel(pes: Pes) -> None:
-    pes.run(check_kernel, 20 if pes.n < 3 else 4)
+@pytest.mark.ishmem
+def test_kernel() -> None:
+    check_kernel(20 if ishmem.n_pes() < 3 else 4)
 
 
 @dpex.kernel
@@ -424,11 +421,7 @@ def not_a_handle(item: kapi.Item, a):
     ishmem.team_sync(a[0])
 
 
-def check_kernel_types() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_types() -> None:
     with pytest.raises(Exception, match="team_sync: team is an integer, got float32"):
         dpex.call_kernel(not_a_handle, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_types(pes: Pes) -> None:
-    pes.run(check_kernel_types)

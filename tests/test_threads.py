@@ -17,7 +17,6 @@ from common import dpnp, pattern, same
 from subprocesses import run_command, run_program
 
 import ishmem
-from ishmem.testing import Pes
 
 THREADS = 8
 
@@ -43,7 +42,8 @@ def in_threads(work: Callable[[int], None]) -> None:
         raise errors[0]
 
 
-def check_levels() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_levels() -> None:
     assert ishmem.query_thread() is ishmem.THREAD_MULTIPLE
     assert [int(level) for level in (
         ishmem.THREAD_SINGLE, ishmem.THREAD_FUNNELED, ishmem.THREAD_SERIALIZED, ishmem.THREAD_MULTIPLE
@@ -51,11 +51,6 @@ def check_levels() -> None:
     assert ishmem.init_thread(ishmem.THREAD_SINGLE) is ishmem.THREAD_MULTIPLE  # a further call of init
     ishmem.finalize()
     assert ishmem.is_initialized()
-
-
-@pytest.mark.ishmem([1, 2])
-def test_levels(pes: Pes) -> None:
-    pes.run(check_levels)
 
 
 LEVELS = """
@@ -106,7 +101,9 @@ def check_disjoint() -> None:
         same(a[number], pattern("f8", count, left, number))
 
 
-def check_shared(route: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("route", ["heap", "static"])
+def test_many_threads_on_shared_elements(route: str) -> None:
     """All threads of all PEs update the same elements; the totals are exact."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rounds = 300
@@ -158,7 +155,8 @@ def check_waits() -> None:
     ishmem.barrier_all()
 
 
-def check_beside_allocation() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_threads_beside_allocation() -> None:
     """One thread allocates and frees, which changes the tables, while the others copy and wait."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, flag = ishmem.zeros((THREADS, 30_000), dtype="i4"), ishmem.zeros(1, dtype="i8")
@@ -200,19 +198,10 @@ def check_on_queue() -> None:
     ishmem.barrier_all()
 
 
+@pytest.mark.ishmem
 @pytest.mark.parametrize("check", [check_disjoint, check_waits, check_on_queue])
-def test_many_threads(pes: Pes, check: Callable[[], None]) -> None:
-    pes.run(check)
-
-
-@pytest.mark.ishmem([1, 2])
-def test_threads_beside_allocation(pes: Pes) -> None:
-    pes.run(check_beside_allocation)
-
-
-@pytest.mark.parametrize("route", ["heap", "static"])
-def test_many_threads_on_shared_elements(pes: Pes, route: str) -> None:
-    pes.run(check_shared, route)
+def test_many_threads(check: Callable[[], None]) -> None:
+    check()
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -273,15 +262,11 @@ def test_global_exit(n: int, who: int, status: int, where: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def check_exit_errors() -> None:
+@pytest.mark.ishmem(1)
+def test_global_exit_errors() -> None:
     for error, status in ((ValueError, -1), (ValueError, 256), (TypeError, "0"), (TypeError, 1.5)):
         with pytest.raises(error, match="status is"):
             ishmem.global_exit(status)
-
-
-@pytest.mark.ishmem(1)
-def test_global_exit_errors(pes: Pes) -> None:
-    pes.run(check_exit_errors)
 
 
 # ---- processes that no ishmrun has started

@@ -12,7 +12,6 @@ from numba.core.errors import NumbaError
 from subprocesses import run_program
 
 import ishmem
-from ishmem.testing import Pes
 
 Body = Callable[..., Any]
 
@@ -75,7 +74,9 @@ SAME = {
 }
 
 
-def check_same(chosen: list[str]) -> None:
+@pytest.mark.ishmem(2)
+def test_same_words() -> None:
+    chosen = list(SAME)
     for text in chosen:
         dtypes, words = SAME[text]
         arrays = [ishmem.zeros(8, dtype=dtype) for dtype in (dtypes.split() * 3)[:3]]
@@ -83,12 +84,8 @@ def check_same(chosen: list[str]) -> None:
             assert re.search(re.escape(words), said), (text, said)
 
 
-@pytest.mark.ishmem(2)
-def test_same_words(pes: Pes) -> None:
-    pes.run(check_same, list(SAME))
-
-
-def check_only_kernels() -> None:
+@pytest.mark.ishmem(1)
+def test_only_kernels() -> None:
     """Calls that only a kernel refuses: the host supports them, or has no such form."""
     a = ishmem.zeros((4, 6), dtype="int64")
     for text, words in (
@@ -113,11 +110,7 @@ def check_only_kernels() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_only_kernels(pes: Pes) -> None:
-    pes.run(check_only_kernels)
-
-
-def check_only_host() -> None:
+def test_work_group_on_host() -> None:
     """The work-group forms raise an error on the host."""
     a = ishmem.zeros(4)
     for name in ("put", "get", "put_nbi", "get_nbi"):
@@ -126,11 +119,6 @@ def check_only_host() -> None:
     for name in ("fence", "quiet", "barrier_all", "sync_all"):
         with pytest.raises(TypeError, match=f"{name}_work_group is called inside kernels only"):
             getattr(ishmem, f"{name}_work_group")(None)
-
-
-@pytest.mark.ishmem(1)
-def test_work_group_on_host(pes: Pes) -> None:
-    pes.run(check_only_host)
 
 
 OUTSIDE = """

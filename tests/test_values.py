@@ -6,11 +6,10 @@ import operator
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, WAIT_TYPES
-from ishmem.testing import Pes
 
 HOLDS = {
     ishmem.CMP_EQ: operator.eq, ishmem.CMP_NE: operator.ne, ishmem.CMP_GT: operator.gt, ishmem.CMP_GE: operator.ge,
@@ -69,11 +68,11 @@ def check_swaps(dtype: str, wide: str) -> None:
 
 @pytest.mark.parametrize("wide", WIDE)
 @pytest.mark.ishmem(1)
-def test_whole_values(pes: Pes, wide: str) -> None:
+def test_whole_values(wide: str) -> None:
     for dtype in WAIT_TYPES:
-        pes.run(check_comparisons, dtype, wide)
-    pes.run(check_swaps, "int32", wide)
-    pes.run(check_swaps, "uint32", wide)
+        check_comparisons(dtype, wide)
+    check_swaps("int32", wide)
+    check_swaps("uint32", wide)
 
 
 @dpex.kernel
@@ -137,16 +136,19 @@ def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
     ishmem.free(a)
 
 
+@CHECKING
 @pytest.mark.parametrize("wide", WIDE)
-def test_stored_values_are_checked(checking: Pes, wide: str) -> None:
+def test_stored_values_are_checked(wide: str) -> None:
     for dtype in RMA_TYPES:
         if np.dtype(dtype).kind in "iu":
-            checking.run(check_stores, ("p", "p"), dtype, wide)
+            check_stores(("p", "p"), dtype, wide)
     for dtype in ("int32", "uint32", "uint64"):
-        checking.run(check_stores, ATOMICS, dtype, wide)
+        check_stores(ATOMICS, dtype, wide)
 
 
-def check_constants() -> None:
+@CHECKING
+def test_values_of_constants_are_checked() -> None:
+    """Neither a hang nor a change of the signal."""
     a, signal, me = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="u8"), ishmem.my_pe()
     for how, words in enumerate(
         ("sig_op is 9; allowed are SIGNAL_SET, SIGNAL_ADD", *["cmp is 9; allowed are CMP_EQ"] * 5)
@@ -156,8 +158,3 @@ def check_constants() -> None:
             ishmem.quiet()
         assert "(choose, test_values.py:" in str(caught.value)
     assert a.asnumpy()[0] == signal.asnumpy()[0] == 0
-
-
-def test_values_of_constants_are_checked(checking: Pes) -> None:
-    """Neither a hang nor a change of the signal."""
-    checking.run(check_constants)

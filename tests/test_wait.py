@@ -14,7 +14,6 @@ from subprocesses import run_program
 import ishmem
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
-from ishmem.testing import Pes
 
 COMPARE = {
     Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
@@ -29,7 +28,9 @@ def truth(dtype: str) -> np.ndarray:
     return np.array(table)
 
 
-def check_host_table(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", WAIT_TYPES)
+@pytest.mark.ishmem([1, 3])
+def test_host_comparisons(dtype: str) -> None:
     values = edges(dtype)
     cells = symmetric(np.array(values, dtype))
     expected = truth(dtype)
@@ -41,12 +42,6 @@ def check_host_table(dtype: str) -> None:
         elif abs(i - j) <= 1:
             with pytest.raises(ishmem.WaitTimeout):
                 ishmem.wait_until(cells, cmp, wanted, i, timeout=0)
-
-
-@pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.ishmem([1, 3])
-def test_host_comparisons(pes: Pes, dtype: str) -> None:
-    pes.run(check_host_table, dtype)
 
 
 @dpex.kernel
@@ -61,7 +56,9 @@ def compare_all(item: kapi.Item, cells, wanted, holds, waited):  # type: ignore
                     waited[0] += 1
 
 
-def check_kernel_table(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", WAIT_TYPES)
+@pytest.mark.ishmem([1, 2])
+def test_kernel_comparisons(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     expected = truth(dtype)
     holds, waited = dpnp.zeros(expected.shape, dtype="int32"), dpnp.zeros(1, dtype="int64")
@@ -70,13 +67,8 @@ def check_kernel_table(dtype: str) -> None:
     same(waited, np.array([expected.sum()]))
 
 
-@pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.ishmem([1, 2])
-def test_kernel_comparisons(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel_table, dtype)
-
-
-def check_long_host_wait() -> None:
+@pytest.mark.ishmem([2, 4])
+def test_long_host_wait() -> None:
     me, n, flag = ishmem.my_pe(), ishmem.n_pes(), ishmem.zeros(2, dtype="int64")
     ishmem.barrier_all()
     if me == 0:
@@ -88,11 +80,6 @@ def check_long_host_wait() -> None:
     with pytest.raises(ishmem.WaitTimeout):
         ishmem.wait_until(flag, ishmem.CMP_EQ, 8, 1, timeout=0.1)
     assert time.monotonic() - start >= 0.1
-
-
-@pytest.mark.ishmem([2, 4])
-def test_long_host_wait(pes: Pes) -> None:
-    pes.run(check_long_host_wait)
 
 
 # --- a wait that another PE ends: a token passed round, each kind of writer, each element
@@ -110,8 +97,9 @@ def host_ring(rounds: int) -> None:
     same(token, np.array([0, 0, rounds], "uint32"))
 
 
-def test_host_ring(pes: Pes) -> None:
-    pes.run(host_ring, 900 // pes.n**2)
+@pytest.mark.ishmem
+def test_host_ring() -> None:
+    host_ring(900 // ishmem.n_pes()**2)
 
 
 @dpex.kernel
@@ -125,7 +113,9 @@ def pass_on(item: kapi.Item, token, rounds):  # type: ignore
             ishmem.p(token, r, (me + 1) % n, 2)
 
 
-def kernel_ring(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_kernel_ring() -> None:
+    rounds = {1: 500, 2: 200, 3: 30, 4: 20}[ishmem.n_pes()]
     token = ishmem.zeros(3, dtype="int64")
     dpex.call_kernel(pass_on, kapi.Range(1), token, 0)
     ishmem.barrier_all()
@@ -134,12 +124,10 @@ def kernel_ring(rounds: int) -> None:
     same(token, np.array([0, 0, rounds]))
 
 
-def test_kernel_ring(pes: Pes) -> None:
-    pes.run(kernel_ring, {1: 500, 2: 200, 3: 30, 4: 20}[pes.n])
-
-
-def host_answers_kernel(rounds: int) -> None:
+@pytest.mark.ishmem([1, 2])
+def test_host_answers_kernel() -> None:
     """The host of each PE and a kernel of the next one answer each other."""
+    rounds = 50
     me, n = ishmem.my_pe(), ishmem.n_pes()
     token, echo = ishmem.zeros(1, dtype="int32"), ishmem.zeros(1, dtype="int32")
     dpex.call_kernel(answer, kapi.Range(1), token, echo, 0, 0)
@@ -160,15 +148,11 @@ def answer(item: kapi.Item, token, echo, to, rounds):  # type: ignore
         ishmem.atomic_set(echo, -r, to)
 
 
-@pytest.mark.ishmem([1, 2])
-def test_host_answers_kernel(pes: Pes) -> None:
-    pes.run(host_answers_kernel, 50)
-
-
 # --- waits that end otherwise
 
 
-def check_timeout() -> None:
+@pytest.mark.ishmem
+def test_timeout() -> None:
     me = ishmem.my_pe()
     cells = symmetric(np.array([[5, -7], [11, 13]], "int64"))
     with pytest.raises(ishmem.WaitTimeout) as caught:
@@ -179,11 +163,8 @@ def check_timeout() -> None:
     ishmem.wait_until(cells, ishmem.CMP_NE, 5, 3, timeout=0)
 
 
-def test_timeout(pes: Pes) -> None:
-    pes.run(check_timeout)
-
-
-def check_refused() -> None:
+@pytest.mark.ishmem(1)
+def test_refused() -> None:
     cells = ishmem.zeros(3, dtype="int32")
     for routine in (ishmem.wait_until, ishmem.test):
         for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
@@ -207,11 +188,6 @@ def check_refused() -> None:
         ):
             with pytest.raises(kind, match=words):
                 routine(*arguments)
-
-
-@pytest.mark.ishmem(1)
-def test_refused(pes: Pes) -> None:
-    pes.run(check_refused)
 
 
 LOST = """

@@ -13,7 +13,6 @@ from subprocesses import run_program
 import ishmem
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
-from ishmem.testing import Pes
 
 COMPARE = {
     Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
@@ -45,7 +44,9 @@ def check_one(ivars: Any, cmp: Cmp, wanted: Any, held: np.ndarray, mask: Any, fo
         assert getattr(ishmem, "wait_until_some" + form)(ivars, indices, cmp, wanted, mask) == hits.size
 
 
-def check_host_table(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", WAIT_TYPES)
+@pytest.mark.ishmem([1, 3])
+def test_host_table(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     ivars, spread = symmetric(values), ishmem.zeros(3 * values.size, dtype=dtype)
     spread[1::3] = dpnp.asarray(values)
@@ -59,12 +60,6 @@ def check_host_table(dtype: str) -> None:
             check_one(ivars, cmp, others, compare(values, others), mask, "_vector")
         check_one(spread[1::3], cmp, int(values[1]), compare(values, values[1]), None, "")
         check_one(spread[1::3], cmp, others, compare(values, others), statuses[4], "_vector")
-
-
-@pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.ishmem([1, 3])
-def test_host_table(pes: Pes, dtype: str) -> None:
-    pes.run(check_host_table, dtype)
 
 
 def check_device_arrays() -> None:
@@ -106,12 +101,14 @@ def check_few() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_host_few(pes: Pes) -> None:
-    pes.run(check_few)
+def test_host_few() -> None:
+    check_few()
 
 
-def gather(rounds: int) -> None:
+@pytest.mark.ishmem
+def test_host_gather() -> None:
     """Every PE sends data and a flag to every other; each routine collects all flags, and finds the data complete."""
+    rounds = 300
     me, n = ishmem.my_pe(), ishmem.n_pes()
     flags, data = ishmem.zeros(n, dtype="uint32"), ishmem.zeros(n, dtype="int64")
     indices = np.zeros(n, "int64")
@@ -135,11 +132,8 @@ def gather(rounds: int) -> None:
         ishmem.barrier_all()
 
 
-def test_host_gather(pes: Pes) -> None:
-    pes.run(gather, 300)
-
-
-def check_errors() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_errors() -> None:
     me = ishmem.my_pe()
     a, eq, host = ishmem.zeros(4, dtype="int32"), ishmem.CMP_EQ, np.zeros(4, "int32")
     wrong: list[tuple[Any, type[Exception], str]] = [
@@ -176,11 +170,6 @@ def check_errors() -> None:
     ):
         with pytest.raises(ishmem.WaitTimeout, match=words):
             call()
-
-
-@pytest.mark.ishmem([1, 2])
-def test_errors(pes: Pes) -> None:
-    pes.run(check_errors)
 
 
 LOSS = """
@@ -235,7 +224,9 @@ def look_at_all(item: kapi.Item, ivars, wanted, values, status, indices, result,
             ishmem.wait_until_some_vector(ivars, indices, cmp, values, status)
 
 
-def check_kernel_table(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", WAIT_TYPES)
+@pytest.mark.ishmem(2)
+def test_kernel_table(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     others = np.roll(values, 1)
     others[0] = values[0]
@@ -258,12 +249,6 @@ def check_kernel_table(dtype: str) -> None:
                 assert out[columns[0]] == out[columns[2]] == held[~mask].all()
                 assert out[columns[1]] in (hits if hits.size else [-1])
                 assert out[columns[3]] in (hits if hits.size else [-2])
-
-
-@pytest.mark.parametrize("dtype", WAIT_TYPES)
-@pytest.mark.ishmem(2)
-def test_kernel_table(pes: Pes, dtype: str) -> None:
-    pes.run(check_kernel_table, dtype)
 
 
 @dpex.kernel
@@ -324,13 +309,13 @@ def check_kernel_gather(rounds: int, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_kernel_gather(pes: Pes) -> None:
-    pes.run(check_kernel_gather, 8, (1,), (40,), (3, 7), (2, 3, 4))
+def test_kernel_gather() -> None:
+    check_kernel_gather(8, (1,), (40,), (3, 7), (2, 3, 4))
 
 
 @pytest.mark.ishmem([1, 3, 4])
-def test_kernel_gather_of_pes(pes: Pes) -> None:
-    pes.run(check_kernel_gather, 4, (5,))
+def test_kernel_gather_of_pes() -> None:
+    check_kernel_gather(4, (5,))
 
 
 @dpex.kernel
@@ -348,7 +333,8 @@ def vectors_and_fairness(item: kapi.NdItem, ivars, values, status, indices, resu
         ishmem.test_any_work_group(ivars, ishmem.CMP_GE, 1, group)
 
 
-def check_group_vectors() -> None:
+@pytest.mark.ishmem(1)
+def test_group_vectors() -> None:
     ivars, values = symmetric(np.arange(1, 9)), dpnp.asarray(np.array([1, 2, 3, 4, 5, 6, 7, 0]))
     status, indices = dpnp.asarray(np.array([0, 1, 0, 0, 0, 0, 1, 0], "int8")), dpnp.zeros(8, dtype="int32")
     result, found = dpnp.full((6, 6), -5), dpnp.zeros((6, 8), dtype="int64")
@@ -359,11 +345,6 @@ def check_group_vectors() -> None:
     assert (counts == counts[0]).all()
     assert counts[0].sum() == 300
     assert ((counts[0] > 0) == (status.asnumpy() == 0)).all(), counts[0]
-
-
-@pytest.mark.ishmem(1)
-def test_group_vectors(pes: Pes) -> None:
-    pes.run(check_group_vectors)
 
 
 @dpex.kernel
@@ -381,7 +362,8 @@ def other_values(item: kapi.Item, a, b):  # type: ignore
     ishmem.test_all_vector(a, ishmem.CMP_EQ, a[0])
 
 
-def check_kernel_errors() -> None:
+@pytest.mark.ishmem(1)
+def test_kernel_errors() -> None:
     a, b = ishmem.zeros(3, dtype="int64"), ishmem.zeros(3, dtype="float32")
     for kernel, words in (
         (real_set, "test_any: ivars has dtype float32; allowed are int32"),
@@ -390,8 +372,3 @@ def check_kernel_errors() -> None:
     ):
         with pytest.raises(Exception, match=words):
             dpex.call_kernel(kernel, kapi.Range(1), a, b)
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors(pes: Pes) -> None:
-    pes.run(check_kernel_errors)

@@ -86,7 +86,8 @@ def test_two_dimensions(pes: Pes) -> None:
     pes.run(check_plane, pes.run(ishmem.max_work_groups)[0])
 
 
-def check_too_many() -> None:
+@pytest.mark.ishmem
+def test_too_many() -> None:
     counter, most = ishmem.zeros(1, dtype="i8"), ishmem.max_work_groups()
     dpex.call_kernel(in_group, dpex.NdRange((2 * (most + 1),), (2,)), counter)
     with pytest.raises(
@@ -102,22 +103,16 @@ def check_too_many() -> None:
     ishmem.free(counter)
 
 
-def test_too_many(pes: Pes) -> None:
-    pes.run(check_too_many)
-
-
-def check_empty() -> None:
+@pytest.mark.ishmem
+def test_an_empty_counter() -> None:
     dpex.call_kernel(in_group, dpex.NdRange((2,), (2,)), dpnp.zeros(0, dtype="i8"))
     with pytest.raises(IndexError, match=r"sync_work_groups in a kernel on PE \d+: .* array of 0 elements"):
         ishmem.quiet()
     ishmem.barrier_all()
 
 
-def test_an_empty_counter(pes: Pes) -> None:
-    pes.run(check_empty)
-
-
-def check_refused() -> None:
+@pytest.mark.ishmem
+def test_refused() -> None:
     counter, other = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="f4")
     with pytest.raises(TypeError, match="sync_work_groups is called inside kernels only"):
         ishmem.sync_work_groups(counter, None)
@@ -129,7 +124,3 @@ def check_refused() -> None:
     ishmem.barrier_all()
     ishmem.free(counter)
     ishmem.free(other)
-
-
-def test_refused(pes: Pes) -> None:
-    pes.run(check_refused)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class Controller:
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Run a test and report it."""
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in self._reports(item, nextitem):
+        for report in (*self._reports(item, nextitem), *_teardown(item, nextitem)):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
@@ -76,9 +77,13 @@ class Controller:
     def _reports(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
         """Run a test; whatever interrupts that, such as the alarm of pytest-timeout, fails the test."""
         found: list[pytest.TestReport] = []
-        call = pytest.CallInfo.from_call(
-            lambda: found.extend(self._ask(item, nextitem)), "call", reraise=(pytest.exit.Exception, KeyboardInterrupt)
-        )
+        try:
+            call = pytest.CallInfo.from_call(
+                lambda: found.extend(self._ask(item, nextitem)), "call", (pytest.exit.Exception, KeyboardInterrupt)
+            )
+        except BaseException:
+            self.drop(_key(item))  # they do not await a request
+            raise
         if call.excinfo:
             self.drop(_key(item))
             return reports.complete(item, {"call": pytest.TestReport.from_item_and_call(item, call)})
@@ -155,6 +160,13 @@ class _SharedPes(Pes):
 
     def stop(self) -> None:
         """Leave the PEs to other tests."""
+
+
+def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.TestReport]:
+    """Tear down in this process what the next test does not need, such as the module of tests before."""
+    call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")
+    if call.excinfo:
+        yield pytest.TestReport.from_item_and_call(item, call)
 
 
 def _key(item: pytest.Item) -> _Key:

@@ -24,14 +24,13 @@ from ishmem.launch import preload, run, supervisor
 
 ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LARGEST = 1 << 20
-_DEVICE = "ISHMEM_DEVICE"
-_WITH_IMPORTS = ("ISHMEM_ZE_LOADER", "ISHMEM_SIM_OPENCL")
-"""Variables that are read with the imports, as is ``ISHMEM_DEVICE``, for each value of which there is a server."""
+_WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER")
+"""Variables that are read with the imports; there is a server for each combination of their values."""
 _ALSO = ("pytest",)
 """Other modules that the PEs of tests import, where they are installed."""
 
 _environment = dict(os.environ)
-_servers: dict[tuple[int, str | None], _Server] = {}
+_servers: dict[tuple[object, ...], _Server] = {}
 
 
 class Process(Protocol):
@@ -150,13 +149,13 @@ class _Server:
 
 def _the_server(wanted: dict[str, str]) -> _Server | None:
     """Return the server that has made the imports of a new process with this environment; None if there is none."""
-    names = {name for name, _ in _environment.items() ^ wanted.items()} - {_DEVICE}
-    if not all(name.startswith(("ISHMEM_", "PYTEST_")) and name not in _WITH_IMPORTS for name in names):
+    names = {name for name, _ in _environment.items() ^ wanted.items()}
+    if not all(name.startswith(("ISHMEM_", "PYTEST_")) for name in names):
         return None
-    key = os.getpid(), wanted.get(_DEVICE)
+    key = os.getpid(), *map(wanted.get, _WITH_IMPORTS)
     if key not in _servers:
-        own = {name: value for name, value in _environment.items() if name != _DEVICE}
-        _servers[key] = _Server({**own, **({_DEVICE: wanted[_DEVICE]} if _DEVICE in wanted else {})})
+        own = {name: value for name, value in _environment.items() if name not in _WITH_IMPORTS}
+        _servers[key] = _Server(own | {name: wanted[name] for name in _WITH_IMPORTS if name in wanted})
     return _servers[key]
 
 

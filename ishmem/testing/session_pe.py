@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ishmem
+from ishmem import memory
 from ishmem.runtime import job
 from ishmem.testing.calls import call
 from ishmem.testing.link import Link, connected
@@ -124,10 +125,7 @@ class Worker:
         if left:
             ishmem.barrier_all()
             live = job.current().heap.allocator.live
-            for offset in left:
-                if offset in live:
-                    heap = job.current().heap
-                    ishmem.free(heap.bytes_at(offset, live[offset].nbytes))
+            memory.free_allocations([live[offset] for offset in left if offset in live])
 
 
 def _live() -> list[int]:

@@ -190,5 +190,5 @@ def test_intels_compiler_takes_them(pes: Pes, device: str) -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_the_ids_are_right(pes: Pes) -> None:
-    pes.run(check_ids)
+def test_the_ids_are_right() -> None:
+    check_ids()

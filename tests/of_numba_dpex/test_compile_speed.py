@@ -9,7 +9,6 @@ from subprocesses import run_program
 
 import ishmem
 from ishmem.kernels.front_end.numba_dpex import compile_speed
-from ishmem.testing import Pes
 
 
 @dpex.device_func
@@ -34,7 +33,8 @@ def subtracts(item: kapi.Item, a):
     a[i] = twice_plus(a[i], -1)
 
 
-def check_definitions() -> None:
+@pytest.mark.ishmem(1)
+def test_definitions() -> None:
     """Compiling does not add definitions of mathematical functions to numba's tables."""
     context = dpex_kernel_target.target_context
     functions = {function for _, function, _ in compile_speed.dpnpimpl.registry.functions}
@@ -49,11 +49,6 @@ def check_definitions() -> None:
     context.refresh()
     assert definitions() == before
     assert a.asnumpy().tolist() == [5] * 8
-
-
-@pytest.mark.ishmem(1)
-def test_definitions(pes: Pes) -> None:
-    pes.run(check_definitions)
 
 
 def test_a_launch_does_not_import_scipy() -> None:

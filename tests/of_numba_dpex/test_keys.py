@@ -11,7 +11,6 @@ from numba import types
 from ishmem.dpex.cache_key import NoKeyError
 from ishmem.kernels.front_end import ItemType
 from ishmem.kernels.front_end.numba_dpex import cache_key
-from ishmem.testing import Pes
 
 
 def with_options(**options: Any) -> Any:
@@ -25,7 +24,8 @@ def key(kernel: Any, *arguments: Any) -> str:
     return cache_key.key(kernel, (ItemType(1), *arguments))
 
 
-def check_keys() -> None:
+@pytest.mark.ishmem(1)
+def test_keys() -> None:
     number = types.int64
     assert key(with_options(), number) == key(with_options(), number)
     assert key(with_options(), number) != key(with_options(inline_threshold=1), number)
@@ -40,8 +40,3 @@ def check_keys() -> None:
         key(with_options(debug=True), number)
     with pytest.raises(NoKeyError, match="an argument"):
         key(with_options(), types.unicode_type)
-
-
-@pytest.mark.ishmem(1)
-def test_keys(pes: Pes) -> None:
-    pes.run(check_keys)

@@ -12,7 +12,6 @@ from numba_dpex.kernel_api_impl.spirv import spirv_generator
 from subprocesses import run_program
 
 import ishmem
-from ishmem.testing import Pes
 
 if TYPE_CHECKING:
     import trials
@@ -29,7 +28,8 @@ def copies(item: kapi.Item, a, b):
     a[1] = b[0]
 
 
-def check_crash() -> None:
+@pytest.mark.ishmem(1)
+def test_crash() -> None:
     """The kernel is named, with the translator's error and not its stack."""
     run_cmd = spirv_generator.run_cmd
     spirv_generator.run_cmd = lambda _command, error_message: run_cmd(
@@ -44,11 +44,6 @@ def check_crash() -> None:
     assert lines[0] == "the kernel copies does not compile:", lines
     assert lines[-1].strip() == CRASH.splitlines()[0], lines
     assert len(lines) <= 5, lines
-
-
-@pytest.mark.ishmem(1)
-def test_crash(pes: Pes) -> None:
-    pes.run(check_crash)
 
 
 KILLED = """
