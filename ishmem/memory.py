@@ -9,8 +9,8 @@ its last reference. Slices and reshaped views of a symmetric array are symmetric
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import dpctl

@@ -18,6 +18,7 @@ from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import REDUCTIONS
+from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
