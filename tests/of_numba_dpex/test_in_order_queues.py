@@ -7,7 +7,6 @@ from typing import Any
 import dpctl
 import pytest
 from common import dpex, kapi, tensor
-from pes import Pool
 
 LAUNCHES = 10
 
@@ -26,7 +25,9 @@ def copy(item: kapi.NdItem, a: Any, out: Any, k: int) -> None:
     out[k] = a[0]
 
 
-def check_dependences(first_property: tuple[str, ...]) -> None:
+@pytest.mark.ishmem(1)
+@pytest.mark.parametrize("first_property", [(), ("in_order",)], ids=["out_of_order", "in_order"])
+def test_dependences(first_property: tuple[str, ...]) -> None:
     first = dpctl.SyclQueue(property=first_property)
     second = dpctl.SyclQueue(first.sycl_context, first.sycl_device, property="in_order")
     a = tensor.zeros(2, dtype="i8", sycl_queue=first)
@@ -38,9 +39,3 @@ def check_dependences(first_property: tuple[str, ...]) -> None:
         before = (copied,)
     copied.wait()
     assert tensor.asnumpy(out).tolist() == list(range(1, LAUNCHES + 1))
-
-
-@pytest.mark.pes(1)
-@pytest.mark.parametrize("first_property", [(), ("in_order",)], ids=["out_of_order", "in_order"])
-def test_dependences(pes: Pool, first_property: tuple[str, ...]) -> None:
-    pes.run(check_dependences, first_property)
