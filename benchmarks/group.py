@@ -136,21 +136,18 @@ class Group:
     def _start(self) -> None:
         if self._connections:
             return
-        folder, key = tempfile.mkdtemp(prefix="ishmem-bench-"), os.urandom(16)
+        key = os.urandom(16)
         self._log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
-        try:
-            where: Any = ("", 0) if self._hosts else os.path.join(folder, "pes")
-            with Listener(where, backlog=self.n, authkey=key) as listener:
-                environment = {**os.environ, **self._env, "BENCH_KEY": key.hex()}
-                address = f"{socket.gethostname()}:{listener.address[1]}" if self._hosts else str(listener.address)
-                command = [*_command(self.library, self.n, self._hosts), address, *self._files]
-                self._process = subprocess.Popen(
-                    command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                    start_new_session=True, preexec_fn=_end_with_runner,
-                )  # fmt: skip
-                self._connections = self._accept(listener)
-        finally:
-            shutil.rmtree(folder)
+        name = f"ishmem-bench-{os.urandom(8).hex()}"  # an abstract socket: a killed process leaves no file
+        with Listener(("", 0) if self._hosts else "\0" + name, backlog=self.n, authkey=key) as listener:
+            environment = {**os.environ, **self._env, "BENCH_KEY": key.hex()}
+            address = f"{socket.gethostname()}:{listener.address[1]}" if self._hosts else name
+            command = [*_command(self.library, self.n, self._hosts), address, *self._files]
+            self._process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
+                start_new_session=True, preexec_fn=_end_with_runner,
+            )  # fmt: skip
+            self._connections = self._accept(listener)
 
     def _accept(self, listener: Listener) -> list[Connection]:
         assert self._process

@@ -1,6 +1,7 @@
 """A PE of a group: prepares plans, runs their statements and checks the data on the runner's requests.
 
-``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``; the address is a path or ``HOST:PORT``.
+``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``; the address is an abstract Unix socket or
+``HOST:PORT``.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def main() -> None:
     suite.load(tuple(files))
     world = WORLDS[library]()  # before connecting: initialising is collective, and connections are accepted one by one
     host, _colon, port = address.rpartition(":")
-    where = (host, int(port)) if port.isdigit() else address
+    where = (host, int(port)) if port.isdigit() else "\0" + address
     with Client(where, authkey=bytes.fromhex(os.environ["BENCH_KEY"])) as link:
         serve(link, world)
 
