@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import collective_calls as calls
 import collective_model as model
 import numpy as np
 import pytest
@@ -88,14 +89,14 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
     n = ishmem.n_pes()
     backwards = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
     for routine in routines:
-        dest, source = model.arrays(routine, "int64", n, max(counts))
+        dest, source = calls.arrays(routine, "int64", n, max(counts))
         for seed, count in enumerate(counts):
             for algorithm in algorithms:
-                model.force(algorithm)
+                calls.force(algorithm)
                 for team in (ishmem.TEAM_WORLD, backwards):
-                    model.compare(routine, dest, source, team, count, seed % n, seed)
+                    calls.compare(routine, dest, source, team, count, seed % n, seed)
         ishmem.free(dest), ishmem.free(source)
-    model.reset()
+    calls.reset()
     backwards.destroy()
 
 
@@ -113,26 +114,26 @@ def check_types() -> None:
     n = ishmem.n_pes()
     for routine in ("sum_reduce", "max_reduce", "alltoall"):
         for dtype in COLLECTIVES[routine].types:
-            dest, source = model.arrays(routine, dtype, n, 37)
+            dest, source = calls.arrays(routine, dtype, n, 37)
             for algorithm in ("slot", "rounds", "levels"):
-                model.force(algorithm)
+                calls.force(algorithm)
                 inexact = np.dtype(dtype).kind in "fc"
-                model.compare(routine, dest, source, ishmem.TEAM_WORLD, 36, close=inexact, atol=1e-5 * inexact)
+                calls.compare(routine, dest, source, ishmem.TEAM_WORLD, 36, close=inexact, atol=1e-5 * inexact)
             ishmem.free(dest), ishmem.free(source)
-    model.reset()
+    calls.reset()
 
 
 def check_places() -> None:
     """PEs pass arrays in different places of the heap."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for routine in COLLECTIVES:
-        dest, source = model.arrays(routine, "int64", n, 40, guard=n)
+        dest, source = calls.arrays(routine, "int64", n, 40, guard=n)
         for algorithm in ("slot", "mapped", "rounds", "levels"):
-            model.force(algorithm)
+            calls.force(algorithm)
             to, origin = model.sizes_of(routine, n, 40)
-            model.compare(routine, dest[me : me + to], source[n - 1 - me :][:origin], ishmem.TEAM_WORLD, 40, n - 1)
+            calls.compare(routine, dest[me : me + to], source[n - 1 - me :][:origin], ishmem.TEAM_WORLD, 40, n - 1)
         ishmem.free(dest), ishmem.free(source)
-    model.reset()
+    calls.reset()
 
 
 @pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
@@ -188,13 +189,13 @@ def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
     random = np.random.default_rng(7)
     sources = list((random.standard_normal((n, count)) * 10.0 ** random.integers(-6, 7, (n, count))).astype(dtype))
     source, dest = symmetric(sources[me]), ishmem.zeros(count, dtype=dtype)
-    wanted = model.combined_by_nodes("sum_reduce", sources)
+    wanted = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of())
     assert wanted.tobytes() != model.combined("sum_reduce", sources, me).tobytes()
     for algorithm in algorithms * 3:
-        model.force(algorithm)
+        calls.force(algorithm)
         ishmem.sum_reduce(dest, source)
         same(dest, wanted)
-    model.reset()
+    calls.reset()
 
 
 def test_bits(three_nodes: Pes) -> None:

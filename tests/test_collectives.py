@@ -6,6 +6,7 @@ import contextlib
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import collective_calls as calls
 import collective_model as model
 import numpy as np
 import pytest
@@ -138,13 +139,13 @@ def test_group_dimensions(shape: tuple[int, ...]) -> None:
 def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
     """Every algorithm, root and size."""
     n = ishmem.n_pes()
-    dest, source = model.arrays(routine, dtype, n, max(counts))
-    for algorithm in model.algorithms_of(routine):
-        model.force(algorithm)
+    dest, source = calls.arrays(routine, dtype, n, max(counts))
+    for algorithm in calls.algorithms_of(routine):
+        calls.force(algorithm)
         for seed, count in enumerate(counts):
             for root in range(n) if routine in model.ROOTED else [0]:
-                model.compare(routine, dest, source, WORLD, count, root, seed)
-    model.reset()
+                calls.compare(routine, dest, source, WORLD, count, root, seed)
+    calls.reset()
 
 
 @pytest.mark.ishmem
@@ -165,9 +166,9 @@ def test_movement_of_large_arrays(routine: str) -> None:
 def test_movement_past_caches(routine: str) -> None:
     """Blocks so large that they are copied past the caches, from the start and from the end; nothing is aligned."""
     count = (16 << 20) + 21
-    dest, source = model.arrays(routine, "uint8", ishmem.n_pes(), count + 1)
+    dest, source = calls.arrays(routine, "uint8", ishmem.n_pes(), count + 1)
     for seed in range(2):
-        model.compare(routine, dest[1:], source[2:], WORLD, count, seed=seed)
+        calls.compare(routine, dest[1:], source[2:], WORLD, count, seed=seed)
     ishmem.free(dest), ishmem.free(source)
 
 
@@ -178,9 +179,9 @@ def test_dtypes() -> None:
     n = ishmem.n_pes()
     for routine in routines:
         for dtype in COLLECTIVES[routine].types:
-            dest, source = model.arrays(routine, dtype, n, 37, guard=4)
-            model.compare(routine, dest[1:], source[3:], WORLD, 36, n - 1)
-            model.compare(routine, dest, source, WORLD, 1)
+            dest, source = calls.arrays(routine, dtype, n, 37, guard=4)
+            calls.compare(routine, dest[1:], source[3:], WORLD, 36, n - 1)
+            calls.compare(routine, dest, source, WORLD, 1)
             ishmem.free(dest), ishmem.free(source)
 
 
@@ -218,7 +219,7 @@ def check_in_place(count: int) -> None:
     sources = [np.arange(count) + 1000 * j for j in range(n)]
     whole = np.concatenate(sources)
     for algorithm in ("slot", "mapped", "tree", "engine"):
-        model.force(algorithm)
+        calls.force(algorithm)
         one, all_ = symmetric(sources[me]), symmetric(np.zeros(n * count, "int64"))
         own = all_[me * count : (me + 1) * count]
         ishmem.broadcast(one, one, n - 1)
@@ -232,7 +233,7 @@ def check_in_place(count: int) -> None:
         all_[:] = dpnp.asarray(whole if me == n - 1 else 0 * whole)
         ishmem.scatter(own, all_, n - 1)
         same(own, sources[me])
-    model.reset()
+    calls.reset()
 
 
 @pytest.mark.ishmem
@@ -250,11 +251,11 @@ def shapes(n: int) -> list[tuple[int, int, int]]:
 def check_teams(routines: list[str], count: int) -> None:
     n = ishmem.n_pes()
     teams = [WORLD.split_strided(*shape) for shape in shapes(n)]
-    pairs = {routine: model.arrays(routine, "int32", n, count) for routine in routines}
+    pairs = {routine: calls.arrays(routine, "int32", n, count) for routine in routines}
     for seed, routine in enumerate(routines):
         for team in filter(None, teams):
             for root in range(team.n_pes()) if routine in model.ROOTED else [0]:
-                model.compare(routine, *pairs[routine], team, count, root, seed)
+                calls.compare(routine, *pairs[routine], team, count, root, seed)
         ishmem.barrier_all()
     for team in teams:
         team.destroy()
@@ -270,12 +271,12 @@ def test_teams() -> None:
 def test_handles() -> None:
     """Teams by handle; a new team with the handle of a destroyed one; the destroyed one is refused."""
     n = ishmem.n_pes()
-    dest, source = model.arrays("fcollect", "int64", n, 2)
+    dest, source = calls.arrays("fcollect", "int64", n, 2)
     old = None
     for k in range(6):
         team = WORLD.split_strided(n - 1 if k % 2 else 0, -1 if k % 2 else 1, n)
         for seed in range(k):
-            model.compare("fcollect", dest, source, team, 2, 0, seed)
+            calls.compare("fcollect", dest, source, team, 2, 0, seed)
         ishmem.fcollect(dest, source, team, nelems=2)
         if old:
             assert old.handle == team.handle
@@ -293,11 +294,11 @@ def test_threads() -> None:
     rounds = 20
     n = ishmem.n_pes()
     teams = [WORLD.split_strided(0, 1, n) for _ in range(3)]
-    pairs = [model.arrays("alltoall", "int64", n, 2000) for _ in teams]
+    pairs = [calls.arrays("alltoall", "int64", n, 2000) for _ in teams]
 
     def work(k: int) -> None:
         for seed in range(rounds):
-            model.compare(("alltoall", "broadcast", "sum_reduce")[k], *pairs[k], teams[k], (3, 2000)[seed % 2], 0, seed)
+            calls.compare(("alltoall", "broadcast", "sum_reduce")[k], *pairs[k], teams[k], (3, 2000)[seed % 2], 0, seed)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(work, range(3)))
@@ -312,34 +313,34 @@ def test_statics() -> None:
     first, second = ishmem.static("collectives", n * 3000, "int64"), ishmem.static("more", n * 3000, "int64")
     heap = ishmem.zeros(n * 3000, dtype="int64")
     for algorithm in ("slot", "mapped", "engine"):
-        model.force(algorithm)
+        calls.force(algorithm)
         for count in (2, 3000):
             wanted = np.concatenate([np.arange(count) + j for j in range(n)])
             for dest, source in ((first, second), (heap, second), (first, heap)):
                 ishmem.put(source[:count], np.arange(count) + me, me)
                 ishmem.fcollect(dest[: n * count], source[:count])
-                np.testing.assert_array_equal(model.read(dest[: n * count]), wanted)
+                np.testing.assert_array_equal(calls.read(dest[: n * count]), wanted)
                 ishmem.sum_reduce(dest[:count], source[:count])
-                np.testing.assert_array_equal(model.read(dest[:count]), n * np.arange(count) + sum(range(n)))
-    model.reset()
+                np.testing.assert_array_equal(calls.read(dest[:count]), n * np.arange(count) + sum(range(n)))
+    calls.reset()
 
 
 def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> None:
     """Calls on the same buffers without barriers, with a different PE late each time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    dest, source = model.arrays(routine, "int64", n, count)
-    model.force(algorithm)
+    dest, source = calls.arrays(routine, "int64", n, count)
+    calls.force(algorithm)
     for seed in range(calls):
         if (seed * 7 + me) % 5 == 0:
             time.sleep(0.0002 * (seed % 4))
-        model.compare(routine, dest, source, WORLD, count, seed % n, seed)
-    model.reset()
+        calls.compare(routine, dest, source, WORLD, count, seed % n, seed)
+    calls.reset()
 
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", COLLECTIVES)
 def test_back_to_back(routine: str) -> None:
-    for algorithm in model.algorithms_of(routine)[:3]:
+    for algorithm in calls.algorithms_of(routine)[:3]:
         check_back_to_back(routine, 3 if algorithm == "slot" else 700, algorithm, 34)
 
 
@@ -360,10 +361,10 @@ def check_program(programs: list[list[tuple[str, str, int, int, int]]]) -> None:
     for seed, program in enumerate(programs):
         for routine, algorithm, count, root, which in program:
             team = teams[which % 3]
-            model.force(algorithm)
+            calls.force(algorithm)
             if team:
-                model.compare(routine, dest, source, team, count, root % team.n_pes(), seed + me * 0)
-    model.reset()
+                calls.compare(routine, dest, source, team, count, root % team.n_pes(), seed + me * 0)
+    calls.reset()
     for team in teams[1:]:
         team.destroy()
 
@@ -413,19 +414,19 @@ def wrong_calls() -> list[tuple[str, tuple, dict, type[Exception], str]]:
 def check_refused() -> None:
     """A wrong call raises on every PE that makes it, and the other PEs raise an error with the reason."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    dest, source = model.arrays("fcollect", "int64", n, 3)
+    dest, source = calls.arrays("fcollect", "int64", n, 3)
     for seed, (routine, arguments, keywords, error, words) in enumerate(wrong_calls()):
         function = getattr(ishmem, routine)
         with pytest.raises(error, match=words):
             function(*arguments, **keywords)
-        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+        calls.compare("fcollect", dest, source, WORLD, 3, 0, seed)
         if n > 1 and me == n - 1:
             with pytest.raises(error, match=words):
                 function(*arguments, **keywords)
         elif n > 1:
             with pytest.raises(ishmem.SymmetryError, match=f"PE {n - 1}: {routine} refused: {error.__name__}"):
                 ishmem.fcollect(dest, source, nelems=1)
-        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+        calls.compare("fcollect", dest, source, WORLD, 3, 0, seed)
 
 
 @pytest.mark.ishmem
@@ -438,7 +439,7 @@ def check_disagreement() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     last = me == n - 1
     a, b, small = ishmem.zeros(8 * n), ishmem.zeros(8 * n), ishmem.zeros(8 * n, dtype="float32")
-    dest, source = model.arrays("fcollect", "int64", n, 3)
+    dest, source = calls.arrays("fcollect", "int64", n, 3)
     cases = [
         (lambda: ishmem.broadcast(a, b, 0, nelems=3 + last), f"PE {n - 1}: broadcast of 4 elements"),
         (lambda: ishmem.broadcast(a, b, int(last)), "root 1"),
@@ -452,14 +453,14 @@ def check_disagreement() -> None:
     for seed, (function, words) in enumerate(cases):
         with pytest.raises(ishmem.SymmetryError, match=words):
             function()
-        model.compare("fcollect", dest, source, WORLD, 3, 0, seed)
+        calls.compare("fcollect", dest, source, WORLD, 3, 0, seed)
     with pytest.raises(ValueError, match=f"the PEs contribute {8 * n} elements, and dest of one"):
         ishmem.collect(a[: 8 * n - last], b, nelems=8)
     algorithms.install(algorithms.defaults(2**63), "broadcast=tree" if last else "")
     with pytest.raises(ishmem.SymmetryError, match="ISHMEM_ALGORITHM is the same on all PEs"):
         ishmem.broadcast(a, b, 0)
-    model.reset()
-    model.compare("fcollect", dest, source, WORLD, 3)
+    calls.reset()
+    calls.compare("fcollect", dest, source, WORLD, 3)
 
 
 @pytest.mark.ishmem([2, 3, 4])
@@ -480,7 +481,7 @@ def test_failed_engine() -> None:
         move(call)
         raise OSError(f"PE {call.pes[call.me]} has no queue")
 
-    model.force("engine")
+    calls.force("engine")
     engine.move = fail
     with pytest.raises(OSError, match=f"PE {me} has no queue"):
         ishmem.fcollect(dest, source)
@@ -488,7 +489,7 @@ def test_failed_engine() -> None:
     ishmem.barrier_all()
     ishmem.fcollect(dest, source)
     same(dest, np.repeat(np.arange(n), 3))
-    model.reset()
+    calls.reset()
 
 
 @pytest.mark.ishmem([2, 3, 4])

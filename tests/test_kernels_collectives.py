@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import collective_model as model
 import numpy as np
 import pytest
-from collective_model import counts_of, places_of
+from collective_model import DST, SST
 from common import dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
 
 ROUTINES = ("broadcast", "fcollect", "collect", "alltoall", "alltoalls", "gather", "scatter")
-DST, SST = 3, 2
 GUARD = 5
 LARGE = 4099
 """Elements of a block that do not fit into a slot, whatever the dtype, and divide by nothing."""
@@ -45,26 +43,6 @@ def call_all_by_group(item: kapi.NdItem, b, f, c, a, s, g, t, source, n, root, t
 FORMS = {"single": (call_all, kapi.Range(1)), "group": (call_all_by_group, kapi.NdRange((24,), (24,)))}
 
 
-def expected(routine: str, before: np.ndarray, sources: list[np.ndarray], me: int, n: int, root: int) -> np.ndarray:
-    """Return what ``dest`` holds after a call, whatever it is."""
-    after, size = before.copy(), len(sources)
-    if routine == "broadcast":
-        after[:n] = sources[root][:n]
-    elif routine == "fcollect" or (routine == "gather" and me == root):
-        after[: size * n] = np.concatenate([source[:n] for source in sources])
-    elif routine == "collect":
-        whole = np.concatenate([source[: n + k] for k, source in enumerate(sources)])
-        after[: whole.size] = whole
-    elif routine == "alltoall":
-        after[: size * n] = np.concatenate([source[me * n : (me + 1) * n] for source in sources])
-    elif routine == "alltoalls":
-        for k, source in enumerate(sources):
-            after[k * n * DST : (k + 1) * n * DST : DST] = source[me * n * SST : (me + 1) * n * SST : SST]
-    elif routine == "scatter":
-        after[:n] = sources[root][me * n : (me + 1) * n]
-    return after
-
-
 def shapes(size: int) -> list[tuple[int, int, int]]:
     """Return teams: the world, the world in the other order, and one with gaps."""
     return [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)][: 3 if size > 2 else size]
@@ -73,7 +51,7 @@ def shapes(size: int) -> list[tuple[int, int, int]]:
 def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
     kernel, space = FORMS[form]
     me, size = ishmem.my_pe(), ishmem.n_pes()
-    room = GUARD + size * (max(sizes) * DST + size) + GUARD
+    room = GUARD + size * (max(sizes) * max(DST, SST) + size) + GUARD
     source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in ROUTINES]
     code, round_ = dpnp.zeros(len(ROUTINES), dtype="i8"), 0
     for shape in shapes(size):
@@ -99,7 +77,9 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
                 wanted = befores[k].copy()
                 if team:
                     given = [values[shift:] for values in members]
-                    wanted[k % GUARD :] = expected(routine, wanted[k % GUARD :], given, team.my_pe(), n, root)
+                    wanted[k % GUARD :] = model.expected(
+                        routine, given, wanted[k % GUARD :], team.my_pe(), n, root, lambda count, member: count + member
+                    )
                 np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {shape} {n} {root}")
         team.destroy()
 
@@ -225,28 +205,11 @@ COUNTED_FORMS = {"single": (call_counted, FORMS["single"][1]), "group": (call_co
 
 def backwards(counts: np.ndarray) -> np.ndarray:
     """Return places with gaps, the last block first."""
-    return places_of(counts[::-1])[::-1]
+    return model.places_of(counts[::-1])[::-1]
 
 
 def packed(counts: np.ndarray) -> np.ndarray:
     return np.cumsum(counts) - counts
-
-
-def expected_counted(
-    routine: str, before: np.ndarray, sources: list[np.ndarray], me: int, root: int, table: np.ndarray, places: Any
-) -> np.ndarray:
-    """Return what ``dest`` holds after a call where member i sends ``table[i, j]`` elements to member j."""
-    after, size, own = before.copy(), len(sources), table[0][me]
-    if routine == "scatterv":
-        after[:own] = sources[root][places(table[0])[me] :][:own]
-    elif routine == "alltoallv":
-        for j in range(size):
-            count, to, origin = table[j, me], places(table[:, me])[j], places(table[j])[me]
-            after[to : to + count] = sources[j][origin : origin + count]
-    elif me == root:
-        for source, count, to in zip(sources, table[0], places(table[0])):
-            after[to : to + count] = source[:count]
-    return after
 
 
 def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
@@ -260,7 +223,7 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
         own = max(team.my_pe(), 0)
         for n in sizes:
             round_ += 1
-            root, table = round_ % shape[2], counts_of(shape[2], n)
+            root, table = round_ % shape[2], model.counts_of(shape[2], n)
             sources = [pattern(dtype, room, round_, shape[0] + k * shape[1]) for k in range(shape[2])]
             befores = [pattern(dtype, room, round_, 99, k) for k in range(len(dests))]
             for array, values in zip([source, *dests], [sources[own], *befores]):
@@ -278,7 +241,7 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
                 if team:
                     given, places = [values[shift:] for values in sources], backwards if k < len(COUNTED) else packed
                     part = wanted[k % GUARD :]
-                    part[:] = expected_counted(routine, part, given, own, root, table, places)
+                    part[:] = model.expected_counted(routine, given, part, own, root, table, places)
                 np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {k} {shape} {n} {root}")
         team.destroy()
 

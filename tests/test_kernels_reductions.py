@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, Callable
 
+import collective_calls as calls
 import collective_model as model
 import numpy as np
 import pytest
@@ -15,10 +15,6 @@ from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
 from ishmem.common.type_tables import REDUCTIONS
 from ishmem.testing import Pes
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "max": np.maximum, "min": np.minimum,
-    "sum": np.add, "prod": np.multiply,
-}  # fmt: skip
 LARGE = 4099
 GUARD = 3
 
@@ -82,14 +78,6 @@ KERNELS = {
 }
 
 
-def expected(routine: str, sources: list[np.ndarray], me: int) -> np.ndarray:
-    """Combine in the order of the PEs."""
-    if routine == "sum_exscan":
-        return reduce(np.add, sources[:me], np.zeros_like(sources[0]))
-    taken = sources[: me + 1] if routine == "sum_inscan" else sources
-    return reduce(OPERATORS[routine.split("_")[0]], taken)
-
-
 def values(dtype: str, count: int, *seed: int) -> np.ndarray:
     """Return values whose sums are exact, so that they can be compared to the bit; with NaN and infinities."""
     made = pattern(dtype, count, *seed)
@@ -131,9 +119,10 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
             for k, routine in enumerate(routines):
                 wanted = before.copy()
                 if team and "scan" not in routine:
-                    wanted[k % GUARD : k % GUARD + n] = model.combined_by_nodes(routine, members, pes, large)
+                    total = model.combined_by_nodes(routine, members, calls.nodes_of(pes), large)
+                    wanted[k % GUARD : k % GUARD + n] = total
                 elif team:
-                    wanted[k % GUARD : k % GUARD + n] = expected(routine, members, team.my_pe())
+                    wanted[k % GUARD : k % GUARD + n] = model.combined(routine, members, team.my_pe())
                 np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {dtype} {shape} {n}")
         team.destroy()
 
@@ -201,10 +190,11 @@ def check_bits() -> list[bytes]:
         sources = [pattern("float64", count, pe) for pe in range(size)]
         ishmem.sync_all()
         dpex.call_kernel(scan_in_place, kapi.Range(1), a, b)
-        np.testing.assert_allclose(a.asnumpy(), expected("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
-        np.testing.assert_allclose(b.asnumpy(), expected("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(a.asnumpy(), model.combined("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(b.asnumpy(), model.combined("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
         dpex.call_kernel(reduce_numbers, kapi.Range(1), c, a, c, count, 0, dpnp.zeros(2, dtype="i8"))
-        np.testing.assert_array_equal(c.asnumpy(), model.combined_by_nodes("sum_reduce", sources, in_order=count > 10))
+        total = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of(), count > 10)
+        np.testing.assert_array_equal(c.asnumpy(), total)
         ishmem.sync_all()
         results.append(c.asnumpy().tobytes())
     return results

@@ -177,15 +177,16 @@ def test_collectives_on_interleaved_nodes(tmp_path: Path) -> None:
         from ishmem.environment.launcher import launched
         sys.path.insert(0, TESTS)
         os.environ["ISHMEM_NODE"] = "abcab"[launched().rank]
+        import collective_calls as calls
         import collective_model as model
         with ishmem.init("64M"):
             n = ishmem.n_pes()
             for routine in COLLECTIVES:
-                dest, source = model.arrays(routine, "int64", n, 700)
+                dest, source = calls.arrays(routine, "int64", n, 700)
                 for algorithm in ("slot", "rounds", "levels"):
-                    model.force(algorithm)
+                    calls.force(algorithm)
                     for count in (1, 40, 700):
-                        model.compare(routine, dest, source, ishmem.TEAM_WORLD, count, 3, count)
+                        calls.compare(routine, dest, source, ishmem.TEAM_WORLD, count, 3, count)
                 ishmem.free(dest), ishmem.free(source)
         open(f"{__file__}.{launched().rank}", "w").close()
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collective_calls as calls
 import collective_model as model
 import numpy as np
 import pytest
@@ -17,12 +18,12 @@ WORLD = ishmem.TEAM_WORLD
 
 def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
     """Every algorithm and size."""
-    dest, source = model.arrays(routine, dtype, ishmem.n_pes(), max(counts))
-    for algorithm in model.algorithms_of(routine):
-        model.force(algorithm)
+    dest, source = calls.arrays(routine, dtype, ishmem.n_pes(), max(counts))
+    for algorithm in calls.algorithms_of(routine):
+        calls.force(algorithm)
         for seed, count in enumerate(counts):
-            model.compare(routine, dest, source, WORLD, count, 0, seed)
-    model.reset()
+            calls.compare(routine, dest, source, WORLD, count, 0, seed)
+    calls.reset()
 
 
 @pytest.mark.ishmem
@@ -43,27 +44,27 @@ def test_dtypes() -> None:
     n = ishmem.n_pes()
     for routine, dtypes in REDUCTIONS.items():
         for dtype in dtypes:
-            dest, source = model.arrays(routine, dtype, n, 37, guard=4)
-            for algorithm in model.algorithms_of(routine):
-                model.force(algorithm)
-                reordered = model.in_levels(algorithm) and "float" in dtype
+            dest, source = calls.arrays(routine, dtype, n, 37, guard=4)
+            for algorithm in calls.algorithms_of(routine):
+                calls.force(algorithm)
+                reordered = calls.in_levels(algorithm) and "float" in dtype
                 close, atol = reordered or "complex" in dtype, 1e-5 if reordered else 0.0
-                model.compare(routine, dest[1:], source[3:], WORLD, 36, close=close, atol=atol)
+                calls.compare(routine, dest[1:], source[3:], WORLD, 36, close=close, atol=atol)
             ishmem.free(dest), ishmem.free(source)
-    model.reset()
+    calls.reset()
 
 
 def check_in_place(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for routine in REDUCTIONS:
         sources = [np.arange(count) * (j + 2) + j for j in range(n)]
-        for algorithm in model.algorithms_of(routine):
-            model.force(algorithm)
+        for algorithm in calls.algorithms_of(routine):
+            calls.force(algorithm)
             both = symmetric(sources[me])
             getattr(ishmem, routine)(both, both)
             np.testing.assert_array_equal(both.asnumpy(), model.combined(routine, sources, me), err_msg=algorithm)
             ishmem.free(both)
-    model.reset()
+    calls.reset()
 
 
 @pytest.mark.ishmem
@@ -82,20 +83,20 @@ def check_bits(dtype: str, count: int) -> None:
         ishmem.zeros(count, dtype=dtype),
         ishmem.zeros((n, count), dtype=dtype),
     )
-    for algorithm in model.algorithms_of("sum_reduce"):
+    for algorithm in calls.algorithms_of("sum_reduce"):
         seen = []
         for _ in range(3):
-            model.force(algorithm)
+            calls.force(algorithm)
             ishmem.sum_reduce(dest, source)
-            model.reset()
+            calls.reset()
             ishmem.fcollect(everywhere, dest)
-            seen += list(model.read(everywhere))
+            seen += list(calls.read(everywhere))
         assert all(row.tobytes() == seen[0].tobytes() for row in seen), algorithm
         in_slot = algorithm == "slot" and sources[0].nbytes <= algorithms.SLOT_LIMIT
         if algorithm == "mapped" or (in_slot and not job.current().network):
             same(seen[0], model.combined("sum_reduce", list(sources), me))
         elif algorithm != "tree" or job.current().network:
-            same(seen[0], model.combined_by_nodes("sum_reduce", list(sources)))
+            same(seen[0], model.combined_by_nodes("sum_reduce", list(sources), calls.nodes_of()))
 
 
 @pytest.mark.ishmem
@@ -114,13 +115,13 @@ def check_nan(dtype: str) -> None:
         values[j, 10 + j] = np.inf
         values[j, 20 + j] = -np.inf
     source, dest = symmetric(values[me]), ishmem.zeros(40, dtype=dtype)
-    for algorithm in model.algorithms_of("max_reduce"):
-        model.force(algorithm)
+    for algorithm in calls.algorithms_of("max_reduce"):
+        calls.force(algorithm)
         ishmem.max_reduce(dest, source)
-        np.testing.assert_array_equal(model.read(dest), np.maximum.reduce(values), err_msg=algorithm)
+        np.testing.assert_array_equal(calls.read(dest), np.maximum.reduce(values), err_msg=algorithm)
         ishmem.min_reduce(dest, source)
-        np.testing.assert_array_equal(model.read(dest), np.minimum.reduce(values), err_msg=algorithm)
-    model.reset()
+        np.testing.assert_array_equal(calls.read(dest), np.minimum.reduce(values), err_msg=algorithm)
+    calls.reset()
 
 
 @pytest.mark.ishmem

@@ -78,6 +78,8 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     _job = functools.partial(_bind, heap, settings, no_waits)
     if COMPILER in sys.modules:
         _load()
+    else:  # other hooks may have come since, such as pytest's, which would load the compiler themselves
+        sys.meta_path[:] = sorted(sys.meta_path, key=lambda hook: not isinstance(hook, _Finder))
 
 
 def before_numba_compiles() -> None:
