@@ -325,12 +325,12 @@ def test_statics() -> None:
     calls.reset()
 
 
-def check_back_to_back(routine: str, count: int, algorithm: str, calls: int) -> None:
+def check_back_to_back(routine: str, count: int, algorithm: str, rounds: int) -> None:
     """Calls on the same buffers without barriers, with a different PE late each time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, source = calls.arrays(routine, "int64", n, count)
     calls.force(algorithm)
-    for seed in range(calls):
+    for seed in range(rounds):
         if (seed * 7 + me) % 5 == 0:
             time.sleep(0.0002 * (seed % 4))
         calls.compare(routine, dest, source, WORLD, count, seed % n, seed)
