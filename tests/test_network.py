@@ -543,7 +543,7 @@ def test_without_namespaces(tmp_path: Path) -> None:
         f"    pathlib.Path({str(tmp_path)!r}, f'{{ishmem.my_pe()}}.pe').write_text(f'{{ishmem.TEAM_NODE.n_pes()}}')\n"
     )
     command = nodes.launcher([1, 2], [sys.executable, str(path)])
-    done = run_command([*command[:2], "--cliques", *command[2:]], timeout=90)
+    done = run_command([*command[:3], "--cliques", *command[3:]], timeout=90)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.pe")} == {"0": "1", "1": "2", "2": "2"}
 
