@@ -9,6 +9,7 @@ The module functions take a `Team` and no integer. Inside a kernel the same name
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -287,8 +288,8 @@ def find(team: Team) -> Team:
     if isinstance(team, Team):
         return team
     allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
-    number = getattr(team, "__index__", None)
-    hint = f"; a number of elements is nelems={number()}, and handles are for kernels" if number else ""
+    is_number = isinstance(team, Integral)
+    hint = f"; a number of elements is nelems={team}, and handles are for kernels" if is_number else ""
     raise TypeError(f"team is {allowed}; got {team!r} ({type(team).__name__}){hint}")
 
 

@@ -47,6 +47,8 @@ def test_teams_are_no_integers() -> None:
             call()
     with pytest.raises(TypeError, match=r"team is a Team.*got 'world'"):
         ishmem.team_sync("world")
+    with pytest.raises(TypeError, match=r"team is a Team.*got array\(\[0, 0, 0, 0\]\) \(dpnp_array\)"):
+        ishmem.sum_reduce(ishmem.TEAM_WORLD, a, a)  # the arguments in the order of C
 
 
 @pytest.mark.ishmem(2)
