@@ -150,39 +150,36 @@ class _Codegen(Codegen):  # type: ignore[misc]
         raise NumbaTypeError("functions of kernels cannot call themselves: devices have no stack; write a loop")
 
 
-class _Installed:
-    """What a context has of each registry: numba asks it tens of times for each function to look for more."""
+class _Growing:
+    """A context that looks into a registry only where that has grown: numba asks tens of times for each function."""
 
-    def __init__(self, *parts: str) -> None:
-        self._parts = parts
+    _parts: tuple[str, ...]
+    """The lists of a registry."""
+
+    def __init__(self, *given: Any) -> None:
         self._sizes: dict[Any, list[int]] = {}
+        super().__init__(*given)
 
-    def grown(self, registry: Any) -> bool:
-        """Return whether a registry has more than at the last call."""
+    def install_registry(self, registry: Any) -> None:
+        """Add what is new in a registry."""
         sizes = [len(getattr(registry, part)) for part in self._parts]
-        known, self._sizes[registry] = self._sizes.get(registry), sizes
-        return known != sizes
+        if self._sizes.get(registry) != sizes:
+            super().install_registry(registry)  # type: ignore[misc]
+            self._sizes[registry] = sizes
 
 
-class TypingContext(typing.BaseContext):  # type: ignore[misc]
+class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
     """Types of what kernels may use.
 
     Attributes:
         constants: Functions that return the type of a global which only the device has, and ``None`` for other values.
     """
 
-    def __init__(self) -> None:
-        self._installed = _Installed("functions", "attributes", "globals")
-        super().__init__()
+    _parts = "functions", "attributes", "globals"
 
     def init(self) -> None:
         """Prepare the list of functions."""
         self.constants: list[Callable[[Any], Any]] = []
-
-    def install_registry(self, registry: TypingRegistry) -> None:
-        """Add what is new in a registry."""
-        if self._installed.grown(registry):
-            super().install_registry(registry)
 
     def load_additional_registries(self) -> None:
         """Add enumerations, mathematics and the device's own functions."""
@@ -224,7 +221,7 @@ def _registries_of_numba() -> tuple[Registry, ...]:
     return mathimpl.registry, cmathimpl.registry, npyimpl.registry, builtin_registry
 
 
-class TargetContext(BaseContext):  # type: ignore[misc]
+class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
     """Lowers typed code to LLVM for the device.
 
     Attributes:
@@ -234,9 +231,9 @@ class TargetContext(BaseContext):  # type: ignore[misc]
     allow_dynamic_globals = True
     strict_alignment = True
     checks_bounds = False
+    _parts = "functions", "getattrs", "setattrs", "casts", "constants"
 
     def __init__(self, typing_context: Any, target: str = TARGET):
-        self._installed = _Installed("functions", "getattrs", "setattrs", "casts", "constants")
         super().__init__(typing_context, target)
 
     def init(self) -> None:
@@ -249,11 +246,6 @@ class TargetContext(BaseContext):  # type: ignore[misc]
         # numba adds intrinsics to the first registry; of equal signatures, the last holds.
         for each in (registry, *_registries_of_numba(), overrides):
             self.install_registry(each)
-
-    def install_registry(self, registry: Registry) -> None:
-        """Add what is new in a registry."""
-        if self._installed.grown(registry):
-            super().install_registry(registry)
 
     @property
     def enable_boundscheck(self) -> bool:
