@@ -416,17 +416,10 @@ def all_reduce(dtype: str) -> Any:
     return run
 
 
-@functools.cache
-def add_rms_norm_kernel(dtype: str) -> Any:
-    """Return the kernel of the all-reduce with residual and RMS norm of a dtype; a chunk is a row of the message.
-
-    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is the
-    inverse of the length of a row.
-    """
-    forms = Forms.of(dtype)
+def _add_rms_norm(forms: Forms) -> Any:
+    """Make the all-reduce with residual and RMS norm; a chunk is a row of the message."""
     lanes, numbers, rounded = forms.words.lanes, forms.words.numbers, forms.words.word
     word, put, total = forms.word, forms.put, forms.total
-    routine = call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
 
     @compiled
     def send_row(call, source, nelems, row, words, members, group):
@@ -437,7 +430,6 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     @compiled
     def add_row(call, source, residual, nelems, row, words, members, group):
         """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
-
         first, last, step = share_of(row * words, (row + 1) * words, group)
         whole, squares = words_in(nelems, lanes), np.float32(0)
         for i in range(first, last, step):
@@ -450,7 +442,6 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     @compiled
     def norm_row(dest, residual, weight, nelems, row, words, scale, group):
         """Multiply a row of the residual by ``scale`` and the weights."""
-
         first, last, step = share_of(row * words, (row + 1) * words, group)
         for i in range(first, last, step):
             product = multiply(numbers(word(residual, nelems, i)), numbers(word(weight, nelems, i - row * words)))
@@ -466,6 +457,18 @@ def add_rms_norm_kernel(dtype: str) -> Any:
             squares = add_row(call, source, residual, nelems, row, words, members, group)
             scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
             norm_row(dest, residual, weight, nelems, row, words, scale, group)
+
+    return work
+
+
+@functools.cache
+def add_rms_norm_kernel(dtype: str) -> Any:
+    """Return the kernel of the all-reduce with residual and RMS norm of a dtype.
+
+    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is the
+    inverse of the length of a row.
+    """
+    work, routine = _add_rms_norm(Forms.of(dtype)), call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
 
     def all_reduce_add_rms_norm(
         item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows, inverse, eps
