@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib.util
 import os
 import shutil
@@ -18,12 +17,9 @@ from typing import Any
 
 from ishmem.benchmarks.worker import Worker, answer
 from ishmem.benchmarks.worlds import Local
-from ishmem.launch import hosts as launch_hosts, mpiexec
+from ishmem.launch import hosts as launch_hosts, mpiexec, supervisor
 
 Answer = tuple[str, Any]
-
-_libc = ctypes.CDLL(None)
-_PR_SET_PDEATHSIG = 1
 
 START = 120.0
 LAUNCHERS = {
@@ -145,7 +141,7 @@ class Group:
             command = [*_command(self.library, self.n, self._hosts), address, *self._files]
             self._process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                start_new_session=True, preexec_fn=_end_with_runner,
+                start_new_session=True, preexec_fn=supervisor.die_with(os.getpid(), signal.SIGTERM),
             )  # fmt: skip
             self._connections = self._accept(listener)
 
@@ -184,11 +180,6 @@ class Group:
             _end(self._process, patience)
             self._log.close()
         self._process = None
-
-
-def _end_with_runner() -> None:
-    """Let the kernel terminate the launcher, which ends its PEs, when the runner ends for whatever reason."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def _end(process: subprocess.Popen[bytes], patience: float) -> None:

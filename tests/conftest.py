@@ -43,6 +43,8 @@ os.environ.setdefault("ISHMEM_SIM_OPTIMISE", "8K")
 # On a busy machine, a node that works may be silent for a second.
 os.environ.setdefault("ISHMEM_NODE_TIMEOUT", "10")
 
+import common  # noqa: E402, F401, RUF100  # before any test imports the stack, which sets variables
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nodes", dest="ishmem_nodes", help="the same as --ishmem-nodes", metavar="N+N")

@@ -12,6 +12,8 @@ from typing import IO
 from ishmem.testing import fork_server
 from ishmem.testing.fork_server import ISHMRUN
 
+_PATIENCE = 5.0  # seconds for a process to end on SIGTERM
+
 
 class TimedOut(Exception):
     """A program took too long; the text has its output."""
@@ -60,11 +62,11 @@ def run_command(
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            _end(process)
+            fork_server.end(process, _PATIENCE)
             text = f"not done after {timeout} s\n--- stdout\n{_read(out)}\n--- stderr\n{_read(err)}"
             raise TimedOut(text) from None
         finally:
-            _end(process)
+            fork_server.end(process, _PATIENCE)
         return subprocess.CompletedProcess(command, status, _read(out), _read(err))
 
 
@@ -75,17 +77,6 @@ def _start(
     if forked and list(command[: len(ISHMRUN)]) == ISHMRUN:
         return fork_server.start(command[len(ISHMRUN) :], env, out.fileno(), err.fileno())
     return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-
-
-def _end(process: fork_server.Process) -> None:
-    """End a process, if it runs."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _file() -> IO[str]:

@@ -30,7 +30,13 @@ _NUMBA = (
 )  # fmt: skip
 _COMPILER = () if dpex.HAS_NUMBA_DPEX else (dpex.COMPILER, "ishmem.kernels")
 
-MODULES = ("dpnp", *_NUMBA, *_COMPILER, "ishmem.setup")
+_FOR_KEYS = ("importlib.metadata._adapters",)
+_AT_INIT = (
+    "ishmem.environment.settings", "ishmem.ipc.exchange", "ishmem.runtime.device_sharing", "ishmem.runtime.late",
+    "ishmem.setup",
+)  # fmt: skip
+
+MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)
 """What is imported once; the rest, each PE imports. The import of numba_dpex initialises the devices."""
 
 _LAPACK = "dpnp.backend.extensions.lapack._lapack_impl"

@@ -160,13 +160,7 @@ class Job:
         for link in self._links.values():
             link.close()
         self._links.clear()
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(_END)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        fork_server.end(self._process, _END)
         self._server.close()
         self._log.close()
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import functools
 import os
 import shutil
@@ -30,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ishmem.launch import mpiexec
+from ishmem.launch.supervisor import die_with
 
 SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
@@ -45,7 +45,6 @@ SETTINGS = {
 
 _NETWORK = "10.77.0"
 _INSIDE = "NODES_INSIDE"  # holds the pid of the process that is already in its namespaces
-_PR_SET_PDEATHSIG = 1
 _COMMAND = [sys.executable, "-m", "ishmem.testing.nodes"]
 
 _SSH = """#!/bin/sh
@@ -84,12 +83,6 @@ def launcher(sizes: Sequence[int], program: Sequence[str], faults: Path | None =
 def login(count: int, command: Sequence[str]) -> list[str]:
     """Return the command that runs a command beside emulated nodes, whose names are node0, node1 and so on."""
     return [*_COMMAND, "--login", "+".join(["1"] * count), *command]
-
-
-def split(n_pes: int, n_nodes: int) -> list[int]:
-    """Return the number of PEs on each node: at least 1, differing by at most 1, larger nodes last."""
-    n_nodes = min(n_nodes, n_pes)
-    return [n_pes // n_nodes + (node >= n_nodes - n_pes % n_nodes) for node in range(n_nodes)]
 
 
 @functools.cache
@@ -158,7 +151,7 @@ def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:
 
 def _run(command: list[str]) -> int:
     """Run a command and return its status; on SIGTERM, terminate it."""
-    process = subprocess.Popen(command, preexec_fn=_die_with_parent)
+    process = subprocess.Popen(command, preexec_fn=die_with(os.getpid()))
 
     def end(*_: object) -> None:
         process.terminate()
@@ -215,7 +208,7 @@ def _make_node(folder: Path, number: int, name: str) -> subprocess.Popen[str]:
     spaces = ["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     unshare = ["unshare", *spaces, "sh", "-c"]
     node = subprocess.Popen(
-        [*unshare, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=_die_with_parent
+        [*unshare, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=die_with(os.getpid())
     )
     assert node.stdin is not None
     assert node.stdout is not None
@@ -240,10 +233,6 @@ def _expect(node: subprocess.Popen[str], word: str) -> None:
 def _do(*commands: str) -> None:
     for command in commands:
         subprocess.run(command.split(), check=True)
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":
