@@ -17,7 +17,8 @@ from typing import Any
 
 from ishmem.benchmarks.worker import Worker, answer
 from ishmem.benchmarks.worlds import Local
-from ishmem.launch import hosts as launch_hosts, mpiexec, supervisor
+from ishmem.common import processes
+from ishmem.launch import hosts as launch_hosts, mpiexec
 
 Answer = tuple[str, Any]
 
@@ -141,7 +142,7 @@ class Group:
             command = [*_command(self.library, self.n, self._hosts), address, *self._files]
             self._process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log,
-                start_new_session=True, preexec_fn=supervisor.die_with(os.getpid(), signal.SIGTERM),
+                start_new_session=True, preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
             )  # fmt: skip
             self._connections = self._accept(listener)
 

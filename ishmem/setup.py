@@ -388,12 +388,8 @@ def _watch(
     if monitor:
         monitor.connect(member.network.from_above(listening) if member.network else [])
 
-    def lose(pe: int, how: str) -> None:
-        this.links.lost.setdefault(pe, how)
-        this.on_lost(pe, how)
-
     this.monitor = _together(
-        this, lambda: monitor_client.MonitorClient(member.job, member.node, this.pe, monitor, lose, _end_process)
+        this, lambda: monitor_client.MonitorClient(member.job, member.node, this.pe, monitor, this.lose, _end_process)
     )
     mpi.failure = this.monitor.failure
     if member.network:

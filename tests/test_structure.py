@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "launch": {"common", "dpex", "environment"},
     "examples": {"dpex", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
-    "testing": {"environment", "runtime", "launch", CHAPTERS},
+    "testing": {"common", "environment", "runtime", "launch", CHAPTERS},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 

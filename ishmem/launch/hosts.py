@@ -19,8 +19,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ishmem.common import processes
 from ishmem.common.status_board import describe_end
 from ishmem.launch import supervisor
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
 from ishmem.launch.marks import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError
@@ -131,14 +133,14 @@ class MpiexecJob:
         time-out.
         """
         guard = [sys.executable, "-m", "ishmem.launch.rank", *(["--sim", str(sim)] if sim else []), "--", *program]
-        supervisor.adopt_orphans()
+        processes.adopt_orphans()
         self._process = subprocess.Popen(
             command(self._launcher, self._places, guard),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=supervisor.die_with(os.getpid(), signal.SIGTERM),
+            preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
         if timeout:
             self._later(timeout, self._time_out, timeout)
@@ -149,7 +151,7 @@ class MpiexecJob:
             code = self._process.wait()
         for timer in self._timers:
             timer.cancel()
-        supervisor.end_children()
+        processes.end_children()
         return self._status(code, printed)
 
     def _print(self) -> bool:
@@ -183,7 +185,7 @@ class MpiexecJob:
             _report(f"PE {end.pe} on {end.host} {describe_end(end.code)}{others}")
         if self._first is None:
             self._first = end
-            self._end_after(supervisor.PATIENCE)
+            self._end_after(SUPERVISOR.failing)
 
     def _status(self, code: int, printed: bool) -> int:
         if self._timed_out:
@@ -203,7 +205,7 @@ class MpiexecJob:
         self._sent.add(number)
         _report(f"{signal.Signals(number).name} passed on to the PEs")
         self._signal(signal.SIGKILL if again else number)
-        self._later(supervisor.GRACE_FORWARDED, self._signal, signal.SIGKILL)
+        self._later(AFTER_SIGNAL, self._signal, signal.SIGKILL)
 
     def _time_out(self, timeout: float) -> None:
         self._timed_out = True
@@ -213,7 +215,7 @@ class MpiexecJob:
 
     def _end_after(self, seconds: float) -> None:
         self._later(seconds, self._signal, signal.SIGTERM)
-        self._later(seconds + supervisor.GRACE, self._signal, signal.SIGKILL)
+        self._later(seconds + SUPERVISOR.ending, self._signal, signal.SIGKILL)
 
     def _later(self, seconds: float, call: Callable[[Any], None], argument: Any) -> None:
         timer = threading.Timer(seconds, call, (argument,))

@@ -22,22 +22,17 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
+from ishmem.common import processes
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
+from ishmem.launch.ending import MONITOR, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
-REACTION = 1.7
-"""Seconds after a loss at which PEs that have not raised ``PeerLost`` are ended."""
-PATIENCE = 4.0
-"""Seconds after a loss at which PEs that have raised ``PeerLost``, but still run, are ended."""
-GRACE = 0.5
-"""Seconds from SIGTERM to SIGKILL."""
 
 _CONNECT = 3.0  # seconds for the connection to the node above
 _STRANGERS = 64  # connections that have not sent a valid first message
@@ -71,6 +66,7 @@ class _Pe:
     left: bool = False
     reacts: bool = False  # has raised an error, so it ends by itself
     ended: bool = False
+    ending: Ending = field(default_factory=Ending)
 
 
 @dataclass
@@ -197,12 +193,13 @@ class Monitor:
         if user != os.geteuid():
             self._drop(channel)
             return
-        pe = self._pes[number] = _Pe(channel, process, _open(process))
+        pe = self._pes[number] = _Pe(channel, process, processes.descriptor(process))
         self._selector.modify(channel, selectors.EVENT_READ, lambda _channel: self._hear_pe(number, pe))
         if pe.handle is not None:
             self._selector.register(pe.handle, selectors.EVENT_READ, lambda _handle: self._end_pe(number, pe))
         if self._loss:
             channel.send(**self._loss)
+            self._begin_end(pe)
         self._obey_pe(number, pe, found[1])
 
     def _take_node(self, channel: Channel) -> None:
@@ -231,7 +228,9 @@ class Monitor:
     def _obey_pe(self, number: int, pe: _Pe, messages: list[Message]) -> None:
         for message in messages:
             pe.left |= message["kind"] == "left"
-            pe.reacts |= message["kind"] in ("raised", "failed")
+            if message["kind"] in ("raised", "failed") and not pe.reacts:
+                pe.reacts = True
+                self._begin_end(pe)
             if message["kind"] == "failed":
                 self._lose(number, str(message["how"]), int(message["status"]), bool(message.get("exit")))
 
@@ -288,6 +287,13 @@ class Monitor:
         self._loss, self._lost_at = loss, time.monotonic() - loss["age"]
         for channel in [node.channel for node in self._nodes.values()] + [pe.channel for pe in self._pes.values()]:
             channel.send(**loss)
+        for pe in self._pes.values():
+            self._begin_end(pe)
+
+    def _begin_end(self, pe: _Pe) -> None:
+        """Let a PE get the signals of a job that has failed, if this one has."""
+        if self._loss:
+            pe.ending.begin(self._lost_at + (MONITOR.reacting if pe.reacts else MONITOR.failing), MONITOR)
 
     def _look(self) -> None:
         """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
@@ -305,19 +311,18 @@ class Monitor:
             silence = now - node.heard
             if 0 < self._config.silence < silence and not node.left:
                 self._lose_node(number, node, f"no answer for {silence:.1f} s", silence)
-        if self._loss:
-            for pe in self._pes.values():
-                self._end_late(pe, now - self._lost_at - (PATIENCE if pe.reacts else REACTION))
+        for pe in self._pes.values():
+            due_signal = pe.ending.take(now)
+            if due_signal and not pe.left and not pe.ended:
+                _send(pe, due_signal)
 
-    def _end_late(self, pe: _Pe, late: float) -> None:
-        if late < 0 or pe.left or pe.ended:
-            return
-        number = signal.SIGTERM if late < GRACE else signal.SIGKILL
-        with contextlib.suppress(OSError):
-            if pe.handle is not None:
-                signal.pidfd_send_signal(pe.handle, number)
-            else:
-                os.kill(pe.process, number)
+
+def _send(pe: _Pe, number: signal.Signals) -> None:
+    with contextlib.suppress(OSError):
+        if pe.handle is not None:
+            signal.pidfd_send_signal(pe.handle, number)
+        else:
+            os.kill(pe.process, number)
 
 
 def _receive(channel: Channel) -> list[Message] | None:
@@ -331,20 +336,10 @@ def _receive(channel: Channel) -> list[Message] | None:
     return None
 
 
-def _open(process: int) -> int | None:
-    """Return a descriptor of a process, which becomes readable at its end; ``None`` on old kernels."""
-    try:
-        return os.pidfd_open(process)
-    except OSError:
-        return None
-
-
 def _exit_code(process: int) -> int | None:
     """Return the exit status of a process, or minus its signal; ``None`` when its parent has collected it."""
-    with contextlib.suppress(OSError, ValueError):
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return os.waitstatus_to_exitcode(int(fields[-1])) if fields[0] == "Z" else None
-    return None
+    fields = processes.stat(process)
+    return os.waitstatus_to_exitcode(int(fields[-1])) if fields[:1] == ["Z"] else None
 
 
 def _own_addresses() -> list[str]:

@@ -19,6 +19,7 @@ import threading
 import time
 from typing import NoReturn
 
+from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
@@ -53,7 +54,7 @@ class _Guard:
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
         """Start the program."""
         self._pe, self._told = pe, False
-        supervisor.adopt_orphans()
+        processes.adopt_orphans()
         pipes = [os.pipe(), os.pipe()]
         self._outputs = [read for read, _write in pipes]
         self._process = subprocess.Popen(
@@ -64,7 +65,7 @@ class _Guard:
             stderr=pipes[1][1],
             close_fds=False,  # one of them may be the launcher's
             start_new_session=True,
-            preexec_fn=supervisor.die_with(os.getpid()),
+            preexec_fn=processes.die_with(os.getpid()),
         )
         for _read, write in pipes:
             os.close(write)
@@ -90,9 +91,9 @@ class _Guard:
         if printed:
             _write(end_mark(Ended(self._pe, code, self._told, socket.gethostname())))
             # The node's monitor may be a child of this PE: it ends with the node's last PE.
-            threading.Timer(LINGER, supervisor.end_children).start()
+            threading.Timer(LINGER, processes.end_children).start()
             printer.run()
-        supervisor.end_children()
+        processes.end_children()
         os._exit(code if code >= 0 else 128 - code)
 
     def _forward(self, number: int) -> None:

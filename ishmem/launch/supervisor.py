@@ -7,7 +7,6 @@ orphans (it is a subreaper), and kills the PEs when the supervisor dies.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import itertools
 import os
@@ -19,33 +18,26 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Callable, NoReturn
 
+from ishmem.common import processes
 from ishmem.common.errors import IshmemError
+from ishmem.common.processes import adopt_orphans, end_children
 from ishmem.common.status_board import PeState, StatusBoard, describe_end
 from ishmem.launch import preload
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
 """Signal to the supervisor: the reader of the output, or ishmrun, is gone."""
 
 TIMED_OUT = 124
-GRACE = 2.0
-"""Seconds from SIGTERM to SIGKILL when the supervisor ends the job."""
-PATIENCE = 3.0
-"""Seconds that PEs have to end by themselves after one has failed: their waits raise ``PeerLost``."""
-GRACE_FORWARDED = 10.0
-"""Seconds that PEs have to end after a signal of the user."""
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _PF_EXITING = 0x4
 
 _BY_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 _CHECK = "  if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -92,22 +84,6 @@ def start(job: JobSpec) -> int:
     return pid
 
 
-def adopt_orphans(adopt: bool = True) -> None:
-    """Make this process the parent of its descendants' orphans from now on, or no longer."""
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)
-
-
-def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
-    """Return a function for a child to call before exec: the child gets a signal when its parent dies."""
-
-    def prepare() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return prepare
-
-
 @contextlib.contextmanager
 def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
     """Call ``forward`` in a thread for each signal that ends a program, except those that the user ignores.
@@ -149,7 +125,7 @@ def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoRetu
         # Its own process group: signals of the terminal arrive through ishmrun only, once each.
         os.setpgid(0, 0)
         adopt_orphans()
-        _libc.prctl(_PR_SET_PDEATHSIG, STOP, 0, 0, 0)
+        processes.signal_at_end_of_parent(STOP)
         supervisor = _Supervisor(job, mask)
         if os.getppid() == parent:
             status = supervisor.run()
@@ -171,8 +147,8 @@ class _Supervisor:
         self._cause: int | None = None
         self._sent: set[int] = set()
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
-        self._end_at: float | None = None
-        self._kill_at: float | None = None
+        self._ending = Ending()
+        self._is_patient = False
         self._look_at = time.monotonic() if job.hang_timeout or job.notice else None
 
     def run(self) -> int:
@@ -216,13 +192,11 @@ class _Supervisor:
 
     def _become_pe(self) -> None:
         """Prepare the child before exec; safe, since the supervisor has only one thread."""
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != self._pid:
-            os._exit(1)
+        processes.die_with(self._pid)()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _step(self) -> None:
-        moments = (self._timeout_at, self._end_at, self._kill_at, self._look_at)
+        moments = (self._timeout_at, self._ending.next, self._look_at)
         deadlines = [moment for moment in moments if moment is not None]
         patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
         got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
@@ -237,12 +211,10 @@ class _Supervisor:
 
     def _check_deadlines(self) -> None:
         now = time.monotonic()
-        if self._kill_at is not None and now >= self._kill_at:
-            self._kill_at = None
-            self._send(signal.SIGKILL)
-        if self._end_at is not None and now >= self._end_at:
-            self._report(f"not ended within {PATIENCE:g} s: PE {self._names()}; ending it")
-            self._terminate()
+        if number := self._ending.take(now):
+            if self._is_patient and number == signal.SIGTERM:
+                self._report(f"not ended within {SUPERVISOR.failing:g} s: PE {self._names()}; ending it")
+            self._send(number)
         if self._timeout_at is not None and now >= self._timeout_at:
             self._timeout_at = None
             self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
@@ -262,7 +234,7 @@ class _Supervisor:
         if limit and oldest < now - limit:
             board.announce(limit)
             self._report(*board.head.text.splitlines())
-            self._end(TIMED_OUT, PATIENCE)
+            self._end(TIMED_OUT, SUPERVISOR.failing)
         elif notice and oldest < now - notice and board.claim_notice(oldest, now):
             self._report(board.notice(notice).removeprefix("ishmem: "))
 
@@ -312,7 +284,7 @@ class _Supervisor:
         status = 128 - code if code < 0 else code or 1
         if self._sent.isdisjoint(FORWARDED):
             self._report(*places)
-            self._end(status, PATIENCE if self._use_ishmem() else 0.0)
+            self._end(status, SUPERVISOR.failing if self._use_ishmem() else 0.0)
         elif first:
             self._status = status
         if first and code >= 0:  # a signal needs no other cause
@@ -341,16 +313,8 @@ class _Supervisor:
         """End the job, with the PEs that do not end by themselves; the first call sets the exit status."""
         if self._status is not None:
             return
-        self._status = status
-        if patience:
-            self._end_at = time.monotonic() + patience
-        else:
-            self._terminate()
-
-    def _terminate(self) -> None:
-        self._end_at = None
-        self._kill_at = time.monotonic() + GRACE
-        self._send(signal.SIGTERM)
+        self._status, self._is_patient = status, patience > 0
+        self._ending.begin(time.monotonic() + patience, SUPERVISOR)
 
     def _names(self) -> str:
         return ", ".join(str(pe) for pe, _ in self._running.values())
@@ -361,7 +325,7 @@ class _Supervisor:
         if number == signal.SIGINT and not again:
             self._report(*self._places())
         self._send(number)
-        self._kill_at = time.monotonic() + (0.0 if again else GRACE_FORWARDED)
+        self._ending.kill(time.monotonic() + (0.0 if again else AFTER_SIGNAL))
 
     def _send(self, number: signal.Signals) -> None:
         self._sent.add(number)
@@ -383,29 +347,5 @@ def hint(error: OSError) -> str:
 
 def _is_dying(pid: int) -> bool:
     """Return whether a process is exiting."""
-    with contextlib.suppress(OSError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return bool(int(fields[6]) & _PF_EXITING)
-    return False
-
-
-def end_children() -> None:
-    """Kill all children of this process and their descendants, which become its children."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            for pid in _children():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            os.waitpid(-1, 0)
-
-
-def _children() -> list[int]:
-    own = os.getpid()
-    return [int(stat.parent.name) for stat in Path("/proc").glob("[0-9]*/stat") if _parent(stat) == own]
-
-
-def _parent(stat: Path) -> int:
-    try:
-        return int(stat.read_bytes().rpartition(b")")[2].split()[1])
-    except OSError:
-        return 0
+    fields = processes.stat(pid)
+    return bool(fields) and bool(int(fields[6]) & _PF_EXITING)

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from ishmem import _core
+from ishmem.common.processes import descriptor
 from ishmem.common.status_board import StatusBoard
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def end_job(board: StatusBoard, links: Links, processes: list[int], status: int)
     """End every PE of the job with an exit status."""
     _flush()
     board.head.closing = 1
-    opened = {pid: _open(pid) for pid in processes if pid != os.getpid()}
-    others = {pid: descriptor for pid, descriptor in opened.items() if descriptor is not None}
+    opened = {pid: descriptor(pid) for pid in processes if pid != os.getpid()}
+    others = {pid: handle for pid, handle in opened.items() if handle is not None}
     links.on_lost = None  # their ends are expected
     links.exit(status)
     if _wait(others, PATIENCE):
@@ -72,19 +73,11 @@ def _flush() -> None:
             stream.flush()
 
 
-def _open(pid: int) -> int | None:
-    """Return a descriptor that becomes readable when a process ends, ``None`` when it has ended."""
-    try:
-        return os.pidfd_open(pid)
-    except OSError:
-        return None
-
-
 def _wait(processes: dict[int, int], seconds: float) -> bool:
     """Wait for processes to end and remove those that have; return whether any is left."""
     deadline = time.monotonic() + seconds
     while processes and (left := deadline - time.monotonic()) > 0:
         ended = select.select(list(processes.values()), [], [], left)[0]
-        for pid in [pid for pid, descriptor in processes.items() if descriptor in ended]:
+        for pid in [pid for pid, handle in processes.items() if handle in ended]:
             os.close(processes.pop(pid))
     return bool(processes)

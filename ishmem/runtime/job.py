@@ -149,6 +149,11 @@ class Job:
         log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
         _core.set_lost(pe)
 
+    def lose(self, pe: int, how: str) -> None:
+        """Count a PE as lost, as something else than the links has told."""
+        self.links.lost.setdefault(pe, how)
+        self.on_lost(pe, how)
+
     def on_left(self, pe: int) -> None:
         """Record that a PE has finalised; called by the thread that reads the links."""
         self.gone.setdefault(pe, "it has finalised or exited")

@@ -144,9 +144,7 @@ class LongWaits:
             return
         how = self._board.fate(index, 0.0)
         if how:
-            pe = this.node.pes[index]
-            this.links.lost[pe] = how
-            this.on_lost(pe, how)
+            this.lose(this.node.pes[index], how)
 
     def _look_at_mpi(self) -> None:
         """Count a PE of another node as lost when MPI has failed and the monitor names no lost PE."""
@@ -155,8 +153,7 @@ class LongWaits:
             self._mpi_failed = self._mpi_failed or time.monotonic()
             if time.monotonic() > self._mpi_failed + _MPI_PATIENCE:
                 pe = next(pe for pe in range(this.n_pes) if this.network and this.network.is_far(pe))
-                this.links.lost[pe] = f"MPI has failed with error {code}"
-                this.on_lost(pe, this.links.lost[pe])
+                this.lose(pe, f"MPI has failed with error {code}")
 
     @contextlib.contextmanager
     def for_kernel(self) -> Iterator[None]:

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from ishmem.launch import preload, run, supervisor
+from ishmem.common import processes
+from ishmem.launch import preload, run
 
 ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LARGEST = 1 << 20
@@ -148,14 +149,14 @@ class _Server:
         self, arguments: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
         """Start an ishmrun and return its process number; None if the server could not make its imports."""
-        supervisor.adopt_orphans()
+        processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(arguments), environment, folder))], streams)
             told = self._socket.recv(_LARGEST)
         except ConnectionError:  # it has ended
             return None
         finally:
-            supervisor.adopt_orphans(False)
+            processes.adopt_orphans(False)
         return int(told) if told else None
 
 

@@ -28,8 +28,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ishmem.common.processes import die_with
 from ishmem.launch import mpiexec
-from ishmem.launch.supervisor import die_with
 
 SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
