@@ -13,10 +13,23 @@ from ishmem.testing import fork_server
 from ishmem.testing.fork_server import ISHMRUN
 
 _PATIENCE = 5.0  # seconds for a process to end on SIGTERM
+_PROGRAMS = Path(__file__).with_name("programs")
 
 
 class TimedOut(Exception):
     """A program took too long; the text has its output."""
+
+
+def program(name: str) -> Path:
+    """Return the path of a program in `tests/programs`."""
+    return _PROGRAMS / f"{name}.py"
+
+
+def place(name: str, mark: str) -> str:
+    """Return the line of a program that ends with a comment, as messages name it: ``name.py:7``."""
+    lines = program(name).read_text().splitlines()
+    (number,) = [number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}")]
+    return f"{name}.py:{number}"
 
 
 def run_program(
@@ -45,11 +58,11 @@ def run_program(
         TimedOut: It took too long; the text has the output.
     """
     with tempfile.TemporaryDirectory() as folder:
-        program = source if isinstance(source, Path) else Path(folder, "program.py")
+        path = source if isinstance(source, Path) else Path(folder, "program.py")
         if isinstance(source, str):
-            program.write_text(source)
+            path.write_text(source)
         simulated = ["--sim", str(sim)] if sim else []
-        command = [*ISHMRUN, "-n", str(n), *simulated, *options, str(program), *args]
+        command = [*ISHMRUN, "-n", str(n), *simulated, *options, str(path), *args]
         return run_command(command, env=env, timeout=timeout, forked=forked)
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from common import same
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.testing import Pes
@@ -116,49 +116,8 @@ def test_active_sets(pes: Pes) -> None:
         alone.stop()
 
 
-DISSENT = """
-import sys, ishmem
-ishmem.init()
-me = ishmem.my_pe()
-first = ishmem.active_set(0, 1, 4)
-for attempt in range(5):
-    try:
-        # PE 2 asks only members that agree with it or never hear of it: it learns from PE 1.
-        ishmem.active_set(*[(0, 1, 2), (0, 1, 3), (0, 1, 3), (3, 1, 1)][me])
-        print("made")
-    except ishmem.SymmetryError as error:
-        print("refused:", error)
-first.sync()
-ishmem.finalize()
-"""
-
-DEATH = """
-import os, signal, ishmem
-ishmem.init()
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
-if ishmem.my_pe() == 1:
-    os.kill(os.getpid(), signal.SIGKILL)
-try:
-    ishmem.active_set(0, 1, 2)
-except ishmem.PeerLost as error:
-    print("lost", error.pe, flush=True)
-    os._exit(3)
-"""
-
-EARLY = """
-import ishmem
-ishmem.init()
-if ishmem.my_pe() == 0:
-    try:
-        ishmem.active_set(0, 1, 2)
-    except ishmem.PeerLost as error:
-        print("lost", error.pe, flush=True)
-ishmem.finalize()  # a set that is alive is no leak
-"""
-
-
 def test_disagreement() -> None:
-    done = run_program(DISSENT, 4, timeout=120)
+    done = run_program(program("active_sets_of_dissent"), 4, timeout=120)
     assert done.returncode == 0, done
     asked = {0: "start=0, stride=1, size=2", 1: "start=0, stride=1, size=3"}
     for me, other in ((0, 1), (1, 0)):
@@ -170,7 +129,7 @@ def test_disagreement() -> None:
 
 
 def test_missing() -> None:
-    assert "[0] lost 1" in run_program(DEATH, 2, timeout=120).stdout
-    done = run_program(EARLY, 2, timeout=120)
+    assert "[0] lost 1" in run_program(program("death_before_an_active_set"), 2, timeout=120).stdout
+    done = run_program(program("pe_leaves_before_an_active_set"), 2, timeout=120)
     assert "[0] lost 1" in done.stdout, done
     assert "Warning" not in done.stderr, done

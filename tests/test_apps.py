@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subprocesses import run_command
+from subprocesses import program, run_command
 
 import ishmem
 from ishmem.benchmarks import applications
@@ -23,9 +23,9 @@ def results_of(name: str) -> list[tuple[App, object]]:
     """Run the small problems of an application on this PE, also with host routines where it has them."""
     results = []
     for app in find(name).small():
-        for program in (app.run, app.run_beside) if app.beside else (app.run,):
+        for call in (app.run, app.run_beside) if app.beside else (app.run,):
             run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
-            results.append((app, program(run)))
+            results.append((app, call(run)))
             assert run.seconds >= run.communication_seconds > 0 or app.fused
             ishmem.barrier_all()
             ishmem.free_all()
@@ -48,25 +48,10 @@ def test_two_nodes() -> None:
         pool.stop()
 
 
-MPI = """
-import sys
-from mpi4py import MPI
-from ishmem.examples.apps import Run, find
-for name in sys.argv[1:]:
-    for app in find(name).small():
-        run = Run(MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, MPI.COMM_WORLD.Barrier, MPI.COMM_WORLD)
-        result = app.run_mpi(run)
-        if run.pe == 0:
-            print(name, app.check(result), flush=True)
-"""
-
-
 # The others compile kernels for tens of seconds; each run of ``ishmem bench --apps`` checks them.
-def test_programs_with_mpi4py_have_the_same_results(tmp_path: Path) -> None:
-    program = tmp_path / "all.py"
-    program.write_text(MPI)
+def test_programs_with_mpi4py_have_the_same_results() -> None:
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "3", sys.executable, str(program), "gups", "isx"])
+    done = run_command([mpiexec, "-n", "3", sys.executable, str(program("apps_with_mpi4py")), "gups", "isx"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["gups", "isx", "isx"]
 

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from subprocesses import run_command
+from subprocesses import program, run_command
 
 from ishmem.benchmarks import compare, figures, plot, results, runner, show, suite
 from ishmem.benchmarks.cases import SIDES, Wrong
@@ -310,50 +309,8 @@ def test_files_that_hold_no_results(text: str, tmp_path: Path) -> None:
         results.read(tmp_path / "x.json")
 
 
-FAULTY = textwrap.dedent("""
-    import os
-    import numpy as np
-    import ishmem
-    from ishmem.benchmarks import Plan, Skip, case, values
-
-    @case("well", "host", size=(8, 16))
-    def well(w, size):
-        a = w.blank(size)
-        return Plan("ishmem.p(a, 5, pe)", {"ishmem": ishmem, "a": a, "pe": w.right}, active=(0,))
-
-    @case("garbled", "host")
-    def garbled(w):
-        a = w.blank(8)
-        check = lambda done: w.expect(a, np.array([7 if w.pe else 0]))
-        return Plan("ishmem.p(a, 5, pe)", {"ishmem": ishmem, "a": a, "pe": w.right}, check, active=(0,))
-
-    @case("drifting", "host")
-    def drifting(w):
-        a = w.blank(8)
-        check = lambda done: w.expect(a, np.array([int(done > 1) * 99 if w.pe else 0]))
-        return Plan("pass", {}, check, active=(0,))
-
-    @case("senseless", "host")
-    def senseless(w):
-        raise Skip("there is no sense in it")
-
-    @case("raising", "host")
-    def raising(w):
-        return Plan("1 / 0", {})
-
-    @case("dying", "host")
-    def dying(w):
-        return Plan("leave(3) if pe else None", {"leave": os._exit, "pe": w.pe})
-
-    @case("after", "host")
-    def after(w):
-        return Plan("ishmem.barrier_all()", {"ishmem": ishmem})
-""")
-
-
 def test_what_goes_wrong_is_shown_and_the_rest_is_measured(tmp_path: Path) -> None:
-    cases, out = tmp_path / "faulty.py", tmp_path / "r.json"
-    cases.write_text(FAULTY)
+    cases, out = program("faulty_cases"), tmp_path / "r.json"
     names = "well,garbled,drifting,senseless,raising,dying,after"
     done = bench("--cases", str(cases), "--op", names, "--json", str(out), "--peers", "none", *QUICK)
     assert done.returncode == 1, done.stdout + done.stderr

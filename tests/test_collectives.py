@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same, symmetric
 from hypothesis import given, settings, strategies as st
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem import _core
@@ -358,8 +358,8 @@ def check_program(programs: list[list[tuple[str, str, int, int, int]]]) -> None:
     n, me = ishmem.n_pes(), ishmem.my_pe()
     dest, source = ishmem.zeros(2 * n * 301, dtype="int64"), ishmem.zeros(3 * n * 301, dtype="int64")
     teams = [WORLD, WORLD.split_strided(n - 1, -1, n), WORLD.split_strided(0, 1, max(n - 1, 1))]
-    for seed, program in enumerate(programs):
-        for routine, algorithm, count, root, which in program:
+    for seed, steps in enumerate(programs):
+        for routine, algorithm, count, root, which in steps:
             team = teams[which % 3]
             calls.force(algorithm)
             if team:
@@ -530,27 +530,8 @@ def test_members() -> None:
     team.destroy()
 
 
-LOST = """
-import os, sys, time, pytest, ishmem
-with ishmem.init():
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    a, b = ishmem.zeros(40000), ishmem.zeros(40000)
-    for size in (1, 40000):
-        ishmem.sum_reduce(a, b, nelems=size)
-    if me == 1:
-        if sys.argv[1] == "die":
-            os._exit(3)
-    else:
-        with pytest.raises(ishmem.PeerLost, match="broadcast on PE .*PE 1 is gone"):
-            ishmem.broadcast(a, b, 0)
-        print("told")
-        ishmem.setup.abandon()
-        os._exit(0)
-"""
-
-
 @pytest.mark.parametrize("how", ["die", "finalize"])
 def test_lost(how: str) -> None:
-    done = run_program(LOST, 3, how)
+    done = run_program(program("pe_leaves_before_a_broadcast"), 3, how)
     # ishmrun ends the others when one fails, possibly before they have printed it.
     assert "told" in done.stdout and "DID NOT RAISE" not in done.stderr, done.stdout + done.stderr

@@ -11,14 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
 from numba.core.errors import NumbaError
-from subprocesses import run_command, run_program
+from subprocesses import program, run_command, run_program
 
 import ishmem
 
@@ -166,35 +165,8 @@ def test_wrong_kernel_arguments() -> None:
         assert "numba-dpex has no float16 in kernels; ishmem.dpex has" in says("ishmem.put(a, b, 0)", half, half)
 
 
-UNCOMPILED = """
-import ishmem
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-import dpnp
-
-@dpex.kernel
-def bad(item: kapi.Item, a):
-    i = item.get_id(0)
-    ishmem.put(a, a, "one")
-
-@dpex.kernel
-def fine(item: kapi.Item, a):
-    a[0] = ishmem.my_pe()
-
-try:
-    dpex.call_kernel(fine, kapi.Range(1), dpnp.zeros(1, dtype="i8"))
-except Exception as error:
-    print(error)
-with ishmem.init():
-    a = ishmem.zeros(1, dtype="i8")
-    dpex.call_kernel(fine, kapi.Range(1), a)
-    print("then", int(a[0]))
-    dpex.call_kernel(bad, kapi.Range(1), a)
-"""
-
-
 def test_a_kernel_that_does_not_compile_is_told_once() -> None:
-    done = run_program(UNCOMPILED, 2)
+    done = run_program(program("kernel_that_does_not_compile"), 2)
     assert done.returncode == 1
     for pe in (0, 1):
         assert f"[{pe}] a kernel that uses ishmem was compiled outside ishmem.init()" in done.stdout, done
@@ -203,7 +175,7 @@ def test_a_kernel_that_does_not_compile_is_told_once() -> None:
     assert len(said) < 15, done.stderr
     full = [line[4:] for line in said if not re.search("as on another PE|is lost", line)]
     assert full[0] == "Traceback (most recent call last):", done.stderr
-    assert re.fullmatch(r'  File ".*program.py", line 10', full[-3]), done.stderr
+    assert re.fullmatch(r'  File ".*kernel_that_does_not_compile.py", line 12', full[-3]), done.stderr
     assert full[-2:] == ['    ishmem.put(a, a, "one")', "put: pe is an integer, got Literal[str](one)"], done.stderr
 
 
@@ -271,39 +243,17 @@ def test_kernels_of_one_queue() -> None:
 
 # --- programs
 
-HANG = """
-import ishmem
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
 
-@dpex.kernel
-def hang(item: kapi.Item, a, runs, number):
-    ishmem.p(runs, 1, 0, number)
-    ishmem.wait_until(a, ishmem.CMP_EQ, 1)
-
-with ishmem.init():
-    a, runs = ishmem.zeros(1, dtype="i8"), ishmem.zeros(2, dtype="i8")
-    dpex.call_kernel(hang, kapi.Range(1), ishmem.ones(1, dtype="i8"), runs, 0)
-    print(ishmem.host_view(runs)[1:].ctypes.data, flush=True)
-    dpex.call_kernel(hang, kapi.Range(1), a, runs, 1)
-    ishmem.quiet()
-"""
-
-
-def test_a_hung_kernel_without_ishmrun(tmp_path: Path) -> None:
-    program = tmp_path / "hang.py"
-    program.write_text(HANG)
-    done = run_command([sys.executable, str(program)], env={"ISHMEM_TIMEOUT": "2"})
+def test_a_hung_kernel_without_ishmrun() -> None:
+    done = run_command([sys.executable, str(program("hung_kernel"))], env={"ISHMEM_TIMEOUT": "2"})
     assert done.returncode not in (0, 130), done
     assert "ISHMEM_TIMEOUT, 2 s, is over; the PEs are:\n  PE 0: " in done.stderr, done
     # The simulator gives the kernel up a second later; on a busy machine the program may be asked after that.
-    assert re.search(r"hang\.py:15|kernel (__main__\.)?hang has not ended", done.stderr), done
+    assert re.search(r"hung_kernel\.py:18|kernel (__main__\.)?hang has not ended", done.stderr), done
 
 
-def test_sigint_during_a_kernel(tmp_path: Path) -> None:
-    program = tmp_path / "hang.py"
-    program.write_text(HANG)
-    command, pipe = [sys.executable, str(program)], subprocess.PIPE
+def test_sigint_during_a_kernel() -> None:
+    command, pipe = [sys.executable, str(program("hung_kernel"))], subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as it:
         assert it.stdout and it.stderr
         with open(f"/proc/{it.pid}/mem", "rb", buffering=0) as memory:  # the kernel holds the interpreter's lock
@@ -313,7 +263,7 @@ def test_sigint_during_a_kernel(tmp_path: Path) -> None:
         it.send_signal(signal.SIGINT)
         line = next(line for line in it.stderr if "Unknown host CPU" not in line)
         assert line.startswith("ishmem: SIGINT, but a PE does not answer"), line
-        assert "hang.py:15" in it.stderr.readline()
+        assert "hung_kernel.py:18" in it.stderr.readline()
         it.send_signal(signal.SIGINT)
         assert it.wait(30) == 130
 
@@ -369,35 +319,10 @@ def test_dpnp_may_be_imported_first() -> None:
     assert subprocess.run([*command[:2], unrelated], env=env, capture_output=True, text=True).stdout == "False\n"
 
 
-ANOTHER_HOOK = """
-import sys
-from importlib.machinery import PathFinder
-import ishmem
-
-class Hook:
-    def find_spec(self, name, path=None, target=None):
-        return PathFinder.find_spec(name, path) if name == "ishmem.dpex.kernels" else None
-
-sys.meta_path.insert(0, Hook())
-ishmem.init("8M")
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-
-@dpex.kernel
-def kernel(item: kapi.Item, a):
-    a[0] = ishmem.n_pes()
-
-a = ishmem.zeros(1)
-dpex.call_kernel(kernel, kapi.Range(1), a)
-print(int(a[0]))
-ishmem.free(a)
-"""
-
-
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="about the modules of ishmem.dpex")
 def test_an_import_hook_that_came_later() -> None:
     """Hooks such as pytest's load the compiler of kernels, and ishmem is a part of it all the same."""
-    done = run_program(ANOTHER_HOOK, 1, forked=False)
+    done = run_program(program("import_hook"), 1, forked=False)
     assert (done.returncode, done.stdout) == (0, "[0] 1\n"), done
 
 

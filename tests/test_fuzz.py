@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 from ishmem.common import algorithms, spirv
 from ishmem.common.collective_table import COLLECTIVES
@@ -110,18 +110,6 @@ def test_any_path_of_a_profile(text: str) -> None:
         profile.find(settings.Settings(profile=text), "GPU", 2)
 
 
-SIMULATED = """
-import sys
-from ishmem.environment import stack
-from ctypes import CDLL, byref, c_uint32, c_void_p
-ze = CDLL(str(stack.simulator()))
-driver, one, count = c_void_p(), c_uint32(1), c_uint32()
-assert ze.zeInit(0) == 0 and ze.zeDriverGet(byref(one), byref(driver)) == 0
-assert ze.zeDeviceGet(driver, byref(count), None) == 0
-print(count.value)
-"""
-
-
 @limits(FEW, max_examples=25, derandomize=True)
 @given(st.lists(TEXT, min_size=len(settings.SIMULATOR), max_size=len(settings.SIMULATOR)))
 @example([str(2**32 - 1)] * len(settings.SIMULATOR))
@@ -130,7 +118,9 @@ def test_any_text_in_a_setting_of_the_simulator(texts: list[str]) -> None:
     """An invalid value is reported on stderr, and the default is used."""
     names = [f"ISHMEM_{name}" for name in settings.SIMULATOR if name not in ("SIM_TRACE", "SIM_LOADER")]
     environment = {**os.environ, **dict(zip(names, texts))}
-    done = subprocess.run([sys.executable, "-c", SIMULATED], env=environment, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, str(program("number_of_simulated_devices"))], env=environment, capture_output=True, timeout=60
+    )
     said = done.stderr.decode(errors="replace")
     assert done.returncode == 0, said
     assert int(done.stdout) == 1 or (int(done.stdout) <= 1024 and "SIM_DEVICES" not in said)
@@ -189,30 +179,11 @@ def shortened(draw: st.DrawFn, words: list[bytes], starts: list[int]) -> list[by
     return [*words[:at], words[at][:2] + left.to_bytes(2, "little"), *words[at + 1 : at + left]]
 
 
-COMPILE = """
-import sys, ishmem
-from ishmem import dpex
-from pathlib import Path
-from ishmem.dpex import kernel_api as kapi
-from ishmem.dpex.store import Store
-
-@dpex.kernel
-def pass_to(item: kapi.Item, dest, source, counter, pe):
-    ishmem.put(dest, source, pe)
-    ishmem.atomic_add(counter, 1, pe)
-
-Store.put = lambda store, key, value: Path(sys.argv[1]).write_bytes(value.partition(b"\\0")[2])
-with ishmem.init("8M"):
-    a = ishmem.zeros(5, dtype="i8")
-    dpex.call_kernel(pass_to, kapi.Range(1), a, a, a, 0)
-"""
-
-
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile a kernel, and return the file that its module is in."""
     folder = tmp_path_factory.mktemp("modules")
-    done = run_program(COMPILE, 1, str(folder / "spirv"), env={"ISHMEM_KERNEL_CACHE": str(folder)})
+    done = run_program(program("write_spirv"), 1, str(folder / "spirv"), env={"ISHMEM_KERNEL_CACHE": str(folder)})
     assert done.returncode == 0, done.stderr
     return folder / "spirv"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from login import Login
-from subprocesses import run_command
+from subprocesses import program, run_command
 from test_examples import photograph
 
 from ishmem.common.errors import IshmemError
@@ -106,7 +106,7 @@ VERSIONS = {
 }
 
 
-def program(path: Path, text: str) -> str:
+def executable(path: Path, text: str) -> str:
     """Write an executable that prints a text."""
     path.write_text(f"#!/bin/sh\ncat <<'end'\n{text}end\n")
     path.chmod(0o755)
@@ -115,14 +115,14 @@ def program(path: Path, text: str) -> str:
 
 @pytest.mark.parametrize("kind", VERSIONS)
 def test_kind_of_mpiexec(kind: str, tmp_path: Path) -> None:
-    found = mpiexec.find(program(tmp_path / "mpiexec", VERSIONS[kind]))
+    found = mpiexec.find(executable(tmp_path / "mpiexec", VERSIONS[kind]))
     assert (found.path, found.kind) == (str(tmp_path / "mpiexec"), kind)
     assert "\n" not in found.version
 
 
 def test_no_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(IshmemError, match=r"unknown kind .*says 'mine 1'.*; allowed: Intel MPI, MPICH, Open MPI, PALS"):
-        mpiexec.find(program(tmp_path / "mpiexec", "mine 1\n"))
+        mpiexec.find(executable(tmp_path / "mpiexec", "mine 1\n"))
     with pytest.raises(IshmemError, match=r"ISHMEM_MPIEXEC=/none is no program.*pip install mpich"):
         mpiexec.find("/none")
     monkeypatch.setattr(mpiexec, "wheel", lambda: None)
@@ -277,43 +277,16 @@ def login() -> Iterator[Login]:
     found.close()
 
 
-HELLO = """
-import os, socket, sys, ishmem
-with ishmem.init("8M"):
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    a = ishmem.full(1, me, dtype="i8")
-    ishmem.barrier_all()
-    print(f"PE {me} of {n} on {socket.gethostname()} sees {ishmem.g(a, (me + 1) % n)}", os.environ["MINE"])
-    print(os.environ["ONEAPI_DEVICE_SELECTOR"], end="", file=sys.stderr)
-    ishmem.free_all()
-"""
-
-
 def test_job(login: Login, tmp_path: Path) -> None:
-    (tmp_path / "hello.py").write_text(HELLO)
     hostfile = tmp_path / "hosts"
     hostfile.write_text("node0 slots=1\nnode1 slots=3\n")
-    words = ("--hostfile", str(hostfile), "--sim", "2", str(tmp_path / "hello.py"))
+    words = ("--hostfile", str(hostfile), "--sim", "2", str(program("hello_from_a_node")))
     done = login.ishmrun(*words, env={"MINE": "set"})
     assert done.returncode == 0, done.stderr
     node = (0, 1, 1, 1)
     expected = [f"[{pe}] PE {pe} of 4 on node{node[pe]} sees {(pe + 1) % 4} set" for pe in range(4)]
     assert sorted(done.stdout.splitlines()) == expected
     assert sorted(done.stderr.splitlines()) == [f"[{pe}] level_zero:{k}" for pe, k in enumerate((0, 0, 1, 0))]
-
-
-ENDS = """
-import os, signal, sys, time
-try:
-    print("now", flush=True)
-    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "exit":
-        sys.exit(7)
-    if os.environ["PMI_RANK"] == "2" and sys.argv[1] == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(60)
-except KeyboardInterrupt:
-    sys.exit("interrupted")
-"""
 
 
 @pytest.mark.parametrize(
@@ -325,9 +298,8 @@ except KeyboardInterrupt:
         ("interrupt", (), 1, "SIGINT passed on to the PEs"),
     ],
 )
-def test_end(login: Login, tmp_path: Path, how: str, options: tuple[str, ...], status: int, message: str) -> None:
-    (tmp_path / "ends.py").write_text(ENDS)
-    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", str(tmp_path / "ends.py"), how)
+def test_end(login: Login, how: str, options: tuple[str, ...], status: int, message: str) -> None:
+    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", str(program("end_of_a_process")), how)
     done = login.ishmrun(*words, signal=signal.SIGINT if how == "interrupt" else 0, after=3 * "now\n")
     assert done.returncode == status, done.stderr
     assert f"ishmrun: {message}" in done.stderr.splitlines()
@@ -343,22 +315,9 @@ def test_info(login: Login) -> None:
     assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
-WAITS = """
-import os, ishmem
-ishmem.init("8M")
-flag = ishmem.zeros(1, dtype="i8")
-try:
-    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
-except ishmem.WaitTimeout as error:
-    print(error, flush=True)
-os._exit(0)
-"""
-
-
-def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
+def test_errors_name_pes_of_the_job(login: Login) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
-    (tmp_path / "waits.py").write_text(WAITS)
-    words = ("--hosts", "node0:1,node1:2", str(tmp_path / "waits.py"))
+    words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")))
     done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):

@@ -10,7 +10,7 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem import inference
@@ -401,41 +401,9 @@ def test_a_far_pe(pool_with):
     pool_with({"ISHMEM_SIM_PEERS": "none"}).run(check_a_far_pe)
 
 
-CALLS = """
-import dpnp
-import sys
-import ishmem
-
-with ishmem.init():
-    tp, experts = ishmem.inference.Communicator(1 << 16), ishmem.moe.Buffer(4, 8, 2, 1)
-    x, tokens, chosen = dpnp.ones(1000, dtype="f4"), dpnp.ones((4, 8), dtype="f4"), dpnp.zeros((4, 1), dtype="i8")
-    rest, factors = dpnp.ones_like(x), dpnp.ones((4, 1), dtype="f4")
-
-    def dispatch():
-        global received
-        received = experts.low_latency_dispatch(tokens, chosen)
-        return received[3]
-
-    calls = (
-        lambda: tp.all_reduce(x), lambda: tp.all_gather(x, rest), lambda: tp.reduce_scatter(x, rest),
-        lambda: tp.all_reduce_add_rms_norm(x, rest, rest), dispatch,
-        lambda: experts.low_latency_combine(received[0], chosen, factors, received[2])[1],
-    )
-    for turn in range(2):
-        for call in calls:
-            ishmem.barrier_all()
-            print("<begin>" if turn else "<warm-up>", file=sys.stderr, flush=True)
-            event = call()
-            print("<end>", file=sys.stderr, flush=True)
-            event.wait()
-    tp.free()
-    experts.free()
-"""
-
-
 def test_calls_of_the_driver():
     """A call submits one kernel, neither a copy nor a barrier, and allocates nothing."""
-    done = run_program(CALLS, 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    done = run_program(program("calls_of_inference"), 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
     assert done.returncode == 0, done.stderr
     parts = (done.stdout + done.stderr).split("<begin>")[1:]
     assert len(parts) == 6

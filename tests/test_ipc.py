@@ -9,7 +9,7 @@ import struct
 import uuid
 
 import pytest
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
@@ -146,33 +146,11 @@ def test_two_processes_share_heaps(mode):
     assert run_both({"ISHMEM_SIM_IPC": mode}, exchange_heaps, 100 if mode == "fd" else 3, size) == [0, 0]
 
 
-POOLED = """
-import ctypes, dpctl, dpctl.memory, numpy as np
-# As large as the heap with its internal part, so that SYCL's pool puts them side by side.
-before = [dpctl.memory.MemoryUSMDevice(9 << 19, queue=dpctl.SyclQueue("level_zero:gpu")) for _ in range(3)]
-import ishmem
-ishmem.init(heap_size="3M")
-export = ishmem.runtime.job.current().heap._export
-n, me = ishmem.n_pes(), ishmem.my_pe()
-a = ishmem.zeros(300_000, dtype="float64")
-for pe in range(n):
-    ishmem.put(a[me * 1000 : me * 1000 + 1000], np.full(1000, me + 1.0), pe)
-    ishmem.p(a, me + 1.0, pe, 299_990 + me)
-ishmem.barrier_all()
-assert a.asnumpy()[::1000][:n].tolist() == [pe + 1.0 for pe in range(n)], a[:8000:1000]
-assert a.asnumpy()[299_990:].tolist()[:n] == [pe + 1.0 for pe in range(n)]
-assert a.asnumpy().sum() == 1001 * n * (n + 1) / 2
-ishmem.free(a)
-ishmem.finalize()
-print(export.offset > 0, export.fd_offset - export.offset, len(export.handles))
-"""
-
-
 @pytest.mark.parametrize("mode", FORMATS)
 def test_a_heap_in_a_pool_of_sycl(mode):
     """The heap is at an offset of what SYCL has allocated, and that is at one of the driver's pool, or on two tiles."""
     pools = {f"{name}_USM_ALLOCATOR": "1;128M;device:64M,8,32M" for name in ("UR_L0", "SYCL_PI_LEVEL_ZERO")}
-    done = run_program(POOLED, 2, env={**pools, "ISHMEM_SIM_IPC": mode}, sim=2)
+    done = run_program(program("heap_in_a_pool"), 2, env={**pools, "ISHMEM_SIM_IPC": mode}, sim=2)
     assert done.returncode == 0, done.stdout + done.stderr
     pool, parts = 0 if mode in ("fd", "tiles") else 131072, 2 if mode == "tiles" else 1
     assert sorted(done.stdout.splitlines()) == [f"[{pe}] True {pool} {parts}" for pe in range(2)]

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from compilations import Compilations, cache_in, key, keys
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common import spirv
@@ -104,29 +103,9 @@ def test_store_removes_what_was_not_used_for_longest(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
 
 
-RACER = """
-import sys
-from pathlib import Path
-from ishmem.dpex.store import Store
-
-store, made = Store(Path(sys.argv[1]), 20_000), 0
-for n in range(60):
-    key = f"{n:02x}" * 32
-    with store.turn(key):
-        value = store.get(key)
-        if value is None:
-            made += 1
-            store.put(key, key.encode() * 8)
-        elif value != key.encode() * 8:
-            sys.exit("a wrong value")
-    store.get(key)
-print(made)
-"""
-
-
 def test_store_with_eight_processes(tmp_path: Path) -> None:
     shutil.copy(stores.__file__, tmp_path)
-    command = [sys.executable, "-c", RACER.replace("ishmem.dpex.store", "store"), str(tmp_path / "kernels")]
+    command = [sys.executable, str(program("store_used_at_once")), str(tmp_path / "kernels")]
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     racers = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     made = [int(racer.communicate(timeout=60)[0]) for racer in racers]
@@ -368,75 +347,10 @@ def test_pes_share_kernels(pes: Pes) -> None:
     assert sum(pes.run(check_shared)) <= 1
 
 
-PROGRAM = textwrap.dedent("""
-    import logging
-    import sys
-
-    import ishmem
-    from ishmem import dpex
-    from ishmem.dpex import kernel_api as kapi
-
-    logging.basicConfig(stream=sys.stdout, format="%(message)s")
-
-    @dpex.device_func
-    def twice(x):
-        return 2 * x
-
-    @dpex.kernel
-    def one(item: kapi.Item, a):
-        a[item.get_id(0)] = twice(item.get_id(0))
-
-    @dpex.kernel
-    def two(item: kapi.Item, a, b, pe):
-        ishmem.put(b, a, pe)
-
-    @dpex.kernel
-    def three(item: kapi.Item, a, flags, pe):
-        ishmem.atomic_add(a, ishmem.my_pe() + 1, pe)
-        ishmem.put_signal(a[1:], a[2:], flags, 1, ishmem.SIGNAL_ADD, pe)
-        if ishmem.my_pe() == pe:
-            ishmem.signal_wait_until(flags, ishmem.CMP_EQ, ishmem.n_pes())
-            ishmem.wait_until(a, ishmem.CMP_GT, 0)
-
-    @dpex.kernel
-    def four(item: kapi.Item, a):
-        ishmem.barrier_all()
-
-    @dpex.kernel
-    def five(item: kapi.NdItem, a, b, pe):
-        ishmem.get_work_group(a, b, pe, item.get_group())
-
-    @dpex.kernel
-    def six(item: kapi.Item, a, b):
-        b[99] = ishmem.my_pe() + 1
-        ishmem.fcollect(a, b[99:])
-        a[ishmem.n_pes()] = ishmem.n_pes()
-
-    ishmem.init()
-    logging.getLogger("ishmem").setLevel("DEBUG")
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    a, b, c = (ishmem.zeros(100, dtype="i8") for _ in range(3))
-    dpex.call_kernel(one, kapi.Range(100), a)
-    dpex.call_kernel(two, kapi.Range(1), a, b, (me + 1) % n)
-    ishmem.barrier_all()
-    assert b.asnumpy().tolist() == list(range(0, 200, 2))
-    if "few" not in sys.argv:
-        dpex.call_kernel(three, kapi.Range(1), c, ishmem.zeros(1, dtype="u8"), 0)
-        dpex.call_kernel(four, kapi.Range(1), c)
-        assert c.asnumpy()[0] == (n * (n + 1) // 2 if me == 0 else 0)
-        dpex.call_kernel(five, kapi.NdRange((4,), (4,)), a, c, 0)
-        assert a.asnumpy()[0] == n * (n + 1) // 2
-        dpex.call_kernel(six, kapi.Range(1), b, a)
-        assert b.asnumpy().tolist()[: n + 1] == [*range(1, n + 1), n]
-    ishmem.finalize()
-    print("imported:", *sorted({"numba", "llvmlite", "ishmem.kernels"} & set(sys.modules)))
-""")
-
-
 def output(n: int, folder: Path | str, *arguments: str, forked: bool = True, **settings: str) -> str:
     """Run the program, with two of its kernels or all; return what it prints."""
     env = {"ISHMEM_KERNEL_CACHE": str(folder), **settings}
-    done = run_program(PROGRAM, n, *arguments, env=env, timeout=120, forked=forked)
+    done = run_program(program("kernels_of_a_cache"), n, *arguments, env=env, timeout=120, forked=forked)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

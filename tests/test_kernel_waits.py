@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, kapi
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem import _core
@@ -125,28 +125,12 @@ def test_what_a_kernel_waits_for(pes: Pes, form: str) -> None:
     assert after == ""
 
 
-HANG = """
-import ishmem, time
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-
-@dpex.kernel
-def hang(item, flag):
-    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
-
-ishmem.init()
-flag = ishmem.zeros(4, dtype="i8")
-if ishmem.my_pe() == 0:
-    dpex.call_kernel(hang, kapi.Range(1), flag)
-else:
-    time.sleep(600)
-"""
-
-
 def test_reports() -> None:
     """The notice of a long wait tells it; so does the report of the job's end."""
-    done = run_program(HANG, 2, env={"ISHMEM_WAIT_NOTICE": "3"}, options=["--timeout", "30"], timeout=120)
-    told = "hang, program.py:8: wait_until: element 0 of flag is 0, wanted == 1"
+    done = run_program(
+        program("kernel_hangs_on_pe_0"), 2, env={"ISHMEM_WAIT_NOTICE": "3"}, options=["--timeout", "30"], timeout=120
+    )
+    told = "hang, kernel_hangs_on_pe_0.py:12: wait_until: element 0 of flag is 0, wanted == 1"
     assert re.search(rf"a wait has lasted for 3 s .* PE 0: .*{told}; PE 1: ", done.stderr), done
     assert re.search(rf"ishmrun:   PE 0: .*{told}$", done.stderr, re.MULTILINE), done
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from subprocesses import run_command, run_program
+from subprocesses import program, run_command, run_program
 
 from ishmem.environment import pinned_libraries, stack
 from ishmem.ipc import pyze
@@ -73,62 +73,11 @@ def python_with(libc: Path, folder: Path) -> str:
 
 # ---- under the loader
 
-JOB = """
-import os
-os.environ.pop("LD_PRELOAD", None)      # has the loader, which does not load into the programs that numba-dpex starts
-import numpy as np, dpnp
-from ishmem import dpex
-import ishmem
-from ishmem.environment import stack
-from ishmem.common.errors import LevelZeroError
 
-refused, plain = [], LevelZeroError.__init__
-def note(self, *arguments):
-    refused.append(arguments)
-    plain(self, *arguments)
-LevelZeroError.__init__ = note
-
-@dpex.kernel
-def work(item, array, total):
-    i, me, n = item.get_id(0), ishmem.my_pe(), ishmem.n_pes()
-    ishmem.p(array, 10 * i + me, (me + 1) % n, i)
-    ishmem.atomic_add(total, i, 0)
-
-ishmem.init(heap_size="16M")
-me, n = ishmem.my_pe(), ishmem.n_pes()
-before = (me - 1) % n
-array, total = ishmem.zeros(100_000, dtype="int64"), ishmem.zeros(1, dtype="int64")
-ishmem.barrier_all()
-dpex.call_kernel(work, dpex.Range(100), array, total)
-ishmem.barrier_all()
-assert array.asnumpy()[:100].tolist() == [10 * i + before for i in range(100)]
-assert me or total.asnumpy()[0] == n * 4950
-ishmem.barrier_all()                                          # all have looked
-ishmem.atomic_add(total, 7, n - 1)                            # the host's, and copies by the copy engine
-ishmem.put(array, np.full(100_000, me), (me + 1) % n)
-ishmem.put_nbi(array[1000:], dpnp.full(99_000, me + 50), (me + 1) % n)
-ishmem.barrier_all()
-assert me < n - 1 or total.asnumpy()[0] == 7 * n
-assert array.asnumpy().tolist() == [before] * 1000 + [before + 50] * 99_000
-copy = np.zeros(100_000, dtype="int64")
-ishmem.get(copy, array, (me + 1) % n)
-assert copy[5000] == me + 50
-ishmem.sum_reduce(array, array)
-assert array.asnumpy()[0] == n * (n - 1) // 2
-ishmem.free(array)
-ishmem.free(total)
-ishmem.finalize()
-assert not refused, refused
-print("loader", stack.loaded_loader())
-"""
-
-
-def test_a_job(under_loader, tmp_path):
+def test_a_job(under_loader):
     """No call of ishmem is refused, and all of SYCL's come through the layer: each side says what it has called."""
     trace = {"UR_L0_DEBUG": "1", "ISHMEM_SIM_TRACE": "2"}
-    program = tmp_path / "program.py"
-    program.write_text(JOB)
-    command = [under_loader.python, "-m", "ishmem.launch.run", "-n", "2", str(program)]
+    command = [under_loader.python, "-m", "ishmem.launch.run", "-n", "2", str(program("job_under_the_loader"))]
     done = run_command(command, env={**under_loader.env, **trace, "ISHMEM_COPY_CUTOVER": "1K"}, forked=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
@@ -152,17 +101,9 @@ def test_the_binding_and_ipc(under_loader, intercept):
 
 def test_the_layer_is_on(under_loader):
     """The layer refuses a call that the simulator accepts."""
-    code = """
-import ishmem
-from ishmem.common.errors import LevelZeroError
-from ishmem.ipc import pyze
-try:
-    print(pyze._handle("zeContextCreate", pyze.drivers()[0], pyze.ContextDesc(flags=1 << 10)) > 0)
-except LevelZeroError as error:
-    print(error.result)
-"""
+    command = [under_loader.python, str(program("wrong_flag_for_the_driver"))]
     results = [
-        subprocess.run([under_loader.python, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
+        subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True)
         for env in (under_loader.env, {})
     ]
     assert [done.stdout for done in results] == ["ZE_RESULT_ERROR_INVALID_ENUMERATION\n", "True\n"], results

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi, same
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.locks import NEXT, SERVING, TICKETS, find
@@ -272,25 +272,8 @@ def test_kernel_types() -> None:
 
 # --- a holder dies
 
-DEATH = """
-import os, signal, ishmem
-ishmem.init()
-locks = ishmem.zeros(1, dtype="i8")
-if ishmem.my_pe() == 1:
-    ishmem.set_lock(locks)
-ishmem.barrier_all()
-if ishmem.my_pe() == 1:
-    os.kill(os.getpid(), signal.SIGKILL)
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
-try:
-    ishmem.set_lock(locks)
-except ishmem.PeerLost as error:
-    print("lost", error.pe, flush=True)
-    os._exit(3)
-"""
-
 
 def test_death() -> None:
-    result = run_program(DEATH, 2)
+    result = run_program(program("death_with_a_lock"), 2)
     assert result.returncode in (128 + signal.SIGKILL, 137, 1), result
     assert "lost 1" in result.stdout, result

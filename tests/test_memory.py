@@ -9,7 +9,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -458,28 +458,9 @@ def test_queries() -> None:
     raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
 
 
-LEAK = """
-import warnings
-import ishmem
-ishmem.init(heap_size="1M")
-kept = ishmem.zeros((3, 5), dtype="float32")
-freed = ishmem.ones(4)
-ishmem.malloc(77)
-ishmem.free(freed)
-warnings.simplefilter("always")
-with warnings.catch_warnings(record=True) as caught:
-    try:
-        ishmem.finalize()
-    except ishmem.IshmemError as error:
-        print("error", error)
-for one in caught:
-    print("warning", one.category.__name__, one.message)
-"""
-
-
 @pytest.mark.parametrize("leaks", ["warn", "error", "ignore"])
 def test_leaks(leaks: str) -> None:
-    result = run_program(LEAK, 1, env={"ISHMEM_LEAKS": leaks}, options=["--no-prefix"])
+    result = run_program(program("leaks"), 1, env={"ISHMEM_LEAKS": leaks}, options=["--no-prefix"])
     assert result.returncode == 0, result
     first = {"warn": "warning RuntimeWarning ", "error": "error ", "ignore": ""}[leaks]
     if leaks == "ignore":
@@ -487,10 +468,10 @@ def test_leaks(leaks: str) -> None:
         return
     assert result.stdout.startswith(f"{first}PE 0: 2 symmetric allocations were never freed (by ishmem.free; ")
     assert "zeros of 60 bytes" in result.stdout
-    assert "program.py:5\n" in result.stdout
+    assert "leaks.py:8\n" in result.stdout
     assert "malloc of 77 bytes" in result.stdout
-    assert "program.py:7\n" in result.stdout
-    assert "program.py:6" not in result.stdout
+    assert "leaks.py:10\n" in result.stdout
+    assert "leaks.py:9" not in result.stdout
 
 
 MANY_LEAKS = """

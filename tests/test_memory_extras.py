@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -213,17 +213,9 @@ def test_static_atomics_signals_and_waits(dtype: str) -> None:
 
 def test_static_without_coherent_host_atomics() -> None:
     """Static objects are host memory: their atomics are the host's own, whatever the device can do."""
-    program = """
-import ishmem
-ishmem.init()
-a = ishmem.static("a", 4, "int64")
-for pe in range(ishmem.n_pes()):
-    ishmem.atomic_add(a, 1, pe, 1)
-ishmem.barrier_all()
-print("sum", a.tolist())
-ishmem.finalize()
-"""
-    done = run_program(program, 2, env={"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"})
+    done = run_program(
+        program("atomics_on_static_memory"), 2, env={"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"}
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("sum [0, 2, 0, 0]") == 2
 
@@ -272,25 +264,8 @@ def test_static_errors() -> None:
     ishmem.barrier_all()
 
 
-AFTER = """
-import ishmem
-ishmem.init()
-me = ishmem.my_pe()
-a = ishmem.static("a", 3, "i4")
-b = ishmem.ptr(a, 0)
-ishmem.put(a, __import__("numpy").full(3, 5, "i4"), (me + 1) % ishmem.n_pes())
-ishmem.barrier_all()
-ishmem.finalize()
-print("after", a.tolist(), b.tolist())
-try:
-    ishmem.static("a", 3, "i4")
-except ishmem.StateError:
-    print("state")
-"""
-
-
 def test_static_objects_outlive_the_job() -> None:
-    done = run_program(AFTER, 2)
+    done = run_program(program("static_memory_after_finalize"), 2)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("after [5, 5, 5] [5, 5, 5]") == 2 and done.stdout.count("state") == 2
 

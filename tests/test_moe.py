@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from common import CHECKING, dpnp
-from subprocesses import run_program
+from subprocesses import program, run_program
 from test_inference import as_bits, as_numbers, named
 
 import ishmem
@@ -434,26 +434,9 @@ def test_by_the_proxy(pool_with, settings):
     pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))
 
 
-CALLS = """
-import dpnp
-import sys
-import ishmem
-
-with ishmem.init():
-    buffer = ishmem.moe.Buffer(4, 64, 2, 1)
-    x, idx, weights = dpnp.ones((4, 64), dtype="f4"), dpnp.ones((4, 1), dtype="i8"), dpnp.ones((4, 1), dtype="f4")
-    for mark in ("begin", "end"):
-        print(mark, file=sys.stderr, flush=True)
-        recv_x, _, handle, _, _ = buffer.low_latency_dispatch(x, idx)
-        out, event, _ = buffer.low_latency_combine(recv_x, idx, weights, handle)
-        event.wait()
-    buffer.free()
-"""
-
-
 def test_calls_of_the_driver():
     """Each of both calls submits one kernel, and neither a copy nor a barrier."""
-    done = run_program(CALLS, 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    done = run_program(program("calls_of_moe"), 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +17,8 @@ import dpctl
 import dpnp
 import numpy as np
 import pytest
-import test_setup
 from common import dpex, same
-from subprocesses import run_command
+from subprocesses import program, run_command
 
 import ishmem
 from ishmem import _core
@@ -436,6 +434,7 @@ def check_wakes_kernel() -> None:
 
 
 def test_wakes_kernel(spread: Pes) -> None:
+    """Fails only by a time-out: the host or the kernel is not woken."""
     spread.run(check_wakes_kernel, timeout=120)
 
 
@@ -466,70 +465,29 @@ def test_kernel_beside_wait(spread: Pes) -> None:
     spread.run(check_kernel_beside_wait, timeout=120)
 
 
-def program(folder: Path, text: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
-    """Run a program on emulated nodes; return its status and its output."""
-    path = folder / "program.py"
-    path.write_text(textwrap.dedent(text))
-    done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), timeout=timeout)
+def run_on_nodes(name: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
+    """Run one of `tests/programs` on emulated nodes; return its status and its output."""
+    done = run_command(nodes.launcher(sizes, [sys.executable, str(program(name))]), timeout=timeout)
     return done.returncode, done.stdout + done.stderr
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
-def test_restart(tmp_path: Path) -> None:
+def test_restart() -> None:
     """A process may be a PE of one job after another, with MPI initialised once."""
-    status, output = program(tmp_path, test_setup.RESTARTED, [1, 2])
+    status, output = run_on_nodes("restarted_jobs", [1, 2])
     assert (status, output.count("good")) == (0, 3), output
 
 
-def test_pieces(tmp_path: Path) -> None:
+def test_pieces() -> None:
     """Payloads larger than one MPI message are split."""
-    status, output = program(
-        tmp_path,
-        """
-        import numpy as np
-        import ishmem
-        from ishmem.runtime import network
-        network.PIECE = 100_000
-        with ishmem.init("64M"):
-            me, n = ishmem.my_pe(), ishmem.n_pes()
-            a = ishmem.zeros(1_000_001, dtype="u1")
-            data = (np.arange(1_000_001) % 251 + me).astype("u1")
-            ishmem.put(a, data, (me + 1) % n)
-            ishmem.barrier_all()
-            back = np.zeros_like(data)
-            ishmem.get(back, a, (me + 1) % n)
-            np.testing.assert_array_equal(back, data)
-            ishmem.free_all()
-        print("right")
-        """,
-        [1, 1],
-    )
+    status, output = run_on_nodes("put_in_pieces", [1, 1])
     assert status == 0, output
     assert output.count("right") == 2
 
 
-def test_communicator(tmp_path: Path) -> None:
+def test_communicator() -> None:
     """A job may use a subset of MPI's world, on one node or several, while the program calls MPI itself."""
-    status, output = program(
-        tmp_path,
-        """
-        from mpi4py import MPI
-        import ishmem
-        world = MPI.COMM_WORLD
-        half = world.Split(world.rank % 2, -world.rank)
-        with ishmem.init("64M", comm=half):
-            assert (ishmem.my_pe(), ishmem.n_pes()) == (half.rank, half.size)
-            a = ishmem.full(1, ishmem.my_pe(), dtype="i8")
-            total = ishmem.zeros(1, dtype="i8")
-            ishmem.sum_reduce(total, a)
-            assert int(total[0]) == half.allreduce(half.rank)
-            world.Barrier()
-            ishmem.free_all()
-        assert world.allreduce(1) == world.size
-        print("right")
-        """,
-        [2, 2],
-    )
+    status, output = run_on_nodes("half_of_the_processes", [2, 2])
     assert status == 0, output
     assert output.count("right") == 4
 
@@ -548,18 +506,8 @@ def test_without_namespaces(tmp_path: Path) -> None:
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.pe")} == {"0": "1", "1": "2", "2": "2"}
 
 
-def test_error_ends_all(tmp_path: Path) -> None:
+def test_error_ends_all() -> None:
     """A PE that raises ends the PEs of all nodes, with a nonzero status."""
-    status, output = program(
-        tmp_path,
-        """
-        import ishmem
-        ishmem.init("64M")
-        if ishmem.my_pe() == 0:
-            raise RuntimeError("no more")
-        ishmem.barrier_all()
-        """,
-        [1, 2],
-    )
+    status, output = run_on_nodes("pe_raises", [1, 2])
     assert status != 0
     assert "RuntimeError: no more" in output

@@ -12,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from pathlib import Path
 import node_faults
 import pytest
 import trials
-from subprocesses import run_command
+from subprocesses import program, run_command
 
 from ishmem.testing import nodes
 
@@ -47,178 +46,69 @@ def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 
-def run_on(tmp_path: Path, text: str, sizes: list[int], **env: str) -> tuple[int, str]:
-    """Run a program on emulated nodes; return its status and its output."""
-    path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent(text))
-    done = run_command(nodes.launcher(sizes, [sys.executable, str(path)]), env=env, timeout=90)
+def run_on(name: str, sizes: list[int], *args: str, **env: str) -> tuple[int, str]:
+    """Run one of `tests/programs` on emulated nodes; return its status and its output."""
+    done = run_command(nodes.launcher(sizes, [sys.executable, str(program(name)), *args]), env=env, timeout=90)
     return done.returncode, done.stdout + done.stderr
 
 
-def test_a_staged_copy_fails(tmp_path: Path) -> None:
+def run_by_mpi(n: int, name: str, *args: str, timeout: float = 90) -> tuple[int, str]:
+    """Run one of `tests/programs` by mpiexec; return its status and its output."""
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    command = [mpiexec, "-n", str(n), sys.executable, str(program(name)), *args]
+    done = run_command(command, env=nodes.SETTINGS, timeout=timeout)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_staged_copy_fails() -> None:
     """When the copy engine fails, the PE whose payloads it stages raises, and the other PE notices its end."""
-    text = """
-        import os
-        import ishmem
-        from ishmem import _core
-        ishmem.init("8M")
-        me = ishmem.my_pe()
-        source, dest = (ishmem.zeros(1 << 20, dtype="u1") for _ in range(2))
-        ishmem.barrier_all()
-        puts = 0
-        try:
-            while me:
-                ishmem.put(dest, source, 0)
-                puts += 1
-                ishmem.quiet()
-            ishmem.barrier_all()
-        except Exception as error:
-            told = f"told {me} {_core.staged_payloads() == puts > 20} {type(error).__name__} {error}\\n"
-            os.write(1, told.encode())  # at once: the PEs share a pipe
-            raise SystemExit(5)
-        """
     env = {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_FAIL": "copy:100", "ISHMEM_MPI_DEVICE_MEMORY": "off"}
-    status, output = run_on(tmp_path, text, [1, 1], **env)
+    status, output = run_on("staged_copy_fails", [1, 1], **env)
     assert status, output
     assert re.search("told 1 True LevelZeroError zeDeviceGetStatus failed: ZE_RESULT_ERROR_DEVICE_LOST", output), output
     assert re.search("told 0 False PeerLost barrier_all on PE 0: PE 1 is gone", output), output
 
 
-@pytest.mark.parametrize("then", ["ishmem.finalize()", "pass"])
+@pytest.mark.parametrize("then", ["finalize", "nothing"])
 def test_mpi_finalize_first(tmp_path: Path, then: str) -> None:
     """MPI_Finalize finalises ishmem, whether or not the program calls ``ishmem.finalize`` afterwards."""
-    text = """
-        from mpi4py import MPI
-        import ishmem
-        ishmem.init("8M")
-        me, n = ishmem.my_pe(), ishmem.n_pes()
-        a = ishmem.zeros(1, dtype="i8")
-        ishmem.p(a, 5, (me + 1) % n)
-        MPI.Finalize()
-        assert int(a[0]) == 5
-        try:
-            ishmem.my_pe()
-        except ishmem.StateError as error:
-            assert "MPI_Finalize" in str(error)
-        THEN
-        open(f"{__file__}.{me}", "w").close()
-        """
-    status, output = run_on(tmp_path, text.replace("THEN", then), [1, 2], ISHMEM_LEAKS="ignore")
+    status, output = run_on("mpi_finalize_first", [1, 2], str(tmp_path), then, ISHMEM_LEAKS="ignore")
     assert status == 0, output
-    assert len(list(tmp_path.glob("program.py.*"))) == 3, output
+    assert len(list(tmp_path.iterdir())) == 3, output
 
 
 def test_thread_level(tmp_path: Path) -> None:
     """A job on several nodes with MPI that only one thread may call is an error on every PE."""
-    text = """
-        import mpi4py
-        mpi4py.rc.thread_level = "serialized"
-        from mpi4py import MPI
-        import ishmem
-        try:
-            ishmem.init("8M")
-        except ishmem.IshmemError as error:
-            assert "MPI_THREAD_MULTIPLE" in str(error), error
-            open(f"{__file__}.{MPI.COMM_WORLD.rank}", "w").close()
-        """
-    status, output = run_on(tmp_path, text, [1, 1])
+    status, output = run_on("thread_level_of_mpi", [1, 1], str(tmp_path))
     assert status == 0, output
-    assert len(list(tmp_path.glob("program.py.*"))) == 2, output
+    assert len(list(tmp_path.iterdir())) == 2, output
 
 
-@pytest.mark.parametrize(("before", "words"), [("", "not initialised"), ("MPI.Init(); MPI.Finalize()", "finalised")])
-def test_mpi_state(before: str, words: str) -> None:
-    program = f"""
-import mpi4py
-mpi4py.rc.initialize = False
-from mpi4py import MPI
-{before}
-import ishmem
-ishmem.init("8M", comm=MPI.COMM_WORLD)
-"""
-    done = run_command([sys.executable, "-c", program])
+@pytest.mark.parametrize("state", ["not initialised", "finalised"])
+def test_mpi_state(state: str) -> None:
+    done = run_command([sys.executable, str(program("mpi_state")), state])
     assert done.returncode == 1
-    assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {words}", done.stderr), done.stderr
+    assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {state}", done.stderr), done.stderr
 
 
 def test_irregular_placement(tmp_path: Path) -> None:
     """PEs of a node without a common stride form no team: using it is an error."""
-    text = """
-        import os
-        import ishmem
-        from ishmem.environment.launcher import launched
-        os.environ["ISHMEM_NODE"] = "abaa"[launched().rank]
-        with ishmem.init("8M"):
-            me = ishmem.my_pe()
-            for team in (ishmem.TEAM_NODE, ishmem.TEAM_SHARED):
-                try:
-                    assert team.n_pes() == 1 and me == 1
-                except ishmem.StateError as error:
-                    assert "0, 2, 3, have no common stride" in str(error) and me != 1
-            half = ishmem.TEAM_WORLD.split_strided(0, 2, 2)
-            assert half.handle not in (0, 1, 2) if half else me % 2
-            ishmem.barrier_all()
-        open(f"{__file__}.{me}", "w").close()
-        """
-    path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent(text))
-    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "4", sys.executable, str(path)], env=nodes.SETTINGS, timeout=90)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list(tmp_path.glob("program.py.*"))) == 4
+    status, output = run_by_mpi(4, "irregular_placement", str(tmp_path))
+    assert status == 0, output
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_collectives_on_interleaved_nodes(tmp_path: Path) -> None:
     """The members of a node do not have consecutive numbers, as when PEs are dealt out to the nodes in turn."""
-    text = """
-        import os, sys
-        import ishmem
-        from ishmem.common.collective_table import COLLECTIVES
-        from ishmem.environment.launcher import launched
-        sys.path.insert(0, TESTS)
-        os.environ["ISHMEM_NODE"] = "abcab"[launched().rank]
-        import collective_calls as calls
-        import collective_model as model
-        with ishmem.init("64M"):
-            n = ishmem.n_pes()
-            for routine in COLLECTIVES:
-                dest, source = calls.arrays(routine, "int64", n, 700)
-                for algorithm in ("slot", "rounds", "levels"):
-                    calls.force(algorithm)
-                    for count in (1, 40, 700):
-                        calls.compare(routine, dest, source, ishmem.TEAM_WORLD, count, 3, count)
-                ishmem.free(dest), ishmem.free(source)
-        open(f"{__file__}.{launched().rank}", "w").close()
-        """
-    path = tmp_path / "program.py"
-    path.write_text(textwrap.dedent(text).replace("TESTS", repr(str(Path(__file__).parent))))
-    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "5", sys.executable, str(path)], env=nodes.SETTINGS, timeout=200)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list(tmp_path.glob("program.py.*"))) == 5
+    status, output = run_by_mpi(5, "collectives_on_interleaved_nodes", str(tmp_path), timeout=200)
+    assert status == 0, output
+    assert len(list(tmp_path.iterdir())) == 5
 
 
-EXITS = """
-import atexit, ctypes, sys
-from ishmem.runtime import exit_status
-exit_status.watch()
-handler = "atexit.register(lambda: print('seen', exit_status.of_program()))"
-exec(handler, {"__name__": "ishmem.setup", "atexit": atexit, "exit_status": exit_status})
-try:
-    sys.exit(3)
-except SystemExit as caught:
-    assert caught.code == 3
-HOW
-"""
-
-
-BY_C = "ctypes.pythonapi.PyRun_SimpleString(b'import sys; sys.exit(7)')"
-
-
-@pytest.mark.parametrize(("how", "status"), [("sys.exit(7)", 7), ("pass", 0), ("1 / 0", 1), (BY_C, 7)])
+@pytest.mark.parametrize(("how", "status"), [("exit", 7), ("end", 0), ("error", 1), ("exit in C", 7)])
 def test_status_for_exit_handlers(how: str, status: int) -> None:
     """Also where C code that Python has called ends the program."""
-    done = run_command([sys.executable, "-c", EXITS.replace("HOW", how)])
+    done = run_command([sys.executable, str(program("status_for_exit_handlers")), how])
     assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr
 
 
@@ -255,19 +145,10 @@ def address(node: int) -> str:
     return f"ishmem-test-{os.getpid()}-{node}"
 
 
-PE = """
-import json, socket, sys
-connection = socket.socket(socket.AF_UNIX)
-connection.connect("\\0" + sys.argv[1])
-connection.send(json.dumps({"kind": "hello", "token": "t", "pe": int(sys.argv[2])}).encode() + b"\\n")
-print("connected", flush=True)
-for line in connection.makefile():
-    print(line, end="", flush=True)
-"""
-
-
 def start_pe(pe: int) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", PE, address(pe // 2), str(pe)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, str(program("pe_of_a_monitor")), address(pe // 2), str(pe)], stdout=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.parametrize("how", ["kill", "silent"])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmetric
-from subprocesses import run_program
+from subprocesses import program, run_program
 from test_strided import SHAPED
 
 import ishmem
@@ -495,7 +495,10 @@ def test_collectives() -> None:
 
 @pytest.mark.ishmem(2)
 def test_many_barriers() -> None:
-    """A call returns although the PEs whose barriers the earlier ones wait for have not called yet."""
+    """A call returns although the PEs whose barriers the earlier ones wait for have not called yet.
+
+    Fails only by a time-out: a call does not return.
+    """
     me, n = ishmem.my_pe(), ishmem.n_pes()
     called = ishmem.zeros(1, dtype="i8")
     ishmem.barrier_all()
@@ -547,92 +550,31 @@ def test_errors() -> None:
     ishmem.barrier_all()
 
 
-END = """
-import ishmem, numpy as np, dpctl
-ishmem.init()
-me, n = ishmem.my_pe(), ishmem.n_pes()
-out, flag = ishmem.zeros(1 << 20, dtype="i4"), ishmem.zeros(1, dtype="i8")
-ishmem.barrier_all()
-queue = dpctl.SyclQueue(out.sycl_context, out.sycl_device)
-wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1, queue)
-host = np.zeros(1 << 20, "i4")
-ishmem.put_on_queue(out, np.full(1 << 20, me + 1, "i4"), (me + 1) % n, None, [wait])
-ishmem.get_on_queue(host, out, me, None)
-ishmem.put_on_queue(flag, np.ones(1, "i8"), (me + 1) % n, dpctl.SyclQueue(out.sycl_context, out.sycl_device))
-ishmem.finalize()
-print("last", host.min() in (0, (me - 1) % n + 1), host[0] in (0, (me - 1) % n + 1))
-"""
-
-
 def test_finalize_completes_what_is_outstanding() -> None:
-    done = run_program(END, 2, env={"ISHMEM_LEAKS": "ignore"})
+    done = run_program(program("finalize_with_operations_on_queues"), 2, env={"ISHMEM_LEAKS": "ignore"})
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("last True True") == 2
 
 
-ABANDONED = """
-import ishmem, os, sys
-ishmem.init()
-flag = ishmem.zeros(1, dtype="i8")
-ishmem.barrier_all()
-event = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
-ishmem.put_on_queue(flag, flag, 0, None, [event])
-if ishmem.my_pe() == 1:
-    if sys.argv[1] == "raise":
-        raise SystemError("on purpose")
-    os._exit(0)
-event.wait()
-try:
-    ishmem.quiet_on_queue()
-except ishmem.PeerLost as error:
-    print("told", error.pe)
-    sys.exit(5)
-"""
-
-
 def test_a_dead_pe_ends_waits() -> None:
-    done = run_program(ABANDONED, 2, "exit")
+    done = run_program(program("pe_leaves_operations_on_queues"), 2, "exit")
     assert done.returncode == 1, done.stderr  # that of the PE that left without finalize
     assert "told 1" in done.stdout
 
 
 def test_an_exception_ends_a_pe_with_operations_outstanding() -> None:
-    done = run_program(ABANDONED, 2, "raise", timeout=120)
+    done = run_program(program("pe_leaves_operations_on_queues"), 2, "raise", timeout=120)
     assert done.returncode in (1, 5), done.stderr  # whichever PE is first
     assert "SystemError: on purpose" in done.stderr and "SIGSEGV" not in done.stderr
 
 
-WITHOUT_KERNELS = """
-import ishmem
-with ishmem.init():
-    ishmem.barrier_all_on_queue().wait()
-    print("through")
-"""
-
-
 def test_a_program_that_imports_no_kernels() -> None:
-    done = run_program(WITHOUT_KERNELS, 2)
+    done = run_program(program("barrier_on_a_queue"), 2)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("through") == 2
 
 
-KEPT_ARGUMENTS = """
-import dpctl, dpctl.memory, ishmem
-from ishmem.runtime import job
-
-size = 1 << 29
-queue = dpctl.SyclQueue()
-to, origin = (dpctl.memory.MemoryUSMDevice(size, queue=queue) for _ in range(2))
-with ishmem.init():
-    ishmem.barrier_all_on_queue()
-    _array, events = job.current().queue_workers.barriers._busy[-1]
-    assert len(events) == 2
-    events.append(queue.memcpy_async(to, origin, size))  # takes longer than the release
-assert all(event.execution_status == dpctl.event_status_type.complete for event in events)
-"""
-
-
 def test_finalize_waits_until_arguments_are_released() -> None:
     """SYCL releases them under the interpreter's lock, which aborts the process when the interpreter has ended."""
-    done = run_program(KEPT_ARGUMENTS, 1)
+    done = run_program(program("arguments_kept_by_a_queue"), 1)
     assert done.returncode == 0, done.stdout + done.stderr

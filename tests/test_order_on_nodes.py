@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 import test_order_programs as on_one_node
 from order_programs import runner
 from order_programs.arrays import programs
-from subprocesses import run_command
+from subprocesses import place, program, run_command
 
 import ishmem
 from ishmem.runtime import late
@@ -91,23 +90,22 @@ def test_chapter(spread: Pes, chapter: str) -> None:
     spread.run(function, *arguments)
 
 
-def run_apart(text: str, path: Path, seed: int) -> Any:
-    """Run a program on two PEs, each alone on its node."""
-    program = path / "program.py"
-    program.write_text(text)
-    return run_command(nodes.launcher([1, 1], [sys.executable, str(program)]), env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
+def run_apart(name: str, seed: int) -> Any:
+    """Run one of `tests/programs` on two PEs, each alone on its node."""
+    command = nodes.launcher([1, 1], [sys.executable, str(program(name))])
+    return run_command(command, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
 
 
-def test_names_what_was_overtaken(tmp_path: Path) -> None:
-    done = run_apart(on_one_node.REPORT, tmp_path, 1)
+def test_names_what_was_overtaken() -> None:
+    done = run_apart("flag_without_fence", 1)
     assert done.returncode and "the data are not there" in done.stderr
-    put, flag = (on_one_node.line_of(on_one_node.REPORT, mark) for mark in ("the put", "the flag"))
-    overtaken = rf"put at \S*program.py:{put} to PE ([01]), elements \d to \d of the array from \S*, was on its way"
-    found = re.search(rf"{overtaken} when atomic at \S*program.py:{flag} to PE ([01]), element 0 of", done.stderr)
+    put, flag = (place("flag_without_fence", mark) for mark in ("the put", "the flag"))
+    overtaken = rf"put at \S*{put} to PE ([01]), elements \d to \d of the array from \S*, was on its way"
+    found = re.search(rf"{overtaken} when atomic at \S*{flag} to PE ([01]), element 0 of", done.stderr)
     assert found and found[1] == found[2], done.stderr
 
 
-def test_names_a_changed_source(tmp_path: Path) -> None:
-    done = run_apart(on_one_node.CHANGED, tmp_path, 0)
-    at = f"program.py:{on_one_node.line_of(on_one_node.CHANGED, 'the put')} to PE 1, elements 0 to 7"
+def test_names_a_changed_source() -> None:
+    done = run_apart("source_changed_before_quiet", 0)
+    at = f"{place('source_changed_before_quiet', 'the put')} to PE 1, elements 0 to 7"
     assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr

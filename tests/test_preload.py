@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import program
 
 PLACE = """
 import os, sys
@@ -74,32 +75,9 @@ def test_forms_of_a_program(tmp_path: Path) -> None:
     assert both("-m", "package.missing", folder=tmp_path)[0] == 1
 
 
-JOB = """
-import random, sys
-import numpy as np
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-import ishmem
-
-@dpex.kernel
-def put_number(item: kapi.Item, box, right):
-    ishmem.p(box, ishmem.my_pe(), right)
-
-with ishmem.init():
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    box = ishmem.zeros(1, dtype="i8")
-    dpex.call_kernel(put_number, kapi.Range(1), box, (me + 1) % n)
-    ishmem.barrier_all()
-    print("got", int(box[0]), box.sycl_device.name, flush=True)
-    print("drawn", random.random(), np.random.rand())
-    ishmem.free_all()
-"""
-
-
 def test_a_job(tmp_path: Path) -> None:
     """Kernels, collectives and devices work, and each PE draws its own random numbers."""
-    (tmp_path / "job.py").write_text(JOB)
-    status, lines = ishmrun(["--preload"], "job.py", folder=tmp_path, n=3)
+    status, lines = ishmrun(["--preload"], str(program("random_numbers_of_pes")), folder=tmp_path, n=3)
     assert status == 0, lines
     got = [line.split()[:3] for line in lines if "got" in line]
     assert got == [["[0]", "got", "2"], ["[1]", "got", "0"], ["[2]", "got", "1"]]

@@ -14,60 +14,23 @@ from pathlib import Path
 
 import pytest
 import torch_library
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import process_group
 
-PROGRAM = """
-import sys
-import torch, torch.distributed as dist
-import numpy as np
-import ishmem
-
-dist.init_process_group("gloo")
-group = dist.group.WORLD if sys.argv[1] == "all" else dist.new_group([2, 0])
-if dist.get_rank(group) < 0:
-    try:
-        ishmem.init(process_group=group)
-    except ValueError as error:
-        print(error, flush=True)
-    sys.exit()
-with ishmem.init(process_group=group):
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    a = ishmem.full(4, dist.get_rank(), dtype="f4")
-    ishmem.sum_reduce(a, a)
-    sent = torch.arange(4.0) + me
-    b = ishmem.zeros(4, dtype="f4")
-    ishmem.put(b, ishmem.from_dlpack(sent), (me + 1) % n)
-    ishmem.barrier_all()
-    received = torch.from_numpy(ishmem.host_view(b)).clone()
-    assert torch.equal(received, torch.arange(4.0) + (me - 1) % n), received
-    print(f"PE {me} of {n}, rank {dist.get_rank()}: {int(a[0])}", flush=True)
-"""
-
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch_allreduce.py"
 
-ALONE = """
-import ishmem
-try:
-    ishmem.init()
-except ishmem.IshmemError as error:
-    print(error, flush=True)
-"""
 
-
-def torchrun(tmp_path: Path, n: int, text: str, *arguments: str) -> list[str]:
+def torchrun(n: int, path: Path, *arguments: str) -> list[str]:
     """Run a program on ``n`` processes as torchrun does; return the lines of their output, sorted."""
-    program = tmp_path / "program.py"
-    program.write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
     common = {"WORLD_SIZE": str(n), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "none"}
     common.update(os.environ, **common, **torch_library.environment())
     processes = [
         subprocess.Popen(
-            [sys.executable, str(program), *arguments], env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            [sys.executable, str(path), *arguments], env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
         for rank in range(n)
@@ -82,22 +45,23 @@ def torchrun(tmp_path: Path, n: int, text: str, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_all_processes(tmp_path, n):
+def test_all_processes(n):
     total = sum(range(n))
-    assert torchrun(tmp_path, n, PROGRAM, "all") == [f"PE {pe} of {n}, rank {pe}: {total}" for pe in range(n)]
+    wanted = [f"PE {pe} of {n}, rank {pe}: {total}" for pe in range(n)]
+    assert torchrun(n, program("pes_of_a_process_group"), "all") == wanted
 
 
-def test_some_processes(tmp_path):
+def test_some_processes():
     """PE numbers are those of the processes in the group."""
-    said = torchrun(tmp_path, 3, PROGRAM, "some")
+    said = torchrun(3, program("pes_of_a_process_group"), "some")
     assert said == ["PE 0 of 2, rank 0: 2", "PE 1 of 2, rank 2: 2", "this process is not in process_group"]
 
 
 @pytest.mark.parametrize("n", [2, 4])
-def test_example(tmp_path, n):
+def test_example(n):
     total, left = 0.25 * n * (n + 1), 10 * (n - 1)
     wanted = f"{n} PEs, tensors on cpu: the sum is {total}, PE 0 got {left}"
-    assert torchrun(tmp_path, n, EXAMPLE.read_text()) == [wanted]
+    assert torchrun(n, EXAMPLE) == [wanted]
 
 
 def test_torchrun():
@@ -111,8 +75,8 @@ def test_torchrun():
     assert done.stdout.startswith("2 PEs, tensors on cpu: the sum is 1.5, PE 0 got 10")
 
 
-def test_init_without_the_group(tmp_path):
-    assert torchrun(tmp_path, 2, ALONE) == [
+def test_init_without_the_group():
+    assert torchrun(2, program("init_without_the_process_group")) == [
         "torchrun has started 2 processes; call torch.distributed.init_process_group() and "
         "ishmem.init(process_group=torch.distributed.group.WORLD)"
     ] * 2

@@ -21,7 +21,7 @@ import test_rma
 import test_signals
 import test_strided
 from common import SAMPLE, dpex, dpnp, kapi
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem import _core
@@ -271,25 +271,8 @@ def test_no_proxy_where_all_is_direct() -> None:
 # ---- devices that a PE does not see
 
 
-HIDDEN = """
-import os
-os.environ["ZE_AFFINITY_MASK"] = os.environ["ISHMEM_PE"]
-os.environ["ONEAPI_DEVICE_SELECTOR"] = "level_zero:0"
-import numpy as np, ishmem
-with ishmem.init(heap_size="1M"):
-    me = ishmem.my_pe()
-    a = ishmem.zeros(4, dtype="int64")
-    ishmem.put(a, np.full(4, me + 1), 1 - me)
-    ishmem.barrier_all()
-    ishmem.atomic_add(a, 10, 1 - me)
-    ishmem.barrier_all()
-    print(ishmem.runtime.job.current().heap.routes[1 - me].name, a.asnumpy().tolist())
-    ishmem.free(a)
-"""
-
-
 def test_a_device_that_is_hidden() -> None:
     """Whether atomics work on a hidden device is unknown, so they take the safe route."""
     for coherent in ("1", "0"):
-        done = run_program(HIDDEN, 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent}, forked=False)
+        done = run_program(program("hidden_devices"), 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent}, forked=False)
         assert sorted(done.stdout.splitlines()) == ["[0] STORES [12, 2, 2, 2]", "[1] STORES [11, 1, 1, 1]"], done.stderr

@@ -11,7 +11,7 @@ import time
 import uuid
 
 import pytest
-from subprocesses import run_command, run_program
+from subprocesses import program, run_command, run_program
 
 RUN = [sys.executable, "-m", "ishmem.launch.run"]
 
@@ -228,24 +228,7 @@ def test_signal_reaches_each_pe_once(tmp_path, mark):
 
 def test_signal_while_waiting() -> None:
     """A signal is forwarded although the main thread waits in C, where no handler of Python runs."""
-    program = """
-import ctypes, os, signal, subprocess
-from ishmem.launch import supervisor
-
-read, write = os.pipe()
-seen = []
-
-def forward(number):
-    seen.append(number)
-    os.write(write, b"x")
-
-with supervisor.forwarding(forward):
-    subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -TERM {os.getpid()}"])
-    assert ctypes.CDLL(None).read(read, ctypes.create_string_buffer(1), 1) == 1
-assert seen == [signal.SIGTERM]
-os.kill(os.getpid(), signal.SIGTERM)
-"""
-    done = subprocess.run([sys.executable, "-c", program], timeout=60)
+    done = subprocess.run([sys.executable, str(program("signal_during_a_call_of_c"))], timeout=60)
     assert done.returncode == -signal.SIGTERM
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.runtime import job
@@ -89,27 +89,11 @@ def test_violations_are_left_out_and_raised() -> None:
     assert a.asnumpy().tolist() == [0, 0, 7, *[0] * 7]
 
 
-WRONG_ADDRESS = """
-import ishmem
-from ishmem import dpex
-
-@dpex.kernel
-def far(item, a, pe):
-    ishmem.p(a, 1, pe, index=1 << 44)
-
-ishmem.init()
-a = ishmem.zeros(4, dtype="i8")
-if ishmem.my_pe():
-    dpex.call_kernel(far, dpex.Range(1), a, 0)
-ishmem.barrier_all()
-"""
-
-
 def test_a_pe_that_a_kernel_ends_is_told_of_the_checks() -> None:
     advice = "if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
-    done = run_program(WRONG_ADDRESS, 2)
+    done = run_program(program("wrong_index_in_a_kernel"), 2)
     assert "PE 1 was ended by SIGSEGV" in done.stderr and advice in done.stderr, done
-    done = run_program(WRONG_ADDRESS, 2, env={"ISHMEM_CHECK": "1"})
+    done = run_program(program("wrong_index_in_a_kernel"), 2, env={"ISHMEM_CHECK": "1"})
     assert "IndexError: p in a kernel on PE 1" in done.stderr and advice not in done.stderr, done
 
 
@@ -177,29 +161,7 @@ def test_freed_memory_waits(pes: Pes) -> None:
     assert all(each == places[0] for each in places)
 
 
-LOST = """
-import ishmem
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-
-@dpex.kernel
-def greedy(item: kapi.NdItem, a, scratch):
-    scratch[item.get_local_id(0)] = 1
-    a[0] = scratch[0]
-
-ishmem.init()
-a = ishmem.zeros(4, dtype="i8")
-ishmem.quiet()
-try:
-    # More local memory than there is: the launch fails, and numba-dpex does not say so.
-    dpex.call_kernel(greedy, kapi.NdRange((1,), (1,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
-    ishmem.quiet()
-except ishmem.LevelZeroError as error:
-    print(error.call, error.result)
-"""
-
-
 @pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") != "sim", reason="loses the device")
 def test_a_lost_device_is_an_error() -> None:
-    done = run_program(LOST, 1, options=["--no-prefix"])
+    done = run_program(program("lost_device"), 1, options=["--no-prefix"])
     assert "zeDeviceGetStatus ZE_RESULT_ERROR_DEVICE_LOST" in done.stdout, done.stdout + done.stderr

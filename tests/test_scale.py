@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from test_network import program
+from test_network import run_on_nodes
 
 from ishmem.benchmarks import figures, scale, scale_command, scale_kernels, scale_mpi
 from ishmem.benchmarks.scale import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
@@ -222,49 +222,8 @@ def test_the_page_has_the_figures_and_the_picture() -> None:
     assert "| `sum_reduce` | 1M |" in page
 
 
-LARGE = """
-import ishmem
-from ishmem.common import layout
-layout.FULL_SLOTS, layout.WIDE_BYTES = 2, 4 * 2 * layout.LINE * 4  # as if this job were large
-import numpy as np
-import dpnp
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-
-@dpex.kernel
-def talk(item: kapi.Item, big, other, small, source, counts, mixed, numbers, team):
-    ishmem.fcollect(big, source, team)
-    ishmem.alltoall(mixed, numbers, team)
-    ishmem.sum_reduce(small, source, team)
-    ishmem.barrier_all()
-    ishmem.alltoallv(other, big, counts, counts, None, None, team)
-
-with ishmem.init("64M"):
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    mixed, numbers = ishmem.zeros(n, dtype="i8"), ishmem.arange(n * me, n * (me + 1), dtype="i8")
-    teams = [ishmem.TEAM_WORLD, *(ishmem.TEAM_WORLD.split_strided(0, 1, n) for _ in range(2))]
-    assert [team.handle for team in teams] == [0, 4, 5], teams
-    for team in teams:
-        for count in (3, 40):
-            source = ishmem.full(count, me + 1, dtype="i8")
-            big, other = ishmem.zeros(n * count, dtype="i8"), ishmem.zeros(n * count, dtype="i8")
-            small = ishmem.zeros(count, dtype="i8")
-            counts = dpnp.full(n, count, dtype="i8")
-            mixed[:] = 0
-            ishmem.barrier_all()
-            dpex.call_kernel(talk, kapi.Range(1), big, other, small, source, counts, mixed, numbers, team.handle)
-            ishmem.barrier_all()
-            assert (small.asnumpy() == n * (n + 1) // 2).all(), small
-            assert (big.asnumpy() == np.repeat(np.arange(1, n + 1), count)).all(), big
-            assert (other.asnumpy() == me + 1).all(), other
-            assert (mixed.asnumpy() == np.arange(n) * n + me).all(), mixed
-    ishmem.free_all()
-print("right")
-"""
-
-
-def test_kernels_of_a_large_job(tmp_path: Path) -> None:
+def test_kernels_of_a_large_job() -> None:
     """Collectives in kernels with short slots, in teams of the first handles and of others."""
-    status, output = program(tmp_path, LARGE, [2, 2], timeout=300)
+    status, output = run_on_nodes("large_job", [2, 2], timeout=300)
     assert status == 0, output
     assert output.count("right") == 4

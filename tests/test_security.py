@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import uuid
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from subprocesses import ISHMRUN, program
 from test_exchange import LIMIT, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
@@ -26,90 +26,28 @@ from ishmem.ipc.wire import Kind, Message
 STRANGER = 65534
 """User number of the attacker."""
 
-VICTIM = """
-import os, sys
-import ishmem
-ishmem.init("8M")
-a = ishmem.full(4, 7, dtype="i8")
-kept = ishmem.static("kept", 4, "i8")
-ishmem.barrier_all()
-os.write(1, b"ready %d\\n" % ishmem.my_pe())
-if ishmem.my_pe() == 0:
-    sys.stdin.readline()
-ishmem.barrier_all()
-assert a.asnumpy().tolist() == [7] * 4 and not kept.any()
-ishmem.finalize()
-os.write(1, b"whole\\n")
-"""
-
-ATTACKS = """
-import ctypes, os, signal, socket, sys
-pids = [int(word) for word in sys.argv[1:]]
-libc = ctypes.CDLL(None, use_errno=True)
-
-def attempt(what, call, *arguments):
-    try:
-        result = call(*arguments)
-    except OSError as error:
-        print("refused", what, error.errno)
-    else:
-        print("DONE", what, result)
-
-def ptrace(request, pid):
-    if libc.ptrace(request, pid, None, None) < 0:
-        raise OSError(ctypes.get_errno(), "ptrace")
-
-def steal(pid, number):
-    process = os.pidfd_open(pid)
-    taken = libc.syscall(438, process, number, 0)  # pidfd_getfd
-    if taken < 0:
-        raise OSError(ctypes.get_errno(), "pidfd_getfd")
-
-def queue(pid):
-    if libc.sigqueue(pid, signal.SIGRTMAX - 3, ctypes.c_void_p(9)) < 0:
-        raise OSError(ctypes.get_errno(), "sigqueue")
-
-def read_memory(pid):
-    buffer = ctypes.create_string_buffer(8)
-    parts = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8), (ctypes.c_size_t * 2)(4096, 8)
-    if libc.process_vm_readv(pid, parts[0], 1, parts[1], 1, 0) < 0:
-        raise OSError(ctypes.get_errno(), "process_vm_readv")
-
-for pid in pids:
-    attempt("list descriptors", os.listdir, f"/proc/{pid}/fd")
-    for number in range(3, 40):
-        attempt("open memory", os.open, f"/proc/{pid}/fd/{number}", os.O_RDWR)
-    for name in ("environ", "mem", "maps"):
-        attempt(name, os.open, f"/proc/{pid}/{name}", os.O_RDONLY)
-    attempt("take a descriptor", steal, pid, 5)
-    attempt("attach", ptrace, 16, pid)
-    attempt("seize", ptrace, 0x4206, pid)
-    attempt("read memory", read_memory, pid)
-    attempt("kill", os.kill, pid, signal.SIGKILL)
-    attempt("end by the signal of global_exit", queue, pid)
-"""
-
 
 @pytest.fixture
 def job() -> str:
     return uuid.uuid4().hex
 
 
-def as_stranger(program: str, *words: str) -> list[str]:
-    """Run a program as another user and return its lines; skips the test where that is not possible."""
+def as_stranger(name: str, *words: str) -> list[str]:
+    """Run one of `tests/programs` as another user and return its lines; skips the test where that is not possible."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a process of another user")
+    text = program(name).read_text()  # its file may be closed to the other user
     python = os.path.realpath(sys.executable)
     command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", python, "-I", "-S"]
     try:
-        done = subprocess.run([*command, "-c", program, *words], capture_output=True, text=True, timeout=LIMIT, cwd="/")
+        done = subprocess.run([*command, "-c", text, *words], capture_output=True, text=True, timeout=LIMIT, cwd="/")
     except FileNotFoundError as error:
         pytest.skip(f"no way to start a process of another user: {error}")
     if not done.stdout and ("Permission denied" in done.stderr or done.returncode == 127):
         # Python's own folders may be closed to others: then without a new program, and with its modules loaded before.
         done = subprocess.run(
-            [sys.executable, "-c", f"import array, ctypes, os, signal, socket, sys; os.setgroups([]); "
-             f"os.setresgid(*3*[{STRANGER}]); os.setresuid(*3*[{STRANGER}])\n{program}", *words],
+            [sys.executable, "-c", f"import array, contextlib, ctypes, os, signal, socket, sys; os.setgroups([]); "
+             f"os.setresgid(*3*[{STRANGER}]); os.setresuid(*3*[{STRANGER}])\n{text}", *words],
             capture_output=True, text=True, timeout=LIMIT,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -119,7 +57,7 @@ def as_stranger(program: str, *words: str) -> list[str]:
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[str]]:
     """A job of two PEs that waits for a line."""
-    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--no-prefix", sys.executable, "-c", VICTIM]
+    command = [*ISHMRUN, "-n", "2", "--no-prefix", str(program("job_with_static_memory"))]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -135,7 +73,7 @@ def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
     lines = [victim.stdout.readline().split() for _ in range(2)]
     assert sorted(lines) == [["ready", "0"], ["ready", "1"]], lines
     pids = children(victim.pid)
-    said = as_stranger(ATTACKS, *map(str, [victim.pid, *pids]))
+    said = as_stranger("attacks_on_processes", *map(str, [victim.pid, *pids]))
     assert len(pids) >= 3  # the supervisor and two PEs
     assert not [line for line in said if line.startswith("DONE")]
     assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
@@ -150,21 +88,6 @@ def children(pid: int) -> list[int]:
     return [*direct, *(below for child in direct for below in children(child))]
 
 
-CONNECT = """
-import array, os, socket, sys
-connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-connection.connect("\\0" + sys.argv[1])
-try:
-    connection.sendmsg([bytes.fromhex(sys.argv[2])], [(1, 1, array.array("i", [0]))])
-except BrokenPipeError:
-    pass
-try:
-    print(connection.recv(1 << 16).hex())
-except ConnectionResetError:  # closed before all was read; what it sent is still there
-    print(connection.recv(1 << 16).hex())
-"""
-
-
 def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "ishmem")
     before, found = n_fds(), {}
@@ -177,7 +100,7 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     time.sleep(0.1)
     try:
         # It even knows the name of the job.
-        answer = as_stranger(CONNECT, wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex())
+        answer = as_stranger("hello_with_descriptor", wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex())
     finally:
         connect(1)
         hub.join(LIMIT)
@@ -190,18 +113,8 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     assert n_fds() == before
 
 
-LISTEN = """
-import socket, sys, time
-listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-listener.bind("\\0" + sys.argv[1])
-listener.listen(5)
-print("listens", flush=True)
-time.sleep(float(sys.argv[2]))
-"""
-
-
 def test_another_user_cannot_stand_in_for_pe_0(job: str) -> None:
-    squatter = threading.Thread(target=as_stranger, args=(LISTEN, wire.address(job)[1:], "2"))
+    squatter = threading.Thread(target=as_stranger, args=("listener_in_place_of_pe_0", wire.address(job)[1:], "2"))
     if os.geteuid() != 0:
         pytest.skip("only root can start a process of another user")
     squatter.start()
@@ -321,65 +234,16 @@ def test_descriptors_of_the_wrong_kind_are_refused() -> None:
         handles.map_host([], 1 << 20)
 
 
-LIAR = """
-import functools, os, sys
-import ishmem
-from ishmem.runtime import heap
-kind = sys.argv[1]
-honest = heap.SymmetricHeap.exchange
-
-def exchange(self, links):
-    if links.pe == 1:
-        links.allgather = functools.partial(lie, links.allgather, links)
-    return honest(self, links)
-
-def lie(send, links, packed, fds, what):  # the device's UUID and the export of the heap; a lock and the heap
-    links.allgather = send
-    if kind == "pipe":
-        fds = [fds[0], os.pipe()[0]]
-    elif kind == "none":
-        fds = []
-    elif kind == "many":
-        fds = fds[:1] + fds[1:] * 5
-    elif kind == "small":
-        fds = [fds[0], os.memfd_create("small")]
-        os.ftruncate(fds[1], 4096)
-    elif kind == "bytes":
-        packed = packed[:-3]
-    elif kind == "offset":
-        packed = packed[:16] + b"\\xff" * (len(packed) - 16)
-    return send(packed, fds, what=what)
-
-heap.SymmetricHeap.exchange = exchange
-before = len(os.listdir("/proc/self/fd"))
-try:
-    ishmem.init("8M")
-    print("started", flush=True)
-except ishmem.IshmemError as error:
-    print(f"told {'PE 1 sent no heap' in str(error)}\\n", end="", flush=True)
-os._exit(0)
-"""
-
-
 @pytest.mark.parametrize("kind", ["pipe", "none", "many", "small", "bytes", "offset"])
 def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
-    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--no-prefix", sys.executable, "-c", LIAR, kind]
+    command = [*ISHMRUN, "-n", "2", "--no-prefix", str(program("pe_sends_no_heap")), kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.stdout.count("told") == 2 and "told True" in done.stdout, done.stdout + done.stderr
 
 
 def test_no_descriptor_is_inherited_by_accident() -> None:
     """A program started by a PE inherits no descriptor of the PE."""
-    program = textwrap.dedent("""
-        import os, subprocess, sys
-        import ishmem
-        ishmem.init("8M")
-        kept = ishmem.static("kept", 4)
-        listing = "import os; print(sorted(os.readlink(f'/proc/self/fd/{n}') for n in os.listdir('/proc/self/fd') if int(n) > 2 and os.path.exists(f'/proc/self/fd/{n}')))"
-        print(subprocess.run([sys.executable, "-S", "-c", listing], close_fds=False, capture_output=True, text=True).stdout)
-        ishmem.finalize()
-    """)  # noqa: E501
-    command = [sys.executable, "-m", "ishmem.launch.run", "-n", "1", "--no-prefix", sys.executable, "-c", program]
+    command = [*ISHMRUN, "-n", "1", "--no-prefix", str(program("descriptors_of_a_child"))]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert not any(word in done.stdout for word in ("ze_simulator", "ishmem-kept", "socket")), done.stdout

@@ -9,14 +9,13 @@ import signal
 import struct
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 from ishmem.common.errors import LevelZeroError
 from ishmem.ipc import pyze
@@ -26,13 +25,12 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
 
-def start(code: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a Python program with other settings of the simulator."""
-    preamble = "import ctypes, os, signal, struct, sys, time\nimport ishmem\nfrom ishmem.ipc import pyze\n"
+def start(code: str | Path, *args: str, **environment: str) -> subprocess.Popen[str]:
+    """Start a Python program, or its text, with other settings of the simulator; it may import modules of tests."""
+    paths = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
-        [sys.executable, "-c", preamble + textwrap.dedent(code)],
-        env={**os.environ, **environment},
-        cwd=HERE,
+        [sys.executable, *([str(code)] if isinstance(code, Path) else ["-c", code]), *args],
+        env={**os.environ, "PYTHONPATH": paths, **environment},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -40,9 +38,9 @@ def start(code: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def run(code: str, status: int = 0, **environment: str) -> tuple[str, str]:
+def run(code: str | Path, *args: str, status: int = 0, **environment: str) -> tuple[str, str]:
     """Run a Python program with other settings; return its output and its errors."""
-    process = start(code, **environment)
+    process = start(code, *args, **environment)
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, f"{process.returncode}\n{out}\n{err}"
     return out, err
@@ -454,47 +452,9 @@ def test_memory_that_is_freed_while_it_is_used(ze, in_order, policy):
 
 def test_exported_descriptor_is_the_drivers(ze):
     """One descriptor per allocation; a caller that closes it hears about it."""
-    out, err = run(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        address = pyze.alloc_device(ze.context, ze.device, 100)
-        handles = [pyze.get_ipc_handle(ze.context, address) for _ in range(2)]
-        assert handles[0] == handles[1]
-        pyze.put_ipc_handle(ze.context, handles[0])
-        fd = struct.unpack_from("<i", handles[1])[0]
-        mapped = __import__("mmap").mmap(fd, 65536)
-        pyze.append_fill(ze.list, address, b"z", 100)
-        print(mapped[:3], mapped[99:101])
-        os.close(fd)
-        pyze.zeMemFree(ze.context, address)
-        """
-    )
+    out, err = run(program("closed_descriptor_of_a_handle"))
     assert out == "b'zzz' b'z\\x00'\n"
     assert "the application closed descriptor" in err
-
-
-IMPORTER = """
-import test_simulator as t
-ze = t.Level0()
-handle, pid, fd = bytes.fromhex(sys.stdin.readline().strip()), int(sys.stdin.readline()), -1
-def attempt(handle):
-    try:
-        address = pyze.open_ipc_handle(ze.context, ze.device, handle)
-    except pyze.LevelZeroError as error:
-        return pyze.result_name(error.code)
-    assert pyze.alloc_properties(ze.context, address)[0].type == pyze.MEMORY_DEVICE
-    text = ze.read(address, 5).decode()
-    t.code_of(pyze.zeMemFree, ze.context, address)
-    pyze.zeMemCloseIpcHandle(ze.context, address)
-    return text
-# As over a socket: the exporter's descriptor under another number.
-other = os.open(f"/proc/{pid}/fd/{struct.unpack_from('<i', handle)[0]}", os.O_RDWR)
-mine = os.dup2(other, 900)
-print(attempt(struct.pack("<i", mine) + handle[4:]), attempt(handle))
-null = os.open("/dev/null", os.O_RDWR)
-print(attempt(struct.pack("<i", null) + handle[4:]))
-"""
 
 
 @pytest.mark.parametrize(
@@ -508,21 +468,9 @@ print(attempt(struct.pack("<i", null) + handle[4:]))
     ],
 )
 def test_ipc_handles(mode, patched, unpatched):
-    exporter = start(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        address = pyze.alloc_device(ze.context, ze.device, 100)
-        os.dup2(os.open("/dev/null", os.O_RDONLY), 700)  # numbers that the importer does not have
-        for i in range(300): os.dup(0)
-        pyze.append_copy(ze.list, address, ctypes.addressof(ctypes.create_string_buffer(b"hello")), 5)
-        print(pyze.get_ipc_handle(ze.context, address).hex(), flush=True)
-        sys.stdin.readline()
-        """,
-        ISHMEM_SIM_IPC=mode,
-    )
+    exporter = start(program("export_handle"), ISHMEM_SIM_IPC=mode)
     handle = exporter.stdout.readline()
-    importer = start(IMPORTER, ISHMEM_SIM_IPC=mode)
+    importer = start(program("import_handles"), ISHMEM_SIM_IPC=mode)
     out, err = importer.communicate(f"{handle}{exporter.pid}\n", timeout=60)
     assert importer.returncode == 0, err
     seen = [word.replace("ZE_RESULT_ERROR_", "") for word in out.split()]
@@ -536,23 +484,7 @@ def test_ipc_handles(mode, patched, unpatched):
 
 def test_devices_memory_and_mask():
     out, err = run(
-        """
-        driver = pyze.drivers()[0]
-        devices = pyze.devices(driver)
-        print(len(devices), {pyze.memory_properties(d)[0].totalSize for d in devices})
-        print(pyze.device_properties(devices[0]).name.decode(), [pyze.device_properties(d).uuid[12] for d in devices])
-        print(pyze.can_access_peer(*devices), pyze.p2p_properties(*devices).flags, pyze.sub_devices(devices[0]))
-        print(pyze.memory_access_properties(devices[0]).deviceAllocCapabilities)
-        context = pyze.create_context(driver)
-        first = pyze.alloc_device(context, devices[0], 3 << 20)
-        pyze.alloc_device(context, devices[1], 3 << 20)
-        try:
-            pyze.alloc_device(context, devices[0], 3 << 20)
-        except pyze.LevelZeroError as error:
-            print(pyze.result_name(error.code))
-        pyze.zeMemFree(context, first)
-        pyze.alloc_device(context, devices[0], 4 << 20)
-        """,
+        program("simulated_devices"),
         ISHMEM_SIM_DEVICES="4",
         ISHMEM_SIM_MEMORY="4M",
         ISHMEM_SIM_HOST_ATOMICS="0",
@@ -582,132 +514,41 @@ def test_trace():
 
 def test_strict_mode_guards_device_memory():
     """A host access ends the process; copies, kernels and the application's own mapping work."""
-    out, _ = run(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        address = pyze.alloc_device(ze.context, ze.device, 100)
-        kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
-        print(ze.store(kernel, address)[0])
-        fd = struct.unpack_from("<i", pyze.get_ipc_handle(ze.context, address))[0]
-        print(__import__("mmap").mmap(fd, 65536)[0], flush=True)
-        ctypes.string_at(address, 1)
-        """,
-        status=-signal.SIGSEGV,
-        ISHMEM_SIM_STRICT="1",
-    )
+    out, _ = run(program("access_by_the_host"), status=-signal.SIGSEGV, ISHMEM_SIM_STRICT="1")
     assert out.split() == ["107", "107"]
 
 
 def test_inline_work():
-    out, _ = run(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
-        print(ze.store(kernel, pyze.alloc_device(ze.context, ze.device, 100))[0])
-        """,
-        ISHMEM_SIM_INLINE="1",
-    )
+    out, _ = run(program("store_by_a_kernel"), ISHMEM_SIM_INLINE="1")
     assert out.split() == ["107"]
 
 
 @pytest.mark.parametrize("taken", [False, True])
 def test_signal_of_running_kernels(taken):
     """Kernels take a signal, with which their thread yields, only when the application has not."""
-    out, _ = run(
-        f"""
-        import test_simulator as t
-        number = signal.SIGRTMIN + 7
-        if {taken}:
-            signal.signal(number, lambda *_: print("mine"))
-        ze = t.Level0()
-        kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
-        print(ze.store(kernel, pyze.alloc_device(ze.context, ze.device, 100))[0])
-        os.kill(os.getpid(), number)
-        print("alive")
-        """
-    )
+    out, _ = run(program("signal_of_running_kernels"), *(["taken"] if taken else []))
     assert out.split() == ["107", *(["mine"] if taken else []), "alive"]
 
 
 def test_failed_launch_is_final():
     """Local memory that no device has: the launch fails, and everything after it."""
-    out, err = run(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        address = pyze.alloc_device(ze.context, ze.device, 100)
-        kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
-        ze.store(kernel, address)
-        pyze.set_argument(kernel, 3, (1 << 30,))
-        print(t.code_of(pyze.append_launch, ze.list, kernel, (1, 1, 1)))
-        print(t.code_of(pyze.append_copy, ze.list, address, address + 50, 8))
-        print(t.code_of(pyze.zeDeviceGetStatus, ze.device))
-        """
-    )
+    out, err = run(program("failed_launch"))
     assert out.split() == ["ZE_RESULT_ERROR_DEVICE_LOST"] * 3
     assert "the device is lost" in err
 
 
 def test_failed_launch_is_an_error_in_python():
     """The launch raises, and so does the next kernel of dpnp; dpctl's copies to the host swallow errors."""
-    out, err = run(
-        """
-        from common import dpex, dpnp, kapi
-        @dpex.kernel
-        def greedy(item: kapi.NdItem, a, local):
-            local[0] = 1
-            a[item.get_global_id(0)] = local[0]
-        a = dpnp.zeros(4, dtype="i8")
-        def launch():
-            dpex.call_kernel(greedy, kapi.NdRange((4,), (4,)), a, kapi.LocalAccessor((1 << 27,), dtype=a.dtype))
-        for attempt in launch, a.sum, lambda: dpnp.ones(4):
-            try:
-                print("result", attempt())
-            except Exception as error:
-                print("refused")
-        """
-    )
+    out, err = run(program("failed_launch_in_python"))
     assert out.split() == ["refused"] * 3
     assert "the device is lost" in err
 
 
 def test_exit_does_not_wait_for_a_kernel():
     began = time.monotonic()
-    out, _ = run(
-        """
-        import test_simulator as t
-        ze = t.Level0()
-        waiting = pyze.create_event(pyze.create_event_pool(ze.context, 1), 0)
-        pyze.append_barrier(pyze.create_immediate(ze.context, ze.device, mode=pyze.MODE_ASYNCHRONOUS), None, [waiting])
-        print("output is kept", end="")
-        sys.exit(3)
-        """,
-        status=3,
-    )
+    out, _ = run(program("exit_beside_waiting_work"), status=3)
     assert out == "output is kept"
     assert time.monotonic() - began < 15
-
-HANG = """
-    import dpnp
-    from ishmem import dpex
-    from ishmem.dpex import kernel_api as kapi
-
-    @dpex.kernel
-    def in_turn(item: kapi.Item, flag):
-        if item.get_id(0) == 1:
-            kapi.AtomicRef(flag, index=0).store(1)
-        else:
-            while kapi.AtomicRef(flag, index=0).load() == 0:
-                pass
-
-    flag = dpnp.zeros(1, dtype="i8")
-    try:
-        dpex.call_kernel(in_turn, dpex.Range(2), flag)
-    except Exception as error:
-        print(type(error).__name__, flush=True)
-"""
 
 LOST = "LevelZeroError" if dpex.HAS_NUMBA_DPEX else "DeviceLostError"
 """The error of a launch outside of a job whose kernel fails."""
@@ -716,61 +557,19 @@ PREFIX = "__main__." if dpex.HAS_NUMBA_DPEX else ""
 
 def test_a_kernel_that_does_not_end():
     """It becomes an error, and the process can end."""
-    out, err = run(
-        HANG
-        + """
-    try:
-        dpnp.asnumpy(flag + 1)
-    except Exception as error:
-        print("refused", flush=True)
-    os._exit(3)
-    """,
-        status=3,
-        ISHMEM_TIMEOUT="2",
-    )
+    out, err = run(program("work_items_wait"), "then", status=3, ISHMEM_TIMEOUT="2")
     assert out.split() == [LOST, "refused"]
     assert f"kernel {PREFIX}in_turn has not ended after 4 s (ISHMEM_TIMEOUT=2): the device is lost." in err
     assert "the 2 work-items of a group wait for each other: they run one after another" in err
 
 
-GROUPS = """
-    import dpnp
-    from ishmem import dpex
-    from ishmem.dpex import kernel_api as kapi
-
-    @dpex.kernel
-    def chain(item, flags, stop):
-        group, me = item.get_group().get_group_id(0), item.get_global_id(0)
-        if item.get_local_id(0) == 0:
-            while kapi.AtomicRef(flags, index=group + 1).load() == 0 and me < stop:
-                pass
-            kapi.AtomicRef(flags, index=group).store(1)
-
-    flags = dpnp.zeros(1001, dtype="i8")
-    flags[1000] = 1
-    shape = dpex.NdRange((1000 * {width},), ({width},))
-"""
 GROUPS_WAIT = "its work-groups wait for each other: of the 1000, "
 
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_work_groups_that_wait_for_each_other(width):
     """Each waits for the next one; more of them than run at a time. The wait for an event raises, too."""
-    out, err = run(
-        GROUPS.format(width=width)
-        + """
-    dpex.call_kernel(chain, shape, flags, 0)
-    flags[:1000] = 0
-    _, event = dpex.call_kernel_async(chain, shape, (), flags, 1 << 40)
-    try:
-        event.wait()
-    except Exception as error:
-        print(type(error).__name__, flush=True)
-    os._exit(3)
-    """,
-        status=3,
-        ISHMEM_TIMEOUT="1",
-    )
+    out, err = run(program("work_groups_wait"), str(width), "alone", status=3, ISHMEM_TIMEOUT="1")
     assert out.strip() == "DeviceLostError"
     assert re.search(rf"kernel {PREFIX}chain has not ended .*Perhaps {GROUPS_WAIT}\d+ run at a time", err), err
     assert err.count("wait for each other") == 1
@@ -779,13 +578,7 @@ def test_work_groups_that_wait_for_each_other(width):
 
 def test_work_groups_that_wait_for_each_other_in_a_job():
     """The report of ishmrun has the cause; the simulator repeats nothing, and the launch raises."""
-    launch = """
-    import ishmem
-    with ishmem.init():
-        dpex.call_kernel(chain, shape, flags, 1 << 40)
-    print("back")
-    """
-    done = run_program(textwrap.dedent(GROUPS.format(width=4) + launch), 1, env={"ISHMEM_TIMEOUT": "3"})
+    done = run_program(program("work_groups_wait"), 1, "4", "job", env={"ISHMEM_TIMEOUT": "3"})
     assert done.returncode == 124 and "back" not in done.stdout, done
     assert re.search(rf"ishmrun:   PE 0: .*kernel {PREFIX}chain: perhaps {GROUPS_WAIT}", done.stderr), done
     assert done.stderr.count("wait for each other") == 1 and "LevelZeroError" in done.stderr, done
@@ -793,14 +586,14 @@ def test_work_groups_that_wait_for_each_other_in_a_job():
 
 def test_a_kernel_that_does_not_end_is_no_success():
     """SYCL may abort when it releases the queue of a lost device."""
-    process = start(HANG, ISHMEM_TIMEOUT="1.5")
+    process = start(program("work_items_wait"), ISHMEM_TIMEOUT="1.5")
     _, err = process.communicate(timeout=60)
     assert process.returncode in (124, -signal.SIGABRT), err
     assert "has not ended" in err
 
 
 def test_inline_work_that_does_not_end():
-    _, err = run(HANG, status=-signal.SIGABRT, ISHMEM_TIMEOUT="1", ISHMEM_SIM_INLINE="1")
+    _, err = run(program("work_items_wait"), status=-signal.SIGABRT, ISHMEM_TIMEOUT="1", ISHMEM_SIM_INLINE="1")
     assert "has not ended" in err
 
 
@@ -809,48 +602,12 @@ def test_inline_work_that_does_not_end():
 
 def test_signal_handlers_of_the_program_stay():
     """The LLVM in the OpenCL runtime installs its own when it starts."""
-    out, _ = run(
-        """
-        import os, signal, time
-        import ishmem
-        numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2]
-        for number in numbers:
-            signal.signal(number, lambda number, _frame: print(signal.Signals(number).name))
-        from ishmem import dpex
-        import dpnp
-
-        @dpex.kernel
-        def fill(item, a):
-            a[item.get_id(0)] = 7
-
-        a = dpnp.zeros(4, dtype="i8")
-        dpex.call_kernel(fill, dpex.Range(4), a)
-        assert a.asnumpy().tolist() == [7] * 4
-        for number in numbers * 2:
-            os.kill(os.getpid(), number)
-            time.sleep(0.01)
-        """
-    )
+    out, _ = run(program("signal_handlers"))
     assert out.split() == ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] * 2
 
 
 def test_dpctl_shows_the_devices():
-    out, _ = run(
-        """
-        import dpctl
-        from ishmem.environment.arrays import tensor as dpt
-        devices = dpctl.get_devices(backend="level_zero")
-        print([d.filter_string for d in devices])
-        d = devices[0]
-        print(d.has_aspect_fp64, d.has_aspect_fp16, d.has_aspect_atomic64, d.max_work_group_size, d.local_mem_size)
-        a = dpt.arange(100000, dtype="i8", device=devices[0])
-        b = dpt.asarray(a, device=devices[1], copy=True)  # from device to device, through another context
-        c = dpt.empty_like(b)
-        c[:] = b
-        print(int(dpt.sum(c)), c.device.sycl_device == devices[1], dpt.concat((a[::7], a[:3])).shape)
-        """,
-        ISHMEM_SIM_DEVICES="3",
-    )
+    out, _ = run(program("devices_of_dpctl"), ISHMEM_SIM_DEVICES="3")
     assert out.splitlines() == [
         str([f"level_zero:gpu:{i}" for i in range(3)]),
         "True True True 1024 131072",
@@ -989,28 +746,5 @@ def test_stack_in_strict_mode():
 
 def test_kernels_of_one_process_wait_for_each_other():
     """Two queues of one device: each kernel needs the other's stores to go on."""
-    out, _ = run(
-        """
-        import dpctl
-        from ishmem.environment.arrays import tensor as dpt
-        from common import dpex, kapi
-        @dpex.kernel
-        def bounce(item: kapi.Item, a, me):
-            mine, other = kapi.AtomicRef(a, index=me), kapi.AtomicRef(a, index=1 - me)
-            for turn in range(1, 1001):
-                mine.store(turn)
-                while other.load() < turn:
-                    pass
-        class View:
-            def __init__(self, array, queue):
-                self.__sycl_usm_array_interface__ = dict(array.__sycl_usm_array_interface__, syclobj=queue)
-        queues = [dpctl.SyclQueue("level_zero:gpu:0") for _ in range(2)]
-        a = dpt.zeros(2, dtype="i8", sycl_queue=queues[0])
-        both = [a, dpt.usm_ndarray(a.shape, dtype=a.dtype, buffer=dpctl.memory.as_usm_memory(View(a, queues[1])))]
-        events = [dpex.call_kernel_async(bounce, kapi.Range(1), (), both[me], me) for me in range(2)]
-        for host, event in events:
-            event.wait(), host.wait()
-        print(dpt.asnumpy(a))
-        """
-    )
+    out, _ = run(program("kernels_on_two_queues"))
     assert out == "[1000 1000]\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import struct
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 from ordinary_kernels import KERNELS, inputs
-from subprocesses import run_program
+from subprocesses import program, run_program
 from test_simulator import Level0, instruction, run, spirv
 
 from ishmem.common.errors import LevelZeroError
@@ -199,18 +198,6 @@ def fenced(op: int, order: int) -> bytes:
     return struct.pack(f"<{len(numbers)}I", *numbers)
 
 
-FENCED = """
-import test_simulator_compiler as t
-ze = t.Level0()
-module = pyze.create_module(ze.context, ze.device, t.fenced(*OPERATION))
-kernel, out = pyze.create_kernel(module, "fenced"), pyze.alloc_device(ze.context, ze.device, 64)
-pyze.set_argument(kernel, 0, out)
-pyze.zeKernelSetGroupSize(kernel, 1, 1, 1)
-pyze.append_launch(ze.list, kernel, (1, 1, 1))
-print(*struct.unpack("<3Q", ze.read(out, 24)))
-"""
-
-
 ORDERS = {
     BARRIER: (ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQ_CST),
     LOAD: (RELAXED, ACQUIRE, SEQ_CST),
@@ -224,7 +211,7 @@ CASES = [(0, 0), *((op, order) for op, orders in ORDERS.items() for order in ord
 @pytest.mark.parametrize(("op", "order"), CASES)
 def test_only_sequential_consistency_takes_a_fence(op, order, tmp_path) -> None:
     """The other orders keep the compiler from moving accesses: without one, it drops the first store."""
-    found = run(FENCED.replace("OPERATION", f"({op}, {order})"), ISHMEM_KERNEL_CACHE=str(tmp_path))[0].split()
+    found = run(program("atomics_with_an_order"), str(op), str(order), ISHMEM_KERNEL_CACHE=str(tmp_path))[0].split()
     assert found[:2] == ["3", "2"]
     assert op in (0, BARRIER) or found[2] == "2"
     machine_code = kept(tmp_path)[0].read_bytes()
@@ -258,38 +245,11 @@ def compilers(mark: str) -> list[int]:
     return found
 
 
-BUILD = """
-import os, struct, sys
-import test_simulator as t
-ze = t.Level0()
-def build(n):
-    code = t.spirv().replace(struct.pack("<I", 100), struct.pack("<I", 1000 + n))
-    try:
-        pyze.zeModuleDestroy(pyze.create_module(ze.context, ze.device, code, f"-cl-std=CL{n}.0" if n > 2 else ""))
-        print("built", flush=True)
-    except Exception as error:
-        print(str(error).replace("\\n", "|"), flush=True)
-"""
-
-
 def test_compilers_that_die_or_hang(tmp_path) -> None:
     """One that is killed or does not answer is given up for another, and none outlives its program."""
     mark = f"MARK={tmp_path}"
-    code = BUILD + f"""
-sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_simulator_compiler import compilers
-def end(how):
-    for compiler in compilers({mark!r}):
-        os.kill(compiler, how)
-build(0)
-end({int(signal.SIGKILL)})
-build(0)
-end({int(signal.SIGSTOP)})
-build(0)
-end({int(signal.SIGKILL)})  # what is stopped does not see that it is given up
-build(0)
-"""
-    out, _ = run(code, MARK=str(tmp_path), ISHMEM_KERNEL_CACHE="off", ISHMEM_SIM_COMPILE_LIMIT="5")
+    variables = {"MARK": str(tmp_path), "ISHMEM_KERNEL_CACHE": "off", "ISHMEM_SIM_COMPILE_LIMIT": "5"}
+    out, _ = run(program("compilers_die_or_hang"), mark, **variables)
     assert out == "built\n" * 4
     deadline = time.monotonic() + 10
     while compilers(mark) and time.monotonic() < deadline:
@@ -308,21 +268,9 @@ def kept(folder: Path) -> list[Path]:
 
 def build_once(folder: Path, **variables: str) -> bool:
     """Build a module in a process of its own; return whether it was compiled."""
-    out, err = run(BUILD + "build(0)", ISHMEM_KERNEL_CACHE=str(folder), ISHMEM_SIM_TRACE="1", **variables)
+    out, err = run(program("build_module"), ".", ISHMEM_KERNEL_CACHE=str(folder), ISHMEM_SIM_TRACE="1", **variables)
     assert out == "built\n"
     return COMPILED in err
-
-
-DAMAGE = BUILD + """
-from pathlib import Path
-path = Path(os.environ["DAMAGED"])
-good = path.read_bytes()
-middle = len(good) // 2
-for bad in (b"", good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1 :], good + b"x"):
-    path.write_bytes(bad)
-    build(0)
-    assert len(path.read_bytes()) == len(good)
-"""
 
 
 def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
@@ -330,7 +278,7 @@ def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
     assert not build_once(tmp_path)
     (path,) = kept(tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
-    out, err = run(DAMAGE, DAMAGED=str(path), ISHMEM_KERNEL_CACHE=str(tmp_path), ISHMEM_SIM_TRACE="1")
+    out, err = run(program("damaged_machine_code"), str(path), ISHMEM_KERNEL_CACHE=str(tmp_path), ISHMEM_SIM_TRACE="1")
     assert (out, err.count(COMPILED)) == ("built\n" * 4, 4)
     assert not build_once(tmp_path)
     assert build_once(tmp_path, CL_CONFIG_CPU_TARGET_ARCH="corei7")
@@ -341,34 +289,17 @@ def test_machine_code_is_kept_and_damage_is_noticed(tmp_path) -> None:
 
 def test_no_machine_code_is_kept(tmp_path) -> None:
     for value, complains in (("0", False), ("OFF", False), ("of", True)):
-        out, err = run(f"{BUILD}\nimport os\nos.chdir({str(tmp_path)!r})\nbuild(0)", ISHMEM_KERNEL_CACHE=value)
+        out, err = run(program("build_module"), str(tmp_path), ISHMEM_KERNEL_CACHE=value)
         assert out == "built\n"
         assert (f"ISHMEM_KERNEL_CACHE={value} is not auto, off, or a folder" in err) == complains
         assert not any(tmp_path.iterdir())
-
-
-RING = """
-import ishmem
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-@dpex.kernel
-def tell(item: kapi.Item, box):
-    ishmem.p(box, 100 * ishmem.n_pes() + ishmem.my_pe(), (ishmem.my_pe() + 1) % ishmem.n_pes())
-    ishmem.barrier_all()
-with ishmem.init():
-    box = ishmem.zeros(1, dtype="i8")
-    dpex.call_kernel(tell, kapi.Range(1), box)
-    ishmem.barrier_all()
-    print("got", int(box[0]))
-    ishmem.free_all()
-"""
 
 
 def test_one_machine_code_serves_all_pes_and_numbers_of_pes(tmp_path) -> None:
     variables = {"ISHMEM_KERNEL_CACHE": str(tmp_path), "ISHMEM_SIM_TRACE": "1"}
     compiled = []
     for n in (2, 3, 1, 2):
-        done = run_program(RING, n, env=variables)
+        done = run_program(program("put_in_a_ring"), n, env=variables)
         got = sorted(line.split("got ")[1] for line in done.stdout.splitlines())
         assert got == [str(100 * n + pe) for pe in range(n)], done
         compiled.append(done.stderr.count(COMPILED) + done.stdout.count(COMPILED))
@@ -377,29 +308,9 @@ def test_one_machine_code_serves_all_pes_and_numbers_of_pes(tmp_path) -> None:
 
 # ---- errors of a job, and threads
 
-REFUSED = """
-import ishmem
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
-@dpex.kernel
-def fill(item: kapi.Item, a):
-    a[item.get_id(0)] = 7
-with ishmem.init():
-    a = ishmem.zeros(4, dtype="i8")
-    for _ in range(2):
-        try:
-            dpex.call_kernel(fill, kapi.Range(4), a)
-            print("launched")
-        except ishmem.IshmemError as error:
-            print("told", str(error).replace("\\n", "|"))
-    ishmem.barrier_all()
-    print("sum", int(a.asnumpy().sum()))
-    ishmem.free_all()
-"""
-
 
 def test_a_kernel_that_does_not_build_is_an_error_of_the_launch() -> None:
-    done = run_program(REFUSED, 2, env={"ISHMEM_SIM_FAIL": "build:1@1"})
+    done = run_program(program("kernel_that_does_not_build"), 2, env={"ISHMEM_SIM_FAIL": "build:1@1"})
     assert done.returncode == 0, done
     mine = [line for line in done.stdout.splitlines() if line.startswith("[1]")]
     assert "told" in mine[0] and "the kernel fill does not build" in mine[0] and "ISHMEM_SIM_FAIL" in mine[0], done

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.runtime import job
@@ -212,27 +212,8 @@ def test_life(pes: Pes) -> None:
         alone.stop()
 
 
-FEW = """
-import ishmem
-from ishmem.runtime import job
-print(ishmem.TEAM_WORLD, bool(ishmem.TEAM_NODE), ishmem.TEAM_INVALID)  # usable before init
-ishmem.init()
-n = ishmem.n_pes()
-team = ishmem.TEAM_WORLD.split_strided(0, 1, n)
-for _ in range(2):
-    try:
-        ishmem.TEAM_WORLD.split_strided(0, 1, n)
-    except ishmem.IshmemError as error:
-        print("full:", error)
-# Left alive: finalize destroys it silently.
-print(ishmem.team_ptr(team, ishmem.zeros(1), 0) is not None)
-ishmem.free_all()
-ishmem.finalize()
-"""
-
-
 def test_setting() -> None:
-    done = run_program(FEW, 2, env={"ISHMEM_TEAMS_MAX": "4"})
+    done = run_program(program("few_teams"), 2, env={"ISHMEM_TEAMS_MAX": "4"})
     assert done.returncode == 0, done
     assert done.stdout.count("ISHMEM_TEAMS_MAX is 4") == 4, done
     assert "Warning" not in done.stderr, done
@@ -270,7 +251,10 @@ def test_sync() -> None:
 
 @pytest.mark.ishmem
 def test_independent() -> None:
-    """Halves of the world synchronise as often as they like, on their own."""
+    """Halves of the world synchronise as often as they like, on their own.
+
+    Fails only by a time-out: a sync waits for the other half.
+    """
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = [WORLD.split_strided(k, 2, (n - k + 1) // 2) for k in range(min(2, n))][me % 2]
     for _ in range(100 * (1 + me % 2)):
@@ -279,58 +263,15 @@ def test_independent() -> None:
     team.destroy()
 
 
-LEAVER = """
-import time, ishmem
-ishmem.init()
-me, n = ishmem.my_pe(), ishmem.n_pes()
-team = ishmem.TEAM_WORLD.split_strided(0, 1, n - 1)
-for _ in range(200):
-    if me == 0:
-        time.sleep(0.001)
-    if team:
-        team.sync()  # while the last PE finalises
-print("done", flush=True)
-ishmem.finalize()
-"""
-
-DEATH = """
-import os, signal, ishmem
-ishmem.init()
-me, n = ishmem.my_pe(), ishmem.n_pes()
-team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
-if me == 1:
-    os.kill(os.getpid(), signal.SIGKILL)
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
-try:
-    team.sync()
-except ishmem.PeerLost as error:
-    print("lost", error.pe, flush=True)
-    os._exit(3)
-"""
-
-EARLY = """
-import ishmem
-from ishmem.runtime import job
-ishmem.init()
-team = ishmem.TEAM_WORLD.split_strided(0, 1, 2)
-if ishmem.my_pe() == 0:
-    try:
-        team.sync()
-    except ishmem.PeerLost as error:
-        print("lost", error.pe, flush=True)
-ishmem.finalize()
-"""
-
-
 def test_leaving() -> None:
-    done = run_program(LEAVER, 3)
+    done = run_program(program("pe_leaves_during_syncs"), 3)
     assert done.returncode == 0, done
     assert done.stdout.count("done") == 3, done
 
 
 def test_missing() -> None:
-    assert "[0] lost 1" in run_program(DEATH, 2).stdout
-    done = run_program(EARLY, 2)
+    assert "[0] lost 1" in run_program(program("death_in_a_team_sync"), 2).stdout
+    done = run_program(program("pe_leaves_before_a_sync"), 2)
     assert "[0] lost 1" in done.stdout, done
 
 

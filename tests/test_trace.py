@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 from ishmem.cli import trace, trace_data, trace_pictures, trace_summary, trace_traffic
 from ishmem.cli.trace_data import Call
@@ -22,79 +22,13 @@ from ishmem.runtime import itt
 from ishmem.runtime.trace_file import QUEUE
 
 N = 2
-PROGRAM = """
-import ishmem
-from ishmem import get as fetch, put  # before init: replaced in this module, too
-import dpnp, numpy as np
-from ishmem import dpex
-from ishmem.dpex import call_kernel, kernel_api as kapi
-
-@dpex.kernel
-def send(item: kapi.Item, box, right):
-    ishmem.p(box, ishmem.my_pe(), right)
-    put(box[1:2], box[2:3], right)
-
-def on_all(me, n, right):
-    box, flag = ishmem.zeros(1000, dtype="f8"), ishmem.zeros(2, dtype="u8")
-    row, ones = ishmem.zeros(10, dtype="i4"), np.ones(1000)
-    for _ in range(5):
-        put(box, ones, right)
-    fetch(ones[:10], box, pe=right, nelems=10)
-    if me == 0:
-        ishmem.atomic_add(row, 1, right)
-        ishmem.iput(row, row, 2, 2, 3, right)
-    ishmem.put_signal(box, ones, flag, 1, ishmem.SIGNAL_SET, right, nelems=20)
-    assert ishmem.signal_wait_until(flag, ishmem.CMP_EQ, 1) == 1
-    event = ishmem.put_signal_on_queue(box, ones, flag, 7, ishmem.SIGNAL_SET, right, nelems=100, index=1)
-    ret = np.zeros(1, dtype="i8")
-    ishmem.signal_wait_until_on_queue(flag, ishmem.CMP_EQ, 7, ret, index=1).wait()
-    event.wait()
-    call_kernel(send, kapi.Range(1), box, right)
-    dpex.call_kernel_async(send, kapi.Range(1), (event,), box, right)[1].wait()
-    with ishmem.ctx_create() as context:
-        context.put(box, ones[:3], right, nelems=3)
-    ishmem.sum_reduce(row, row)
-    try:
-        ishmem.put(box, ones, n)
-    except IndexError:
-        pass
-    ishmem.barrier_all()
-    assert ishmem.put.__name__ == "put" and ishmem.put == put and "Source:" in ishmem.put.__doc__
-    ishmem.free_all()
-
-with ishmem.init():
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    on_all(me, n, (me + 1) % n)
-assert put.__class__.__name__ == "Routine" and put is ishmem.put is ishmem.rma.put
-"""
-
-KILLED = """
-import os, signal, ishmem, numpy as np
-ishmem.init()
-box = ishmem.zeros(10)
-ishmem.put(box, np.ones(10), 1 - ishmem.my_pe())
-ishmem.barrier_all()
-if ishmem.my_pe():
-    os.kill(os.getpid(), signal.SIGKILL)
-ishmem.barrier_all()
-"""
-
-OFF = """
-import importlib, sys, ishmem
-before = {name: getattr(ishmem, name) for name in ishmem.__all__}
-methods = dict(vars(ishmem.Ctx)), dict(vars(ishmem.Team))
-with ishmem.init():
-    assert all(getattr(ishmem, name) is value for name, value in before.items())
-    assert methods == (dict(vars(ishmem.Ctx)), dict(vars(ishmem.Team)))
-    assert not {"ishmem.runtime.tracing", "ishmem.runtime.instruments"} & set(sys.modules)
-"""
 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of a traced job, and what it has printed."""
     folder = tmp_path_factory.mktemp("trace") / "new" / "traces"
-    done = run_program(PROGRAM, N, env={"ISHMEM_STATS": "1"}, options=["--trace", str(folder)])
+    done = run_program(program("traced_calls"), N, env={"ISHMEM_STATS": "1"}, options=["--trace", str(folder)])
     assert done.returncode == 0, done.stdout + done.stderr
     return folder, done.stderr
 
@@ -232,36 +166,6 @@ def test_the_bytes_between_pes_are_those_of_the_program(read: trace_data.Trace) 
         assert found[pe][right] == sent + 80  # what the neighbour has got
     assert sum(map(sum, found)) == N * (5 * 8000 + 160 + 800 + 24 + 80) + 16
 
-
-COLLECTIVES = """
-import ishmem, numpy as np
-with ishmem.init():
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    a, b, wide = (ishmem.zeros(size, dtype="i4") for size in (12, 12, 36))
-    ishmem.barrier_all()
-    ishmem.broadcast(a, b, root=2, nelems=10)
-    ishmem.broadcast(a, b, 1)
-    ishmem.fcollect(wide[:15], ishmem.static("mine", 5, "i4"))
-    ishmem.collect(wide, b, nelems=me + 1)
-    ishmem.alltoall(a, b)
-    ishmem.alltoall(a, b, nelems=2)
-    ishmem.alltoalls(wide, b, 2, 1, 1)
-    ishmem.gather(wide, b, 1, nelems=3)
-    ishmem.gather(wide, b, 0)
-    ishmem.scatter(a, wide, 1, nelems=3)
-    ishmem.scatter(a, wide, 0)
-    ishmem.sum_inscan(a, b)
-    ishmem.max_reduce_on_queue(a, b, nelems=1).wait()
-    ishmem.alltoallv(a, b, [1] * n, [1] * n)
-    ends = ishmem.TEAM_WORLD.split_strided(0, 2, 2)
-    if me != 1:
-        ishmem.sum_reduce(a, b, ends, 5)
-        ishmem.scatter_on_queue(a[:6], b, 1, ends).wait()
-    try:
-        ishmem.broadcast(a, b, 7)
-    except IndexError:
-        pass
-"""
 MOVED = {  # rows: from PE, columns: to PE; i4 has 4 bytes
     "broadcast": [[0, 0, 0], [48, 0, 48], [40, 40, 0]],
     "fcollect": [[0, 20, 20], [20, 0, 20], [20, 20, 0]],
@@ -278,7 +182,7 @@ MOVED = {  # rows: from PE, columns: to PE; i4 has 4 bytes
 
 
 def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) -> None:
-    done = run_program(COLLECTIVES, 3, env={"ISHMEM_TRACE": str(tmp_path)})
+    done = run_program(program("traced_collectives"), 3, env={"ISHMEM_TRACE": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     read = trace_data.read(tmp_path)
     for name, expected in MOVED.items():
@@ -340,7 +244,7 @@ def test_statistics_are_printed_by_each_pe(job: tuple[Path, str]) -> None:
 def test_a_killed_pe_loses_only_its_own_file(tmp_path: Path) -> None:
     for pe in (1, 2):
         (tmp_path / f"pe-{pe}.json").write_text("of an earlier job")
-    done = run_program(KILLED, 2, env={"ISHMEM_TRACE": str(tmp_path)})
+    done = run_program(program("killed_while_traced"), 2, env={"ISHMEM_TRACE": str(tmp_path)})
     assert done.returncode == 128 + 9
     assert [path.name for path in tmp_path.iterdir()] == ["pe-0.json"]
     read = trace_data.read(tmp_path)
@@ -351,7 +255,7 @@ def test_a_killed_pe_loses_only_its_own_file(tmp_path: Path) -> None:
 
 
 def test_without_a_setting_the_routines_are_the_same_objects() -> None:
-    done = run_program(OFF, 1)
+    done = run_program(program("routines_without_trace"), 1)
     assert done.returncode == 0, done.stderr
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subprocesses import run_command, run_program
+from subprocesses import program, run_command, run_program
 
 from ishmem.benchmarks import tune
 from ishmem.common import algorithms
@@ -116,19 +116,6 @@ def test_every_collective_is_tuned() -> None:
     assert sorted(covered) == sorted(COLLECTIVES)
 
 
-SHOW = """
-import ishmem
-from ishmem.common import algorithms
-install = algorithms.install
-def told(table, forced=""):
-    print("table", table["broadcast"], table["fcollect"], repr(forced))
-    install(table, forced)
-algorithms.install = told
-with ishmem.init():
-    pass
-"""
-
-
 def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     path = tmp_path / "tune.ini"
     command = [sys.executable, "-m", "ishmem", "tune", "--pes", "2", "--op", "put,broadcast", "--size", "8,4K"]
@@ -141,7 +128,9 @@ def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     # What was measured is not known here; so a table that no machine gives.
     strange = {"broadcast": [(0, "tree"), (24, "mapped")], "put": [(0, "mapped"), (2 << 20, "engine")]}
     profile.write(path, {name: strange})
-    shown = run_program(SHOW, 2, env={"ISHMEM_PROFILE": str(path), "ISHMEM_ALGORITHM": "fcollect=mapped"})
+    shown = run_program(
+        program("table_of_algorithms"), 2, env={"ISHMEM_PROFILE": str(path), "ISHMEM_ALGORITHM": "fcollect=mapped"}
+    )
     assert shown.stdout.count("table [(0, 'tree'), (24, 'mapped')] ") == 2, shown.stdout + shown.stderr
     # fcollect was not measured: the default, where large copies are the copy engine's as the profile says.
     assert shown.stdout.count("(2097152, 'engine')] 'fcollect=mapped'") == 2, shown.stdout

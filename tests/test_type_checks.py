@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
 from numba.core.errors import NumbaError
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 
@@ -121,44 +121,6 @@ def test_work_group_on_host() -> None:
             getattr(ishmem, f"{name}_work_group")(None)
 
 
-OUTSIDE = """
-import ishmem
-import dpnp
-from ishmem import dpex
-from numba.core.errors import NumbaError
-from ishmem.dpex import kernel_api as kapi
-
-@dpex.kernel
-def who(item: kapi.Item, a):
-    a[0] = ishmem.my_pe() + 10 * ishmem.n_pes()
-
-@dpex.kernel
-def early(item: kapi.Item, a):
-    a[0] = ishmem.my_pe()
-
-@dpex.kernel
-def late(item: kapi.Item, a):
-    ishmem.barrier_all()
-
-def refused(kernel, words):
-    try:
-        dpex.call_kernel(kernel, kapi.Range(1), a)
-    except NumbaError as error:
-        assert words in str(error), error
-    else:
-        raise SystemExit("compiled")
-
-a = dpnp.zeros(1, dtype="int64")
-refused(early, "my_pe")
-ishmem.init(heap_size="1M")
-dpex.call_kernel(who, kapi.Range(1), a)
-assert int(a[0]) == ishmem.my_pe() + 10 * ishmem.n_pes()
-ishmem.finalize()
-refused(late, "compiled outside ishmem.init() to ishmem.finalize()")
-print("good")
-"""
-
-
 def test_outside() -> None:
-    result = run_program(OUTSIDE, 2)
+    result = run_program(program("kernels_outside_of_a_job"), 2)
     assert result.stdout.count("good") == 2, result

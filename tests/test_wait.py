@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 from common import dpex, dpnp, edges, kapi, same, symmetric
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.constants import Cmp
@@ -190,28 +190,7 @@ def test_refused() -> None:
                 routine(*arguments)
 
 
-LOST = """
-import os, sys, time
-import ishmem
-ishmem.init(heap_size="1M")
-cell, me = ishmem.zeros(1, dtype="int64"), ishmem.my_pe()
-if me == 1:
-    os._exit(0)
-start = time.monotonic()
-try:
-    if sys.argv[1] == "wait":
-        ishmem.wait_until(cell, ishmem.CMP_NE, 0)
-    else:
-        getattr(ishmem, sys.argv[1])()
-except ishmem.PeerLost as error:
-    assert error.pe == 1 and "PE 1" in str(error) and time.monotonic() - start < 10, error
-    assert sys.argv[1] == "finalize" or not (ishmem.pe_accessible(1) or ishmem.addr_accessible(cell, 1))
-    print("told", me)
-os._exit(0)
-"""
-
-
 @pytest.mark.parametrize("call", ["wait", "barrier_all", "sync_all", "finalize"])
 def test_lost(call: str) -> None:
-    result = run_program(LOST, 3, call)
+    result = run_program(program("pe_leaves_during_a_call"), 3, call)
     assert sorted(line[-6:] for line in result.stdout.split("\n") if "told" in line) == ["told 0", "told 2"], result

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, edges, kapi, same, symmetric
-from subprocesses import run_program
+from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.constants import Cmp
@@ -172,22 +172,8 @@ def test_errors() -> None:
             call()
 
 
-LOSS = """
-import os, ishmem
-ishmem.init()
-flags = ishmem.zeros(4, dtype="int64")
-if ishmem.my_pe() == 1:
-    os._exit(0)
-try:
-    ishmem.wait_until_any(flags, ishmem.CMP_EQ, 1)
-except ishmem.PeerLost as error:
-    print(f"lost {error.pe}: {error}", flush=True)
-os._exit(0)
-"""
-
-
 def test_peer_lost() -> None:
-    result = run_program(LOSS, 2, timeout=60)
+    result = run_program(program("pe_leaves_during_wait_until_any"), 2, timeout=60)
     assert "lost 1: wait_until_any on PE 0: PE 1 is gone" in result.stdout, result
 
 

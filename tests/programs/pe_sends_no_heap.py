@@ -1,0 +1,45 @@
+"""PE 1 sends what is no heap, in the way of the argument; prints what init raises."""
+
+import functools
+import os
+import sys
+
+import ishmem
+from ishmem.runtime import heap
+
+kind = sys.argv[1]
+honest = heap.SymmetricHeap.exchange
+
+
+def exchange(self, links):
+    if links.pe == 1:
+        links.allgather = functools.partial(lie, links.allgather, links)
+    return honest(self, links)
+
+
+def lie(send, links, packed, fds, what):  # the device's UUID and the export of the heap; a lock and the heap
+    links.allgather = send
+    if kind == "pipe":
+        fds = [fds[0], os.pipe()[0]]
+    elif kind == "none":
+        fds = []
+    elif kind == "many":
+        fds = fds[:1] + fds[1:] * 5
+    elif kind == "small":
+        fds = [fds[0], os.memfd_create("small")]
+        os.ftruncate(fds[1], 4096)
+    elif kind == "bytes":
+        packed = packed[:-3]
+    elif kind == "offset":
+        packed = packed[:16] + b"\xff" * (len(packed) - 16)
+    return send(packed, fds, what=what)
+
+
+heap.SymmetricHeap.exchange = exchange
+before = len(os.listdir("/proc/self/fd"))
+try:
+    ishmem.init("8M")
+    print("started", flush=True)
+except ishmem.IshmemError as error:
+    print(f"told {'PE 1 sent no heap' in str(error)}\n", end="", flush=True)
+os._exit(0)
