@@ -157,7 +157,7 @@ def test_device() -> None:
 
 
 def check_queries(n: int) -> int:
-    assert (ishmem.n_pes(), ishmem.is_initialized()) == (n, True)
+    assert (ishmem.n_pes(), ishmem.is_initialized(), ishmem.query_initialized()) == (n, True, True)
     assert ishmem.info_get_version() == (1, 6)
     assert 0 < len(ishmem.info_get_name()) < 256
     return ishmem.my_pe()
