@@ -325,5 +325,5 @@ def test_threads_that_run_kernels_are_not_pinned() -> None:
 
 
 def test_a_limit_that_is_no_number_is_refused() -> None:
-    _, err = run("pyze.drivers()", ISHMEM_SIM_COMPILE_LIMIT="soon", ISHMEM_SIM_TRACE="0")
+    _, err = run("from ishmem.ipc import pyze; pyze.drivers()", ISHMEM_SIM_COMPILE_LIMIT="soon", ISHMEM_SIM_TRACE="0")
     assert "ISHMEM_SIM_COMPILE_LIMIT=soon" in err

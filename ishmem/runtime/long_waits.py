@@ -229,10 +229,13 @@ class LongWaits:
             self._notice(wait, now)
 
     def _fail(self, problem: str) -> None:
-        """End the job because of a kernel that waits forever: no error can end the kernel."""
-        if uncaught.is_first(self._board, self._this.pe, "crossed kernels"):  # of any pair of PEs
+        """End the job because of a kernel that waits forever: no error can end the kernel.
+
+        Of the PEs that see it, the first one does, or another one would end it before the error is printed.
+        """
+        if uncaught.is_first(self._board, self._this.pe, "crossed kernels"):
             print(f"SymmetryError: {problem}", file=sys.stderr, flush=True)
-        self._end_job()
+            self._end_job()
 
     def _tell_alive(self) -> None:
         now = time.monotonic()
