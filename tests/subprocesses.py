@@ -83,6 +83,30 @@ def run_command(
         return subprocess.CompletedProcess(command, status, _read(out), _read(err))
 
 
+def run_at_once(
+    commands: Sequence[tuple[list[str], dict[str, str]]], timeout: float
+) -> list[subprocess.CompletedProcess[str]]:
+    """Run commands, each with its environment, at the same time; return how each has ended.
+
+    Raises:
+        subprocess.TimeoutExpired: One takes too long; all are killed.
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    started = [
+        subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, **pipes, text=True)
+        for command, environment in commands
+    ]
+    try:
+        outputs = [process.communicate(timeout=timeout) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *output)
+        for process, output in zip(started, outputs)
+    ]
+
+
 def _start(
     command: Sequence[str], env: dict[str, str], out: IO[str], err: IO[str], forked: bool
 ) -> fork_server.Process:

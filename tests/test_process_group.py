@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch_library
-from subprocesses import program, run_program
+from subprocesses import program, run_at_once, run_program
 
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import process_group
@@ -28,20 +28,11 @@ def torchrun(n: int, path: Path, *arguments: str) -> list[str]:
         port = str(server.getsockname()[1])
     common = {"WORLD_SIZE": str(n), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "none"}
     common.update(os.environ, **common, **torch_library.environment())
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(path), *arguments], env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(n)
-    ]  # fmt: skip
-    try:
-        outputs = [process.communicate(timeout=120) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0] * n, outputs
-    return sorted(line for out, _ in outputs for line in out.splitlines())
+    command = [sys.executable, str(path), *arguments]
+    ranks = [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(n)]
+    done = run_at_once([(command, environment) for environment in ranks], timeout=120)
+    assert [process.returncode for process in done] == [0] * n, done
+    return sorted(line for process in done for line in process.stdout.splitlines())
 
 
 @pytest.mark.parametrize("n", [1, 3])

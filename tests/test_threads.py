@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import dpnp, pattern, same
-from subprocesses import program, run_command, run_program
+from subprocesses import program, run_at_once, run_command, run_program
 
 import ishmem
 
@@ -225,19 +224,9 @@ def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int
     ours = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
     environment = {key: value for key, value in os.environ.items() if key not in ours}
     environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(program(name)), first, str(rank), str(n), *last],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for rank in range(n)
-    ]  # fmt: skip
-    try:
-        outputs = [process.communicate(timeout=60) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    return [(process.returncode, *output) for process, output in zip(processes, outputs)]
+    command = [sys.executable, str(program(name)), first]
+    done = run_at_once([([*command, str(rank), str(n), *last], environment) for rank in range(n)], timeout=60)
+    return [(process.returncode, process.stdout, process.stderr) for process in done]
 
 
 @pytest.mark.parametrize("n", [1, 3])

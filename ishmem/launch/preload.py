@@ -30,7 +30,7 @@ _NUMBA = (
 )  # fmt: skip
 _COMPILER = () if dpex.HAS_NUMBA_DPEX else (dpex.COMPILER, "ishmem.kernels")
 
-_FOR_KEYS = ("importlib.metadata._adapters",)
+_FOR_KEYS = ("importlib.metadata._adapters",)  # the keys of kernels contain versions of packages
 _AT_INIT = (
     "ishmem.environment.settings", "ishmem.ipc.exchange", "ishmem.runtime.device_sharing", "ishmem.runtime.late",
     "ishmem.setup",
