@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from ishmem.launch.ending import MONITOR, SUPERVISOR, Ending, Patience
+from ishmem.launch.ending import MONITOR, REACTING, SUPERVISOR, Ending, Patience
 
 
 def sent(ending: Ending, until: float) -> list[tuple[float, signal.Signals]]:
@@ -37,8 +37,8 @@ def test_each_signal_once(patience: Patience) -> None:
 def test_more_time_for_one_that_reacts() -> None:
     ending = Ending()
     ending.begin(MONITOR.failing, MONITOR)
-    ending.begin(MONITOR.reacting, MONITOR)
-    assert ending.next == MONITOR.reacting > MONITOR.failing
+    ending.begin(REACTING, MONITOR)
+    assert ending.next == REACTING > MONITOR.failing
 
 
 def test_the_earlier_kill_counts() -> None:

@@ -14,19 +14,19 @@ class Patience(NamedTuple):
 
     Attributes:
         failing: Seconds after a loss in which they may end by themselves: their waits raise ``PeerLost``.
-        reacting: The same for a process that has raised ``PeerLost``.
         ending: Seconds from SIGTERM to SIGKILL.
     """
 
     failing: float
-    reacting: float
     ending: float
 
 
-SUPERVISOR = Patience(failing=3.0, reacting=3.0, ending=2.0)
-"""Of the supervisor, and of ``ishmem run --hosts``; PEs do not tell them that they react."""
-MONITOR = Patience(failing=1.7, reacting=4.0, ending=0.5)
+SUPERVISOR = Patience(failing=3.0, ending=2.0)
+"""Of the supervisor, and of ``ishmem run --hosts``."""
+MONITOR = Patience(failing=1.7, ending=0.5)
 """Of the monitor of a node, in jobs over MPI."""
+REACTING = 4.0
+"""Seconds after a loss in which a PE that has told its monitor of ``PeerLost`` may end by itself."""
 AFTER_SIGNAL = 10.0
 """Seconds from a signal of the user to SIGKILL."""
 

@@ -29,7 +29,7 @@ from ishmem.common import processes
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
-from ishmem.launch.ending import MONITOR, Ending
+from ishmem.launch.ending import MONITOR, REACTING, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
@@ -293,7 +293,7 @@ class Monitor:
     def _begin_end(self, pe: _Pe) -> None:
         """Let a PE get the signals of a job that has failed, if this one has."""
         if self._loss:
-            pe.ending.begin(self._lost_at + (MONITOR.reacting if pe.reacts else MONITOR.failing), MONITOR)
+            pe.ending.begin(self._lost_at + (REACTING if pe.reacts else MONITOR.failing), MONITOR)
 
     def _look(self) -> None:
         """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
