@@ -30,6 +30,7 @@ class Store:
     def __init__(self, folder: Path, limit: int, suffix: str = ".kernel") -> None:
         self.folder, self.limit, self.suffix = folder, limit, suffix
         self._has_made = False
+        self._room = 0  # bytes to be written before the folder is looked at again
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``."""
@@ -46,7 +47,11 @@ class Store:
         return value if data == _sealed(key, value) else None
 
     def put(self, key: str, value: bytes) -> None:
-        """Store a value, then remove the least recently used values if they exceed the limit."""
+        """Store a value, then remove the least recently used values if they exceed the limit.
+
+        A look at a folder of thousands of files takes as long as some kernels. So a process looks when it begins to
+        write, and again when it has written an eighth of what was free: others write meanwhile.
+        """
         with contextlib.suppress(OSError):
             self._make_folder()
             descriptor, name = tempfile.mkstemp(dir=self.folder)
@@ -57,7 +62,9 @@ class Store:
             except OSError:
                 os.unlink(name)
                 raise
-            self._shrink()
+            self._room -= len(value)
+            if self._room <= 0:
+                self._room = self._shrink() // 8
 
     def get_or_make(self, key: str, make: Callable[[], bytes | None], is_first: bool = True) -> bytes | None:
         """Return the value of a key; if there is none, make and store it while other processes that need it wait.
@@ -105,7 +112,8 @@ class Store:
     def _make_folder(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _shrink(self) -> None:
+    def _shrink(self) -> int:
+        """Remove the least recently used values if all exceed the limit; return how many bytes are free."""
         found = []
         for path in self.folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError):  # another process may remove files, too
@@ -113,13 +121,14 @@ class Store:
                 found.append((status.st_mtime_ns, status.st_size, path))
         total = sum(size for _time, size, _path in found)
         if total <= self.limit:
-            return
+            return self.limit - total
         for _time, size, path in sorted(found):
             if total <= KEPT * self.limit:
-                return
+                break
             with contextlib.suppress(OSError):
                 path.unlink()
             total -= size
+        return self.limit - total
 
 
 def _sealed(key: str, value: bytes) -> bytes:
