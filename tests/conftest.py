@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ishmem.testing import Pes
+from ishmem.testing import Pes, fork_server
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
@@ -75,6 +75,7 @@ def pes(ishmem_pes: Pes) -> Pes:
 @pytest.fixture
 def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
     """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""
+    fork_server.prepare(dict(os.environ))
     with trials.new_trial() as found:
         monkeypatch.setenv(trials.MARK, found.mark)
         yield found

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 import pytest
 import trials
 from subprocesses import ISHMRUN, place, program, run_command, run_program
 
 from ishmem import dpex, get_uniqueid
+from ishmem.testing import fork_server
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 LAUNCH = "" if dpex.HAS_NUMBA_DPEX else "call_kernel, "  # numba-dpex compiles its launches
@@ -48,6 +52,21 @@ def test_death(trial: trials.Trial, moment: str, how: str) -> None:
     assert all(words(how) in line for line in told), done
     # A PE that is gone before it was in init, with status 0, is no failure of its own.
     assert done.returncode == (5 if moment.startswith("before_init") and how == "0" else status(how)), done
+
+
+def test_forks_are_found(trial: trials.Trial) -> None:
+    """PEs that are forks would be found if they stayed."""
+    with tempfile.TemporaryFile() as out:
+        command = ["-n", "2", str(program("wait_in_vain"))]
+        job = fork_server.start(command, {**trials.os.environ, **SMALL}, out.fileno())
+        try:
+            while os.pread(out.fileno(), 1000, 0).count(b"ready") < 2:
+                assert job.poll() is None
+                time.sleep(0.05)
+            assert len(trial.processes()) >= 3
+            assert len(trial.left(0)) >= 3
+        finally:
+            fork_server.end(job, 20)
 
 
 def test_where_the_pes_were(trial: trials.Trial) -> None:

@@ -24,6 +24,9 @@ from typing import Protocol
 from ishmem.common import processes
 from ishmem.launch import preload, run
 
+FORKS_OF = "PYTEST_FORKS_OF"
+"""A variable in ``/proc/PID/environ`` of the forks, which is that of their server: the process that has started it."""
+
 ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LARGEST = 1 << 20
 _WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER")
@@ -85,6 +88,11 @@ def start(
     )  # fmt: skip
 
 
+def prepare(environment: dict[str, str]) -> None:
+    """Start the server for an environment, unless it runs: it takes file descriptors of this process."""
+    _the_server(environment)
+
+
 def end(process: Process, patience: float) -> None:
     """End a process, if it runs: by SIGTERM, and after ``patience`` seconds by SIGKILL."""
     if process.poll() is None:
@@ -135,6 +143,7 @@ class _Server:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno())], theirs.fileno()
+        environment = {**environment, FORKS_OF: str(self._pid)}
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
         theirs.close()
         atexit.register(self.close)

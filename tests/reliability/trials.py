@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from ishmem.testing.fork_server import FORKS_OF
+
 HERE = Path(__file__).parent
-MARK = "RELIABILITY_MARK"
+MARK = "PYTEST_TRIAL"
 Outcome = TypeVar("Outcome")
 SOCKETS = "@ishmem-"
 
@@ -29,6 +31,7 @@ class Trial:
     def __init__(self) -> None:
         """Record what exists before the jobs start."""
         self.mark, self.folder = uuid.uuid4().hex, tempfile.mkdtemp(prefix="reliability-")
+        self._before = _forks(_environments())
         self._shared, self._open = _names("/dev/shm"), len(_names("/proc/self/fd"))
 
     def start(self, n: int, program: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
@@ -42,9 +45,13 @@ class Trial:
         return {"ISHMEM_DEVICE": "sim", **os.environ, MARK: self.mark, "TMPDIR": self.folder}
 
     def processes(self) -> dict[int, dict[str, str]]:
-        """Return the environments of the processes of the jobs, by process."""
-        found = {pid: _environment(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
-        return {pid: env for pid, env in found.items() if env.get(MARK) == self.mark}
+        """Return the environments of the processes of the jobs, by process.
+
+        Forks of a process that has the stack show its environment: of them, those are meant that were not there before.
+        """
+        found = _environments()
+        forks = _forks(found) - self._before
+        return {pid: env for pid, env in found.items() if env.get(MARK) == self.mark or pid in forks}
 
     def left(self, patience: float = 3.0) -> list[str]:
         """Return what the jobs have left behind, after up to ``patience`` seconds to disappear."""
@@ -86,6 +93,15 @@ def _names(folder: str) -> set[str]:
     with contextlib.suppress(OSError):
         return set(os.listdir(folder))
     return set()
+
+
+def _environments() -> dict[int, dict[str, str]]:
+    return {pid: _environment(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
+
+
+def _forks(environments: dict[int, dict[str, str]]) -> set[int]:
+    """Return the processes that were forked for this one, and what forks them."""
+    return {pid for pid, env in environments.items() if env.get(FORKS_OF) == str(os.getpid())}
 
 
 def _environment(pid: int) -> dict[str, str]:
