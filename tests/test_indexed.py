@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,23 @@ from ishmem.testing import Pes
 
 KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 LENGTH = 70
-CASES = [(0, None), (1, None), (5, "bool"), (33, None), (64, "int64"), (57, "uint8")]
-"""The number of indices, and the dtype of the mask."""
+CASES = [(0, False), (1, False), (5, True), (33, False), (64, True), (57, True)]
+"""The number of indices, and whether there is a mask."""
+
+Kinds = tuple[str, str]
+KINDS: list[Kinds] = [("int64", "int64"), ("uint32", "bool"), ("int32", "uint8"), ("uint64", "int32")]
+"""The dtypes of indices and mask."""
 
 
-def lists(count: int, mask: str | None, pe: int) -> tuple[np.ndarray, np.ndarray | None]:
+def kinds_of(dtype: str) -> list[Kinds]:
+    """Return with which indices and masks kernels move elements of a dtype: one with all, the others in turn."""
+    return KINDS if dtype == "int32" else [KINDS[KERNEL_TYPES.index(dtype) % len(KINDS)]]
+
+
+def lists(count: int, mask: str | None, pe: int, kind: str = "int64") -> tuple[np.ndarray, np.ndarray | None]:
     """Return different indices, and a mask that is 0 for some, the same on all PEs."""
     random = np.random.default_rng([count, pe])
-    indices = random.permutation(LENGTH)[:count].astype(["int64", "uint32", "int32", "uint64"][count % 4])
+    indices = random.permutation(LENGTH)[:count].astype(kind)
     return indices, None if mask is None else random.integers(0, 3, count).astype(mask)
 
 
@@ -83,14 +93,15 @@ def in_kernel(where: str, put: Any, got: Any, source: Any, table: Any, indices: 
     dpex.call_kernel(kernel, span, *arrays, pe)
 
 
-def check_moves(dtype: str, where: str) -> None:
+def check_moves(dtype: str, where: str, kinds: list[Kinds]) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     table = symmetric(pattern(dtype, LENGTH, me))
     for distance in (0, 1):
         pe, writer = (me + distance) % n, (me - distance) % n
-        for count, kind in CASES:
+        for (count, is_masked), (of_indices, of_mask) in itertools.product(CASES, kinds):
+            kind = of_mask if is_masked else None
             put, source = symmetric(pattern(dtype, LENGTH, 99)), pattern(dtype, count + 2, me)
-            indices, mask = lists(count, kind, me)
+            indices, mask = lists(count, kind, me, of_indices)
             if where == "host":
                 got = pattern(dtype, count + 2, 77)
                 on_host(put, got, source[:count], table, indices, mask, pe)
@@ -106,20 +117,20 @@ def check_moves(dtype: str, where: str) -> None:
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 def test_on_host(dtype: str) -> None:
-    check_moves(dtype, "host")
+    check_moves(dtype, "host", KINDS)
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 def test_in_kernels(dtype: str) -> None:
     for where in ("alone", "group"):
-        check_moves(dtype, where)
+        check_moves(dtype, where, kinds_of(dtype))
 
 
 @pytest.mark.ishmem([1, 3])
 def test_places() -> None:
     for where in ("host", "alone", "group"):
-        check_moves("int32", where)
+        check_moves("int32", where, KINDS)
 
 
 def test_on_nodes_and_late() -> None:
@@ -127,7 +138,7 @@ def test_on_nodes_and_late() -> None:
         pool = Pes(2, environment, nodes=nodes)
         try:
             for where in ("host", "alone", "group"):
-                pool.run(check_moves, "int32", where)
+                pool.run(check_moves, "int32", where, KINDS[:2])
         finally:
             pool.stop()
 
