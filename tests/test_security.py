@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from subprocesses import ISHMRUN, program
+from subprocesses import ISHMRUN, program, run_program
 from test_exchange import LIMIT, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
@@ -236,8 +236,7 @@ def test_descriptors_of_the_wrong_kind_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "none", "many", "small", "bytes", "offset"])
 def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
-    command = [*ISHMRUN, "-n", "2", "--no-prefix", str(program("pe_sends_no_heap")), kind]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    done = run_program(program("pe_sends_no_heap"), 2, kind, options=["--no-prefix"], timeout=LIMIT)
     assert done.stdout.count("told") == 2 and "told True" in done.stdout, done.stdout + done.stderr
 
 
