@@ -38,7 +38,7 @@ class Kind(enum.IntEnum):
     HELLO = 1
     """The sender is this PE of this job (payload: token and number of PEs)."""
     WELCOME = 2
-    """The receiver is admitted (payload: token of PE 0)."""
+    """The receiver is admitted (payload: token of the hub)."""
     REFUSED = 3
     """The receiver is not admitted (payload: the reason)."""
     PART = 4
@@ -102,7 +102,7 @@ def hello(job: str, pe: int, n_pes: int) -> Message:
 
 
 def welcome(job: str, pe: int) -> Message:
-    """Return PE 0's answer to an admitted PE; it proves that PE 0 knows the job's name."""
+    """Return the hub's answer to an admitted PE; it proves that the hub knows the job's name."""
     return Message(Kind.WELCOME, pe, 0, _digest("welcome", job))
 
 
@@ -119,8 +119,8 @@ def check_hello(message: Message, job: str, n_pes: int) -> int:
         raise MessageError("a HELLO of another job")
     if declared != n_pes:
         raise MessageError(f"PE {message.pe} belongs to a job of {declared} PEs, this one has {n_pes}")
-    if not 0 < message.pe < n_pes:
-        raise MessageError(f"PE {message.pe} cannot join PE 0 in a job of {n_pes} PEs")
+    if message.pe >= n_pes:
+        raise MessageError(f"PE {message.pe} cannot join a job of {n_pes} PEs")
     return message.pe
 
 

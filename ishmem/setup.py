@@ -367,15 +367,27 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
     from ishmem.ipc.exchange import Links
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
+    start_hub = _hub_of(this, member, board)
     if member.network is None:
         try:
-            return Links.connect(*arguments, this.on_lost, this.on_left, board)
+            return Links.connect(*arguments, this.on_lost, this.on_left, start_hub=start_hub)
         except PeerLost:
             raise
         except IshmemError as error:
             raise IshmemError(f"{error}{member.hint}") from None
-    links, where = Links.connect(*arguments, None, None, board, member.node.pes), member.network.where(member.pe)
+    links, where = Links.connect(*arguments, None, None, member.node.pes, start_hub), member.network.where(member.pe)
     return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
+
+
+def _hub_of(this: job.Job, member: Membership, board: StatusBoard | None) -> Callable[[], object]:
+    """Return how the first PE of the node starts the hub of the node's PEs."""
+    from ishmem.ipc import hub
+
+    if this.settings.board and member.job == this.settings.job:
+        return hub.elsewhere
+    # In a job over MPI, the monitor tells how a process has ended.
+    patience = hub.REPORT if member.mpi else 0.0
+    return lambda: hub.start(member.job, len(member.node.pes), board.fate if board else hub.unknown, patience)
 
 
 def _watch(

@@ -10,6 +10,7 @@ import uuid
 
 import pytest
 from subprocesses import program, run_program
+from test_exchange import wait_until
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
@@ -86,6 +87,7 @@ def exchange_heaps(job, pe, rounds, size):
         check_peer(heap, pe, turn, parts[1 - pe], links, size)
     links.leave(LIMIT)
     links.close()
+    wait_until(lambda: n_fds() == before)  # the hub, on PE 0, ends after the last PE
     return n_fds() - before
 
 

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "host_collectives": {"common", "ipc", "environment", "runtime"},
     CHAPTERS: {"common", "ipc", "environment", "runtime", "host_collectives", "kernels"},
     "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
-    "launch": {"common", "dpex", "environment"},
+    "launch": {"common", "dpex", "environment", "ipc"},
     "examples": {"dpex", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
     "testing": {"common", "environment", "runtime", "launch", CHAPTERS},

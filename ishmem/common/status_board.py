@@ -65,6 +65,7 @@ class PeState(enum.IntEnum):
 
 
 _WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
+_FATES = {PeState.ABANDONED: "it left after an error", PeState.FAILED: "its init failed"}
 
 
 class _Text(ctypes.Structure):
@@ -129,7 +130,6 @@ class Head(_Text):
         hang: Nonzero once some PE has reached ``ISHMEM_TIMEOUT``.
         text: Where the PEs were at that time.
         closing: Nonzero once ``global_exit`` ends the job.
-        first: 1 + the first PE that failed, or ended before ``init``; 0 when there is none.
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
         noticed: Time at which they were last printed because of a long wait.
@@ -138,7 +138,6 @@ class Head(_Text):
     _fields_ = [
         ("hang", ctypes.c_int64),
         ("closing", ctypes.c_int64),
-        ("first", ctypes.c_int64),
         ("printed", ctypes.c_int64),
         ("shown", ctypes.c_double),
         ("noticed", ctypes.c_double),
@@ -211,20 +210,12 @@ class StatusBoard:
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
 
-    def fate(self, pe: int, patience: float) -> str | None:
-        """Describe how a PE ended; ``None`` when ishmrun does not report its end within ``patience`` seconds."""
-        record, deadline = self[pe], time.monotonic() + patience
-        while not record.ended and record.state != PeState.ABANDONED:
-            if time.monotonic() >= deadline:
-                return None
-            time.sleep(_STEP)
+    def fate(self, pe: int) -> str | None:
+        """Describe how a PE has left the job or its process has ended; ``None`` if neither is known."""
+        record = self[pe]
         if not record.ended:
-            return "it left after an error"
+            return _FATES.get(record.state)
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
-
-    def first_lost(self) -> int | None:
-        """Return the PE that failed first, or ended before ``init``; ``None`` when ishmrun reports none."""
-        return self.head.first - 1 if self.head.first else None
 
     def where(self, pe: int, now: float | None = None) -> str:
         """Describe the wait that a PE has recorded, with its duration if ``now`` is given."""

@@ -24,6 +24,7 @@ from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.common.processes import adopt_orphans, end_children
 from ishmem.common.status_board import PeState, StatusBoard, describe_end
+from ishmem.ipc.hub import REPORT, Hub
 from ishmem.launch import preload
 from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending
 
@@ -149,6 +150,7 @@ class _Supervisor:
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
         self._ending = Ending()
         self._is_patient = False
+        self._hub: Hub | None = None
         self._look_at = time.monotonic() if job.hang_timeout or job.notice else None
 
     def run(self) -> int:
@@ -166,9 +168,16 @@ class _Supervisor:
             self._end(2)
         for end in itertools.chain(*self._job.outputs):
             os.close(end)
+        self._start_hub()
         while self._running:
             self._step()
         return self._status or 0
+
+    def _start_hub(self) -> None:
+        """Start the hub of the PEs, once they are forked: its thread would be missing in a fork."""
+        board = self._job.board
+        if board.n_pes > 1:
+            self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT, lasts=True)
 
     def _start(self, pe: int) -> None:
         job, (out, err) = self._job, self._job.outputs[pe] if self._job.outputs else (1, 2)
@@ -271,9 +280,9 @@ class _Supervisor:
         board[pe].code = code
         tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
         places = self._places() if tell else []
-        if not board.head.first and (code or deserted or board[pe].state == PeState.ABSENT):
-            board.head.first = pe + 1
-        board[pe].ended = 1  # the other PEs await this before they raise
+        board[pe].ended = 1
+        if self._hub:
+            self._hub.ended(pe, board.fate(pe) or "")
         if code == 0 and not deserted:
             return
         if -code not in self._sent:

@@ -123,7 +123,8 @@ class LongWaits:
             for check in self._checks:
                 check.look()
             self._notice(wait, now)
-        self._look_for_loss()
+        if self._this.network:
+            self._look_at_mpi()
         if self._timeout and now > wait.since + self._timeout and not self._board.head.hang:
             self._board.announce(self._timeout)
         if error := self.hang():
@@ -134,17 +135,6 @@ class LongWaits:
         limit = self._this.settings.wait_notice
         if limit and now > wait.since + limit and self._board.claim_notice(wait.since, now):
             print(self._board.notice(limit), file=sys.stderr, flush=True)
-
-    def _look_for_loss(self) -> None:
-        """Read from the board that a PE is lost: PE 0, which reports lost PEs, may be in a kernel itself."""
-        if self._this.network:
-            self._look_at_mpi()
-        this, index = self._this, self._board.first_lost()
-        if index is None or self._board.head.closing or this.links.lost or self._board[index].state == PeState.LEFT:
-            return
-        how = self._board.fate(index, 0.0)
-        if how:
-            this.lose(this.node.pes[index], how)
 
     def _look_at_mpi(self) -> None:
         """Count a PE of another node as lost when MPI has failed and the monitor names no lost PE."""

@@ -1,0 +1,417 @@
+"""The hub of a job on one node: each PE has one connection to it, so their number grows linearly.
+
+The hub forwards every part of a collective, every loss and every leave in one total order, and it alone decides whether
+a collective has timed out: all PEs see the same outcome, unless the hub dies. It runs as a thread: in the supervisor of
+``ishmem run``, which reports the end of each process to it; in other jobs in the process of the node's first PE.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import selectors
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Callable, Union
+
+from ishmem.common.errors import IshmemError
+
+from . import wire
+from .wire import Kind, Message, MessageError
+
+log = logging.getLogger("ishmem")
+
+REPORT = 3.0
+"""Seconds that the supervisor may take to report the end of a process: it first asks the other PEs where they are."""
+RETRY = 0.01
+"""Seconds between two attempts to connect."""
+AHEAD = 1 << 12
+"""How many collectives one PE may be ahead of another: it may have timed out in each."""
+
+_LARGEST_STATUS = 255
+_STRANGERS = 64  # connections that have not sent a HELLO yet
+
+Fate = Callable[[int], Union[str, None]]
+
+
+class _Session:
+    """The PEs in one ``init`` and what follows; after a failed ``init`` they may meet again in a new session."""
+
+    def __init__(self, n_pes: int, lost: Mapping[int, str]) -> None:
+        self.n_pes = n_pes
+        self.lost = dict(lost)
+        self.left: set[int] = set()
+        self.peers: dict[int, socket.socket] = {}
+        self.joined: set[int] = set()
+        self.latest = [-1] * n_pes  # the last collective in which each PE has taken part
+        self.aborted: set[int] = set()
+        self.early: list[tuple[Message, list[int]]] = []  # parts that PEs still have to get which join later
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.joined | set(self.lost)) == self.n_pes
+
+    def forget_early(self) -> None:
+        for _message, fds in self.early:
+            wire.close_fds(fds)
+        self.early.clear()
+
+
+class Hub:
+    """The hub of one job; its methods may be called from any thread.
+
+    Attributes:
+        job: The name of the job.
+    """
+
+    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float, lasts: bool = False) -> None:
+        """Listen for the PEs of a job, whose name only they know, and start the thread.
+
+        ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
+        ``patience`` seconds for a report to `ended`. The thread ends with the last connection, unless ``lasts`` is set.
+
+        Raises:
+            IshmemError: The address of the job is in use.
+        """
+        self.job, self._n_pes, self._fate, self._patience, self._lasts = job, n_pes, fate, patience, lasts
+        self._closed = False
+        self._ended: dict[int, str] = {}
+        self._processes: dict[int, int] = {}
+        self._due: list[tuple[float, _Session, int, str]] = []  # losses that wait for a report of the end
+        self._reasons: dict[socket.socket, str] = {}
+        self._strangers: list[socket.socket] = []
+        self._session = _Session(n_pes, {})
+        self._reports: list[tuple[int, str]] = []
+        self._listener: socket.socket | None = _listen(job)
+        self._selector = selectors.DefaultSelector()
+        self._wake = socket.socketpair()
+        self._watch(self._wake[0], lambda end: end.recv(64))
+        self._watch(self._listener, self._accept)
+        _alive.add(self)
+        self._thread = threading.Thread(target=self._run, name="ishmem-hub", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether PEs can still join."""
+        return not self._closed
+
+    def wait(self) -> None:
+        """Wait for the thread to end."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """End all connections, so that each PE loses PE 0, and the thread."""
+        self._closed = True
+        self._wake[1].send(b"x")
+        self.wait()
+
+    def ended(self, pe: int, how: str) -> None:
+        """Take note that the process of a PE has ended: the PE is lost unless it has left."""
+        self._reports.append((pe, how))
+        self._wake[1].send(b"x")
+
+    # ---- the thread
+
+    def _run(self) -> None:
+        try:
+            while not self._closed:
+                self._step()
+        finally:
+            self._release()
+
+    def _step(self) -> None:
+        due = min((at for at, *_ in self._due), default=None)
+        for key, _ in self._selector.select(None if due is None else max(due - time.monotonic(), 0)):
+            call, connection = key.data
+            if connection.fileno() >= 0:  # a call for an earlier event may have closed it
+                call(connection)
+        self._take_reports()
+        if not self._lasts and self._processes and not self._connections():
+            self._closed = True
+
+    def _connections(self) -> int:
+        """Return the number of connections to PEs, also of earlier sessions."""
+        return len(self._selector.get_map()) - len(self._strangers) - (2 if self._listener else 1)
+
+    def _take_reports(self) -> None:
+        """Count PEs as lost whose processes have ended, and those for which the report did not come in time."""
+        while self._reports:
+            pe, how = self._reports.pop(0)
+            self._ended[pe] = how
+            self._drain(pe)  # it may have left before it ended
+            self._lose(self._session, pe, how)
+        now, due, self._due = time.monotonic(), self._due, []
+        for entry in due:
+            at, session, pe, how = entry
+            if pe in self._ended or now >= at:
+                self._lose(session, pe, self._ended.get(pe, how))
+            else:
+                self._due.append(entry)
+
+    def _drain(self, pe: int) -> None:
+        """Read what a PE has sent, to the end of its connection if that has ended."""
+        session = self._session
+        while connection := session.peers.get(pe):
+            if not self._take(session, pe, connection):
+                return
+
+    def _take(self, session: _Session, pe: int, connection: socket.socket) -> bool:
+        """Handle the next message of a PE, or the end of its connection; return whether there was either."""
+        try:
+            received = wire.receive(connection)
+            if received is None:
+                self._end(session, pe)
+            else:
+                self._handle(session, pe, *received)
+        except BlockingIOError:
+            return False
+        except MessageError as error:
+            self._cut(session, pe, f"it sent an invalid message: {error}")
+        except OSError as error:
+            self._cut(session, pe, f"its connection failed: {error}")
+        return True
+
+    def _handle(self, session: _Session, sender: int, message: Message, fds: list[int]) -> None:
+        if message.pe != sender:
+            wire.close_fds(fds)
+            raise MessageError(f"PE {sender} speaks for PE {message.pe}")
+        if message.kind == Kind.PART:
+            try:
+                self._take_part(session, message, fds)
+            finally:
+                wire.close_fds(fds)
+        elif message.kind == Kind.ABORT:
+            self._take_abort(session, message)
+        elif message.kind == Kind.LEFT:
+            session.left.add(sender)
+            self._forward(session, message, but=sender)
+        elif message.kind == Kind.EXIT:
+            if message.sequence > _LARGEST_STATUS:
+                raise MessageError(f"exit status {message.sequence}")
+            self._forward(session, message, but=sender)
+        else:
+            raise MessageError(f"{message.kind.name} from PE {sender}")
+
+    def _take_part(self, session: _Session, message: Message, fds: list[int]) -> None:
+        pe, sequence = message.pe, message.sequence
+        if sequence <= session.latest[pe]:
+            raise MessageError(f"part {sequence} of PE {pe} twice")
+        _check_ahead(session, sequence, f"part {sequence} of PE {pe}")
+        session.latest[pe] = sequence
+        if sequence in session.aborted:
+            return
+        if not session.is_full and not session.lost:
+            session.early.append((message, [os.dup(fd) for fd in fds]))
+        self._send(session, pe, message._replace(payload=b""))  # the acknowledgement
+        self._forward(session, message, fds, but=pe)
+
+    def _take_abort(self, session: _Session, message: Message) -> None:
+        """End a collective with an error on every PE, unless all parts have arrived."""
+        sequence = message.sequence
+        _check_ahead(session, sequence, f"an abort of collective {sequence}")
+        if sequence > min(session.latest) and sequence not in session.aborted:
+            session.aborted.add(sequence)
+            self._forward(session, message)  # also to the PE that asked for it
+
+    def _end(self, session: _Session, pe: int) -> None:
+        """Handle the end of a connection: the PE is lost unless it has left."""
+        how = self._reasons.get(session.peers[pe]) or self._ended.get(pe) or self._fate(pe)
+        if how or not self._patience or pe in session.left:
+            self._cut(session, pe, how or f"process {self._processes[pe]} ended without leaving")
+        else:
+            at = time.monotonic() + self._patience
+            self._due.append((at, session, pe, f"process {self._processes[pe]} closed its connection without leaving"))
+            self._cut(session, pe)
+
+    def _cut(self, session: _Session, pe: int, how: str | None = None) -> None:
+        """Close the connection to a PE, which is lost if ``how`` is given, unless it has left."""
+        connection = session.peers.pop(pe)
+        self._reasons.pop(connection, None)
+        self._drop(connection)
+        if how:
+            self._lose(session, pe, how)
+        if pe not in session.left or not session.peers:
+            self._listen_again()
+
+    def _lose(self, session: _Session, pe: int, how: str) -> None:
+        if pe in session.left or pe in session.lost:
+            return
+        session.lost[pe] = how
+        session.forget_early()
+        self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
+
+    # ---- sending
+
+    def _forward(
+        self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None
+    ) -> None:
+        """Send to all connected PEs but one."""
+        for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is told last
+            if pe != but:
+                self._send(session, pe, message, fds)
+
+    def _send(self, session: _Session, pe: int, message: Message, fds: Sequence[int] = ()) -> None:
+        connection = session.peers[pe]
+        try:
+            wire.send(connection, message, fds)
+        except ConnectionError:
+            pass  # the end of this connection is about to be read
+        except OSError as error:
+            self._reasons.setdefault(connection, f"it received no message for {wire.SEND_TIMEOUT} s: {error}")
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    # ---- connecting
+
+    def _listen_again(self) -> None:
+        """Let PEs join again whose ``init`` has failed, or which have all left."""
+        if not self._listener:
+            with contextlib.suppress(IshmemError):
+                self._listener = _listen(self.job)
+                self._watch(self._listener, self._accept)
+
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            connection = wire.accept(listener)
+        except OSError as error:
+            log.warning("could not accept a connection: %s", error)
+            time.sleep(RETRY)  # most likely out of file descriptors: avoid a busy loop
+            return
+        self._watch(connection, self._admit)
+        self._strangers.append(connection)
+        if len(self._strangers) > _STRANGERS:
+            self._refuse(self._strangers[0], "it sent no HELLO")
+        try:
+            wire.check_user(wire.peer_process(connection)[1])
+        except MessageError as error:
+            self._refuse(connection, str(error))
+
+    def _admit(self, connection: socket.socket) -> None:
+        """Handle the first message of a connection: admit the PE whose HELLO it is, or refuse the connection."""
+        fds: list[int] = []
+        try:
+            received = wire.receive(connection)
+            if received is None:
+                raise MessageError("it closed the connection before it sent a HELLO")
+            message, fds = received
+            self._join(wire.check_hello(message, self.job, self._n_pes), connection)
+        except BlockingIOError:
+            return
+        except (OSError, MessageError) as error:
+            self._refuse(connection, str(error))
+        finally:
+            wire.close_fds(fds)
+
+    def _join(self, pe: int, connection: socket.socket) -> None:
+        """Let a PE join the present session, or begin a new one if it has been in that one."""
+        process = wire.peer_process(connection)[0]
+        self._drain(pe)
+        if self._processes.get(pe, process) != process or pe in self._session.peers:
+            raise MessageError(f"PE {pe} has joined before")
+        if pe in self._session.joined:
+            self._session.forget_early()
+            self._session = _Session(self._n_pes, self._ended)
+        self._processes[pe] = process
+        self._welcome(self._session, pe, connection)
+
+    def _welcome(self, session: _Session, pe: int, connection: socket.socket) -> None:
+        self._strangers.remove(connection)
+        self._selector.modify(
+            connection, selectors.EVENT_READ, (functools.partial(self._take, session, pe), connection)
+        )
+        session.peers[pe] = connection
+        session.joined.add(pe)
+        self._send(session, pe, wire.welcome(self.job, pe))
+        for lost, how in session.lost.items():
+            self._send(session, pe, Message(Kind.LOST, lost, 0, how.encode()))
+        for message, fds in session.early:
+            self._send(session, pe, message, fds)
+        if session.is_full:
+            session.forget_early()
+            self._stop_listening()
+
+    def _stop_listening(self) -> None:
+        if self._listener:
+            self._drop(self._listener)
+            self._listener = None
+        for stranger in list(self._strangers):
+            self._refuse(stranger, "all PEs have joined")
+
+    def _refuse(self, connection: socket.socket, why: str) -> None:
+        log.warning("refused a connection of process %d: %s", wire.peer_process(connection)[0], why)
+        with contextlib.suppress(OSError):
+            wire.send(connection, Message(Kind.REFUSED, 0, 0, why.encode()))
+        self._strangers.remove(connection)
+        self._drop(connection)
+
+    def _watch(self, connection: socket.socket, call: Callable[[socket.socket], object]) -> None:
+        self._selector.register(connection, selectors.EVENT_READ, (call, connection))
+
+    def _drop(self, connection: socket.socket) -> None:
+        self._selector.unregister(connection)
+        connection.close()
+
+    def _release(self) -> None:
+        """Close every socket and file descriptor, without a message to the PEs."""
+        self._closed = True
+        _alive.discard(self)
+        for key in list(self._selector.get_map().values()):
+            _call, connection = key.data
+            connection.close()
+        self._wake[1].close()
+        self._selector.close()
+        self._session.forget_early()
+
+
+def _check_ahead(session: _Session, sequence: int, what: str) -> None:
+    at = 1 + min(session.latest)
+    if sequence > at + AHEAD:
+        raise MessageError(f"{what} is too far ahead: the job is at {at}")
+
+
+def _listen(job: str) -> socket.socket:
+    listener = wire.new_socket()
+    try:
+        listener.bind(wire.address(job))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise IshmemError(f"cannot listen for the PEs of this job: {error}; is the job running already?") from error
+    return listener
+
+
+def unknown(_pe: int) -> None:
+    """Tell nothing of the end of a PE."""
+
+
+def start(job: str, n_pes: int, fate: Fate = unknown, patience: float = 0.0) -> Hub:
+    """Return the hub of a job that runs in this process; start it if there is none. It ends with its PEs."""
+    for hub in list(_alive):
+        if hub.job == job:
+            if hub.is_running:
+                return hub
+            hub.wait()
+    return Hub(job, n_pes, fate, patience)
+
+
+def elsewhere() -> None:
+    """Start no hub: the supervisor of the job runs it."""
+
+
+# A forked child inherits its parent's connections; while they are open, no PE notices the parent's death.
+_alive: weakref.WeakSet[Hub] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    for hub in list(_alive):
+        if not hub._closed:
+            hub._release()
+
+
+os.register_at_fork(after_in_child=_forget)
