@@ -277,8 +277,7 @@ class Links:
         while not self._closed and self._hub:
             ends.poll()
             while not self._closed and self._hub and self._take(self._hub):
-                pass
-            self._tell()
+                self._tell()
 
     def _tell(self) -> None:
         """Call the user's callbacks for the events so far, without holding the lock."""

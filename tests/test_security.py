@@ -129,7 +129,7 @@ def test_another_user_cannot_stand_in_for_pe_0(job: str) -> None:
         squatter.join()
 
 
-def test_pe_0_must_know_the_job(job: str) -> None:
+def test_the_hub_must_know_the_job(job: str) -> None:
     """A process of the same user that has seen the address listens on it, and welcomes without the job's name."""
     with wire.new_socket() as listener:
         listener.bind(wire.address(job))
@@ -142,7 +142,7 @@ def test_pe_0_must_know_the_job(job: str) -> None:
 
         impostor = threading.Thread(target=welcome)
         impostor.start()
-        with pytest.raises(IshmemError, match="for the PEs of this job but is not part of this job"):
+        with pytest.raises(IshmemError, match="for the PEs of this job but is not part of it"):
             Links.connect(job, 1, 2, LIMIT)
         impostor.join()
 

@@ -176,8 +176,13 @@ class _Supervisor:
     def _start_hub(self) -> None:
         """Start the hub of the PEs, once they are forked: its thread would be missing in a fork."""
         board = self._job.board
-        if board.n_pes > 1:
+        if board.n_pes == 1 or self._status is not None:
+            return
+        try:
             self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT, lasts=True)
+        except (IshmemError, OSError) as error:
+            self._report(str(error))
+            self._end(2)
 
     def _start(self, pe: int) -> None:
         job, (out, err) = self._job, self._job.outputs[pe] if self._job.outputs else (1, 2)
