@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import itertools
 import weakref
+from types import CodeType
 from typing import Any, Callable
 
 from numba.core import compiler, sigutils
@@ -21,6 +23,7 @@ from numba.core.typed_passes import (
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
+from numba.core.untyped_passes import InlineClosureLikes
 
 from . import language  # noqa: F401  # what kernels may call
 from .attributes import ConstantAttributes
@@ -35,9 +38,18 @@ class _Passes(PassManager):  # type: ignore[misc]
     """Runs passes without numba's events and timers, which describe all flags at each pass: a tenth of the time."""
 
     def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
+        if isinstance(pss, InlineClosureLikes) and not _has_closures(internal_state.func_id.code):
+            return  # it analyses the whole function twice
         pss.analysis = self._analysis
         for step in (pss.run_initialization, pss.run_pass, pss.run_finalizer):
             step(internal_state)
+
+
+def _has_closures(code: CodeType) -> bool:
+    """Return whether a function may have what numba inlines: functions, lists and `functools.reduce`."""
+    has_functions = any(isinstance(each, CodeType) for each in code.co_consts)
+    has_lists = any(each.opname in ("BUILD_LIST", "LIST_APPEND") for each in dis.get_instructions(code))
+    return has_functions or has_lists or "reduce" in code.co_names + code.co_freevars
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]

@@ -126,6 +126,9 @@ class Extension:
         """Return whether this process compiles before the others of its user that need the same kernel."""
         return True
 
+    def expect_build(self) -> None:
+        """Prepare the device's compiler: this process or another one is going to compile a kernel to SPIR-V."""
+
     def compile_error(self, name: str, file: str, line: int, text: str) -> Exception | None:
         """Return the error to raise for a kernel that does not compile, or ``None`` for the compiler's own.
 

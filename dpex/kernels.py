@@ -166,13 +166,19 @@ def forget_programs() -> None:
 
 @contextlib.contextmanager
 def _without_collections() -> Iterator[None]:
-    """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times."""
+    """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times.
+
+    Afterwards they are among the old objects, which only a full collection searches.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

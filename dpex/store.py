@@ -46,6 +46,10 @@ class Store:
         value = data[len(MAGIC) + 32 :]
         return value if data == _sealed(key, value) else None
 
+    def has(self, key: str) -> bool:
+        """Return whether there is a file for a key, which may be damaged."""
+        return self._path(key).exists()
+
     def put(self, key: str, value: bytes) -> None:
         """Store a value, then remove the least recently used values if they exceed the limit.
 

@@ -30,8 +30,12 @@ static std::string withoutVectoriser(const std::string &spirv) {
   return hinted.insert(end, reinterpret_cast<const char *>(hints.data()), hints.size() * 4);
 }
 
-static uint64_t largestVectorised() {
-  return settings().vectorise.value_or(isCurrent() ? UINT64_MAX : 0);
+// The vectoriser takes four fifths of the time to compile a long kernel. One without work-groups mostly calls operations
+// of libraries, which do not become faster.
+static bool isVectorised(const std::string &spirv) {
+  if (settings().vectorise) return spirv.size() <= *settings().vectorise;
+  const size_t isLong = 16 << 10;
+  return isCurrent() && (spirv.size() <= isLong || usesWorkGroups(spirv));
 }
 
 // Returns the inputs, rewritten for the compiler. Large modules are not optimised: that takes the runtime up to a minute,
@@ -48,7 +52,7 @@ static std::vector<ModuleInput> prepared(Module &module) {
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   }
   for (auto &input : inputs) {
-    const bool vectorise = !checked && input.spirv.size() <= largestVectorised();
+    const bool vectorise = !checked && isVectorised(input.spirv);
     input.spirv = withFewFences(withPlainSwitches(input.spirv));
     if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
     if (input.spirv.size() > settings().optimise && !usesSubGroups(input.spirv)) input.flags += " -cl-opt-disable";

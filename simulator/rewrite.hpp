@@ -21,6 +21,9 @@ std::string withCheckedBarriers(const std::string &spirv);
 // Whether kernels of a module use sub-groups.
 bool usesSubGroups(const std::string &spirv);
 
+// Whether a module has kernels that ask for the place of a work-item in its work-group.
+bool usesWorkGroups(const std::string &spirv);
+
 // Turns specialisation constants into additional kernel parameters, so that the machine code does not depend on their
 // values. Changes the module and returns the values of these parameters by kernel. Constants that types or other
 // constants depend on are not changed.

@@ -1,4 +1,4 @@
-// Finds out whether kernels use sub-groups.
+// Finds out whether kernels use sub-groups and work-groups.
 #include <set>
 
 #include "rewrite.hpp"
@@ -36,6 +36,15 @@ bool usesSubGroups(const std::string &spirv) {
     if (between(OpSubgroupShuffleINTEL, i.op(), OpSubgroupImageBlockWriteINTEL)) return true;
     if (size_t operand = scopeOperand(i); operand && subgroup.count(i[operand])) return true;
   }
+  return false;
+}
+
+bool usesWorkGroups(const std::string &spirv) {
+  const uint32_t localInvocationId = 27, localInvocationIndex = 29;
+  Words words(spirv);
+  for (auto &i : words.instructions)
+    if (i.op() == OpDecorate && i[2] == decorationBuiltIn && (i[3] == localInvocationId || i[3] == localInvocationIndex))
+      return true;
   return false;
 }
 

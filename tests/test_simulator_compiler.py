@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import struct
 import time
 from pathlib import Path
@@ -304,6 +305,45 @@ def test_one_machine_code_serves_all_pes_and_numbers_of_pes(tmp_path) -> None:
         assert got == [str(100 * n + pe) for pe in range(n)], done
         compiled.append(done.stderr.count(COMPILED) + done.stdout.count(COMPILED))
     assert compiled[0] > 0 and compiled[1:] == [0, 0, 0]
+
+
+needs_todays_stack = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="today's compilers only")
+
+
+def output_of(source: str, **variables: str) -> str:
+    """Return what a job of two PEs prints."""
+    done = run_program(source, 2, env=variables)
+    assert done.returncode == 0, done
+    return done.stdout + done.stderr
+
+
+@needs_todays_stack
+def test_the_compiler_is_loaded_while_the_first_kernel_is_compiled(tmp_path) -> None:
+    """The first PE builds a module without code first, which is not kept; not if its kernels are in the cache."""
+    variables = {"ISHMEM_KERNEL_CACHE": str(tmp_path), "ISHMEM_SIM_TRACE": "2"}
+    found = []
+    for _ in range(2):
+        printed = output_of(program("put_in_a_ring"), **variables)
+        found.append([len(re.findall(rf"^\[{pe}\] .*zeModuleCreate$", printed, re.MULTILINE)) for pe in range(2)])
+    kernels = found[1][0]
+    assert kernels > 0
+    assert found == [[kernels + 1, kernels], [kernels, kernels]]
+    assert len(kept(tmp_path)) == kernels
+
+
+@needs_todays_stack
+def test_long_kernels_without_work_groups_are_not_vectorised(tmp_path) -> None:
+    """Code that is the same with another setting is not compiled again."""
+    example = (Path(__file__).parents[1] / "examples" / "halo2d.py").read_text()
+    compiled = []
+    for setting in ("auto", "0", "64K"):
+        variables = {"ISHMEM_KERNEL_CACHE": str(tmp_path), "ISHMEM_SIM_VECTORISE": setting, "ISHMEM_SIM_TRACE": "1"}
+        printed = output_of(example, **variables)
+        compiled.append(sorted(map(int, re.findall(r"a module of (\d+) bytes is compiled", printed))))
+    short, long = compiled[0]
+    assert short < 16 << 10 < long
+    assert [len(each) for each in compiled] == [2, 1, 1]
+    assert compiled[1][0] < 16 << 10 < compiled[2][0]
 
 
 # ---- errors of a job, and threads

@@ -39,7 +39,7 @@ SIMULATOR = {
     "SIM_VECTORISE": (
         "auto",
         "auto, or bytes, K",
-        "largest module whose kernels are vectorised; auto: all, from the OpenCL runtime 2026.2 on",
+        "largest module whose kernels are vectorised; auto: 16K, or any with work-groups, from runtime 2026.2 on",
     ),
     "SIM_OPTIMISE": ("32K", "bytes, K", "largest module that the OpenCL runtime optimises"),
     "SIM_COMPILE_LIMIT": ("600", "seconds", "how long the compilation of a module may take"),

@@ -22,7 +22,7 @@ from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding, foreign
+from . import binding, driver_compiler, foreign
 
 
 class BuildError(KernelBuildError, IshmemError):
@@ -101,6 +101,11 @@ class Ishmem(Extension):
         """Return whether this PE is the first of its node."""
         here = binding.bound()
         return here is None or here[1].my_pe == here[1].first_near
+
+    def expect_build(self) -> None:
+        """Have the driver load its compiler meanwhile, on the PE that is going to build first."""
+        if self.compiles_first():
+            driver_compiler.load()
 
     def compile_error(self, name: str, file: str, line: int, text: str) -> Exception:
         """Return an error in few words."""
