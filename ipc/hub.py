@@ -108,7 +108,8 @@ class Hub:
     def close(self) -> None:
         """End all connections, so that each PE loses PE 0, and the thread."""
         self._closed = True
-        self._wake[1].send(b"x")
+        with contextlib.suppress(OSError):  # the thread may have seen it already, and ended
+            self._wake[1].send(b"x")
         self.wait()
 
     def ended(self, pe: int, how: str) -> None:

@@ -138,9 +138,10 @@ def test_pes_whose_init_has_failed_meet_again(job: str, start: Callable[..., Hub
     links = connect(job, *range(N))
     for turn in range(3):
         links[turn].close()
-        for pe in set(range(N)) - {turn}:
-            assert_lost(links[pe], turn, "its init failed")
-            links[pe].close()
+        others = [links[pe] for pe in range(N) if pe != turn]
+        for each in others:
+            assert_lost(each, turn, "its init failed")
+        close(*others)
         links = connect(job, *range(N))
         threads = [threading.Thread(target=check_round, args=(each, turn)) for each in links.values()]
         for thread in threads:

@@ -27,7 +27,7 @@ _OPENCL = "libintelocl.so"
 _DRM = Path("/sys/class/drm")
 _INTEL = "0x8086"
 
-_NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc")
+_NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc.pyze")
 
 _loaded = False
 
@@ -113,7 +113,7 @@ def _load_for_import(mkl: bool) -> None:
 
 
 def load_when_needed() -> None:
-    """Load the stack at the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc``.
+    """Load the stack at the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc.pyze``.
 
     So ``import ishmem`` is fast, and ishmrun, which needs no device, does not load it.
     """
