@@ -1,8 +1,9 @@
 """The hub of a job on one node: each PE has one connection to it, so their number grows linearly.
 
 The hub forwards every part of a collective, every loss and every leave in one total order, and it alone decides whether
-a collective has timed out: all PEs see the same outcome, unless the hub dies. It runs as a thread: in the supervisor of
-``ishmem run``, which reports the end of each process to it; in other jobs in the process of the node's first PE.
+a collective has timed out: all PEs see the same outcome, unless the hub dies. It runs as a thread where the ends of
+processes are noticed, in the supervisor of ``ishmem run`` or in the monitor of a node, which report them to it; in jobs
+without either in the process of the first PE.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .wire import Kind, Message, MessageError
 log = logging.getLogger("ishmem")
 
 REPORT = 3.0
-"""Seconds that the supervisor may take to report the end of a process: it first asks the other PEs where they are."""
+"""Seconds in which the end of a process is reported: the supervisor first asks the other PEs where they are."""
 RETRY = 0.01
 """Seconds between two attempts to connect."""
 AHEAD = 1 << 12
@@ -391,14 +392,14 @@ def unknown(_pe: int) -> None:
     """Tell nothing of the end of a PE."""
 
 
-def start(job: str, n_pes: int, fate: Fate = unknown, patience: float = 0.0) -> Hub:
+def start(job: str, n_pes: int, fate: Fate = unknown) -> Hub:
     """Return the hub of a job that runs in this process; start it if there is none. It ends with its PEs."""
     for hub in list(_alive):
         if hub.job == job:
             if hub.is_running:
                 return hub
             hub.wait()
-    return Hub(job, n_pes, fate, patience)
+    return Hub(job, n_pes, fate, patience=0.0)
 
 
 def elsewhere() -> None:

@@ -314,7 +314,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         stack.load()
         from ishmem.runtime.heap import SymmetricHeap
 
-        this.links = _connect(this, member, board)
+        this.links = _connect(this, member, _hub_of(this, member, board, monitor))
         this.links.on_exit = _end_process
         if member.mpi:
             _watch(this, member, member.mpi, monitor)
@@ -363,11 +363,10 @@ def _name_pes(this: job.Job, member: Membership) -> None:
         this.board.node = f"node {member.node.number} ({socket.gethostname()})"
 
 
-def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> Any:
+def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object]) -> Any:
     from ishmem.ipc.exchange import Links
 
     arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
-    start_hub = _hub_of(this, member, board)
     if member.network is None:
         try:
             return Links.connect(*arguments, this.on_lost, this.on_left, start_hub=start_hub)
@@ -379,15 +378,17 @@ def _connect(this: job.Job, member: Membership, board: StatusBoard | None) -> An
     return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
 
 
-def _hub_of(this: job.Job, member: Membership, board: StatusBoard | None) -> Callable[[], object]:
-    """Return how the first PE of the node starts the hub of the node's PEs."""
+def _hub_of(
+    this: job.Job, member: Membership, board: StatusBoard | None, monitor: monitor_client.MonitorProcess | None
+) -> Callable[[], object]:
+    """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
 
     if this.settings.board and member.job == this.settings.job:
         return hub.elsewhere
-    # In a job over MPI, the monitor tells how a process has ended.
-    patience = hub.REPORT if member.mpi else 0.0
-    return lambda: hub.start(member.job, len(member.node.pes), board.fate if board else hub.unknown, patience)
+    if monitor:
+        return lambda: monitor.addresses
+    return lambda: hub.start(member.job, len(member.node.pes), board.fate if board else hub.unknown)
 
 
 def _watch(
@@ -396,7 +397,7 @@ def _watch(
     """Connect to the monitor of the node, and the monitors of the nodes to each other; collective."""
     from ishmem.runtime import monitor_client
 
-    listening = _together(this, lambda: monitor.addresses() if monitor else [])
+    listening = _together(this, lambda: monitor.addresses if monitor else [])
     if monitor:
         monitor.connect(member.network.from_above(listening) if member.network else [])
 

@@ -86,6 +86,13 @@ def test_where_the_pes_were(trial: trials.Trial) -> None:
     assert "ishmrun: not ended within 3 s: PE 3; ending it" in lines, done
 
 
+def test_a_loss_is_told_while_pe_0_computes(trial: trials.Trial) -> None:
+    """No news goes through a PE, whose interpreter may be busy."""
+    done = run_program(program("loss_while_pe_0_computes"), 3, env=SMALL)
+    assert re.search(r"^\[2\] told .*PE 1 is gone \(was ended by SIGKILL", done.stdout, re.MULTILINE), done
+    assert done.returncode == status("SIGKILL"), done
+
+
 def test_death_in_a_kernel(trial: trials.Trial) -> None:
     done = run_program(program("death_and_kernels"), 3, "SIGALRM", env=SMALL)
     assert sorted(line[:10] for line in done.stdout.splitlines()) == ["[0] told 1", "[2] told 1"], done

@@ -44,7 +44,10 @@ class Node:
 
     def __init__(self, number: int, nodes: int, token: str) -> None:
         self.number, self.token, self.name = number, token, f"ishmem-test-{token}-{number}"
-        config = {"node": number, "address": self.name, "token": token, "silence": 60.0, "first": list(range(nodes))}
+        config = {
+            "job": self.name, "pes": [number], "node": number, "address": self.name, "token": token, "silence": 60.0,
+            "first": list(range(nodes)),
+        }  # fmt: skip
         self.monitor = self._start("-m", "ishmem.launch.monitor")
         self._write(config)
 

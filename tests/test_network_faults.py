@@ -126,7 +126,10 @@ def monitors(silence: float) -> Iterator[list[subprocess.Popen[str]]]:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
             started.append(process)
-            config = {"node": node, "address": address(node), "token": "t", "silence": silence, "first": [0, 2]}
+            config = {
+                "job": address(node), "pes": [2 * node, 2 * node + 1], "node": node, "address": address(node),
+                "token": "t", "silence": silence, "first": [0, 2],
+            }  # fmt: skip
             process.stdin.write(json.dumps(config) + "\n")
             process.stdin.flush()
         listening = [json.loads(process.stdout.readline()) for process in started]

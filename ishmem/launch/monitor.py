@@ -1,6 +1,7 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
-The first PE of each node starts one (``ishmem.runtime.monitor_client``). It needs neither MPI nor a PE's interpreter
+The first PE of each node starts one (``ishmem.runtime.monitor_client``), in which the hub of the node's PEs runs, too
+(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter
 lock, so it notices every end: of a PE by its process, of a node by its silence. The monitors are connected by TCP as a
 tree (``ishmem.common.monitor_tree``), so each has few connections, and forward what one of them reports: it reaches all
 nodes in a number of steps that grows with the logarithm of the nodes.
@@ -29,6 +30,7 @@ from ishmem.common import processes
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
+from ishmem.ipc import hub
 from ishmem.launch.ending import MONITOR, REACTING, Ending
 
 BEAT = 0.2
@@ -44,6 +46,8 @@ class Config:
     """The configuration that the first PE of the node writes to the monitor's standard input.
 
     Attributes:
+        job: Name of the job of this node's PEs, which is secret.
+        pes: The PEs of the node.
         node: Number of the node.
         address: Name of the abstract Unix socket for the PEs of the node.
         token: Secret that the first message on each connection must contain.
@@ -51,6 +55,8 @@ class Config:
         first: The first PE of each node of the job.
     """
 
+    job: str
+    pes: list[int]
     node: int
     address: str
     token: str
@@ -90,6 +96,8 @@ class Monitor:
         self._strangers: list[Channel] = []
         self._loss: Message | None = None
         self._lost_at = self._looked = self._next_beat = time.monotonic()
+        n_pes = len(config.pes)
+        self._hub = hub.Hub(config.job, n_pes, hub.unknown, hub.REPORT, lasts=True) if n_pes > 1 else None
         self._started = True  # whether the first PE of the node holds our standard input open
         local = socket.socket(socket.AF_UNIX)
         local.bind("\0" + config.address)
@@ -232,6 +240,7 @@ class Monitor:
                 pe.reacts = True
                 self._begin_end(pe)
             if message["kind"] == "failed":
+                self._tell_hub(number, str(message["how"]))
                 self._lose(number, str(message["how"]), int(message["status"]), bool(message.get("exit")))
 
     def _end_pe(self, number: int, pe: _Pe) -> None:
@@ -241,9 +250,15 @@ class Monitor:
             self._selector.unregister(pe.handle)
             os.close(pe.handle)
         pe.ended = True
+        how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
+        self._tell_hub(number, how)
         if not pe.left:
-            how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
             self._lose(number, how, 1 if not code else 128 - code if code < 0 else code)
+
+    def _tell_hub(self, pe: int, how: str) -> None:
+        """Let the PEs of this node know by their connections, too."""
+        if self._hub:
+            self._hub.ended(self._config.pes.index(pe), how)
 
     # ---- the other nodes
 

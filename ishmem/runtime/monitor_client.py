@@ -6,6 +6,7 @@ The monitor tells this PE that a PE of any node is lost; a thread takes the mess
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import select
@@ -33,19 +34,20 @@ class MonitorProcess:
     """The monitor that the first PE of a node starts."""
 
     def __init__(self, **config: Any) -> None:
-        """Start it; ``config`` is a ``Config`` of the monitor.
-
-        Raises:
-            IshmemError: It did not start.
-        """
+        """Start it; ``config`` is a ``Config`` of the monitor."""
         command = [sys.executable, "-m", "ishmem.launch.monitor"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
         self._write(config)
 
+    @functools.cached_property
     def addresses(self) -> Addresses:
-        """Return where it listens, once it does."""
+        """Where it listens, once it does.
+
+        Raises:
+            IshmemError: It did not start.
+        """
         output = self._process.stdout
         assert output is not None
         line = output.readline() if _await_input(output, _START) else ""
@@ -154,7 +156,9 @@ def start(job: str, node: Node, network: Network | None, silence: float) -> Moni
     address, token = _names(job, node)
     nodes = network.nodes if network else [0] * len(node.pes)
     first = [nodes.index(number) for number in range(max(nodes) + 1)]
-    return MonitorProcess(node=node.number, address=address, token=token, silence=silence, first=first)
+    return MonitorProcess(
+        job=job, pes=node.pes, node=node.number, address=address, token=token, silence=silence, first=first
+    )
 
 
 def _names(job: str, node: Node) -> tuple[str, str]:
