@@ -18,11 +18,10 @@ def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]
     """Return the code of a kernel: stored before, or made by ``make`` from the argument kinds."""
     store = stores.kernels
     key = None if store is None or kernel.is_specialised else _key(kernel, kinds)
+    if store is None or key is None or not store.has(key):
+        installed().expect_build()
     if store is None or key is None:
-        installed().expect_build()
         return make(kinds)
-    if not store.has(key):
-        installed().expect_build()
     made: list[Code] = []
 
     def value() -> bytes | None:

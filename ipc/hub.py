@@ -70,16 +70,17 @@ class Hub:
         job: The name of the job.
     """
 
-    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float, lasts: bool = False) -> None:
+    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
         ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
-        ``patience`` seconds for a report to `ended`. The thread ends with the last connection, unless ``lasts`` is set.
+        ``patience`` seconds for a report to `ended`. ``None``: nobody reports, and the thread ends with the last
+        connection.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self.job, self._n_pes, self._fate, self._patience, self._lasts = job, n_pes, fate, patience, lasts
+        self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
         self._closed = False
         self._ended: dict[int, str] = {}
         self._processes: dict[int, int] = {}
@@ -134,7 +135,7 @@ class Hub:
             if connection.fileno() >= 0:  # a call for an earlier event may have closed it
                 call(connection)
         self._take_reports()
-        if not self._lasts and self._processes and not self._connections():
+        if self._patience is None and self._processes and not self._connections():
             self._closed = True
 
     def _connections(self) -> int:
@@ -224,7 +225,7 @@ class Hub:
     def _end(self, session: _Session, pe: int) -> None:
         """Handle the end of a connection: the PE is lost unless it has left."""
         how = self._reasons.get(session.peers[pe]) or self._ended.get(pe) or self._fate(pe)
-        if how or not self._patience or pe in session.left:
+        if how or self._patience is None or pe in session.left:
             self._cut(session, pe, how or f"process {self._processes[pe]} ended without leaving")
         else:
             at = time.monotonic() + self._patience
@@ -362,13 +363,13 @@ class Hub:
     def _release(self) -> None:
         """Close every socket and file descriptor, without a message to the PEs."""
         self._closed = True
-        _alive.discard(self)
         for key in list(self._selector.get_map().values()):
             _call, connection = key.data
             connection.close()
         self._wake[1].close()
         self._selector.close()
         self._session.forget_early()
+        _alive.discard(self)  # not before: `start` waits for a hub that still has the address
 
 
 def _check_ahead(session: _Session, sequence: int, what: str) -> None:
@@ -399,7 +400,7 @@ def start(job: str, n_pes: int, fate: Fate = unknown) -> Hub:
             if hub.is_running:
                 return hub
             hub.wait()
-    return Hub(job, n_pes, fate, patience=0.0)
+    return Hub(job, n_pes, fate, patience=None)
 
 
 def elsewhere() -> None:

@@ -339,8 +339,8 @@ def test_leaving_is_no_death(job):
 
 
 def test_leave_names_those_missing(job):
-    with Held(*pair(job, 3)) as (hub, second, _):
-        in_threads([(expect_leave_timeout, hub, "PE 2 did"), (expect_leave_timeout, second, "PE 2 did")])
+    with Held(*pair(job, 3)) as (first, second, _):
+        in_threads([(expect_leave_timeout, first, "PE 2 did"), (expect_leave_timeout, second, "PE 2 did")])
 
 
 def expect_leave_timeout(links, text):
@@ -349,40 +349,40 @@ def expect_leave_timeout(links, text):
 
 
 def test_leave_does_not_wait_for_the_dead(job):
-    with Held(*pair(job, 3)) as (hub, second, third):
+    with Held(*pair(job, 3)) as (first, second, third):
         third.close()
-        in_threads([(hub.leave, LIMIT), (second.leave, LIMIT)])
-        assert set(hub.lost) == set(second.lost) == {2}
+        in_threads([(first.leave, LIMIT), (second.leave, LIMIT)])
+        assert set(first.lost) == set(second.lost) == {2}
 
 
 def test_close_ends_a_waiting_call(job):
-    with Held(*pair(job)) as (hub, _):
-        threading.Timer(0.2, hub.close).start()
+    with Held(*pair(job)) as (first, _):
+        threading.Timer(0.2, first.close).start()
         with pytest.raises(StateError):
-            hub.allgather(b"", [0])
+            first.allgather(b"", [0])
 
 
 def test_a_forked_child_does_not_hide_a_death(job):
-    with Held(*pair(job)) as (hub, second):
+    with Held(*pair(job)) as (first, second):
         child = os.fork()
         if child == 0:
             time.sleep(LIMIT)
             os._exit(0)
         try:
             second.close()
-            assert wait_until(lambda: 1 in hub.lost)
+            assert wait_until(lambda: 1 in first.lost)
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
 
 
 def test_a_failing_callback_is_logged(job, caplog):
-    with Held(*pair(job, 3)) as (hub, second, third):
-        hub.on_lost = lambda pe, how: 1 // 0
+    with Held(*pair(job, 3)) as (first, second, third):
+        first.on_lost = lambda pe, how: 1 // 0
         third.close()
         assert wait_until(lambda: "ZeroDivisionError" in caplog.text)
         second.close()
-        assert wait_until(lambda: 1 in hub.lost)
+        assert wait_until(lambda: 1 in first.lost)
 
 
 # ---- strangers and damage
@@ -441,8 +441,8 @@ def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
         found[pe] = Links.connect(job, pe, 3, LIMIT)
 
     before = n_fds()
-    hub = threading.Thread(target=connect, args=(0,))
-    hub.start()
+    first = threading.Thread(target=connect, args=(0,))
+    first.start()
     second = threading.Thread(target=connect, args=(1,))
     second.start()
     for data, fds, word in strangers(job):
@@ -457,7 +457,7 @@ def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
     for connection in silent:
         connection.connect(wire.address(job))
     connect(2)
-    hub.join(LIMIT)
+    first.join(LIMIT)
     second.join(LIMIT)
     with wire.new_socket() as late, pytest.raises(ConnectionRefusedError):
         late.connect(wire.address(job))
@@ -489,12 +489,12 @@ def after_admission():
 @pytest.mark.parametrize(("data", "fds", "word"), list(after_admission()))
 def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
     before = n_fds()
-    with Held(*pair(job, 3)) as (hub, second, third):
+    with Held(*pair(job, 3)) as (first, second, third):
         raw(second._hub, data, fds)
-        assert wait_until(lambda: 1 in hub.lost and 1 in third.lost)
-        assert word in hub.lost[1]
-        assert hub.lost[1] == third.lost[1]
-        for links in (hub, third):
+        assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
+        assert word in first.lost[1]
+        assert first.lost[1] == third.lost[1]
+        for links in (first, third):
             with pytest.raises(PeerLost, match="PE 1"):
                 links.allgather(b"")
     assert wait_until(lambda: n_fds() == before)

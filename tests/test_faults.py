@@ -58,7 +58,7 @@ def test_forks_are_found(trial: trials.Trial) -> None:
     """PEs that are forks would be found if they stayed."""
     with tempfile.TemporaryFile() as out:
         command = ["-n", "2", str(program("wait_in_vain"))]
-        job = fork_server.start(command, {**trials.os.environ, **SMALL}, out.fileno())
+        job = fork_server.start(command, {**os.environ, **SMALL}, out.fileno())
         try:
             while os.pread(out.fileno(), 1000, 0).count(b"ready") < 2:
                 assert job.poll() is None
@@ -162,7 +162,7 @@ def test_hang_in_kernels(trial: trials.Trial) -> None:
 def test_hang_without_ishmrun(trial: trials.Trial) -> None:
     """The PEs share the status board that PE 0 has created."""
     command = [sys.executable, str(program("hang_by_unique_id")), get_uniqueid()]
-    env = {**trials.os.environ, **SMALL, "ISHMEM_TIMEOUT": "6"}  # the first zeros imports dpnp
+    env = {**os.environ, **SMALL, "ISHMEM_TIMEOUT": "6"}  # the first zeros imports dpnp
     started = [
         subprocess.Popen([*command, str(pe)], stderr=subprocess.PIPE, text=True, env=env, process_group=None)
         for pe in range(2)
@@ -180,7 +180,7 @@ def test_hang_without_ishmrun(trial: trials.Trial) -> None:
 def test_signal_to_ishmrun(trial: trials.Trial, number: signal.Signals) -> None:
     command = [*ISHMRUN, "-n", "2", str(program("wait_in_vain"))]
     job = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**trials.os.environ, **SMALL}
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **SMALL}
     )
     assert job.stdout
     assert {job.stdout.readline(), job.stdout.readline()} == {"[0] ready\n", "[1] ready\n"}
@@ -239,7 +239,7 @@ def test_little_memory(trial: trials.Trial) -> None:
 
 def test_two_jobs_at_once(trial: trials.Trial) -> None:
     command = [*ISHMRUN, "-n", "2", str(program("fine"))]
-    env = {**trials.os.environ, **SMALL}
+    env = {**os.environ, **SMALL}
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)]
     outputs = [one.communicate(timeout=60)[0] for one in started]
     assert [sorted(output.splitlines()) for output in outputs] == [["[0] fine", "[1] fine"]] * 2

@@ -33,7 +33,7 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
     before, started = n_fds(), []
 
     def start(fate: hub.Fate = hub.unknown, patience: float = LIMIT) -> Hub:
-        started.append(Hub(job, N, fate, patience, lasts=True))
+        started.append(Hub(job, N, fate, patience))
         return started[-1]
 
     yield start
@@ -166,8 +166,8 @@ def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callabl
     links = connect(job, *range(N))
     links[1].close()
     assert wait_until(lambda: 1 in links[0].lost)
-    hello = [str(program("hello")), wire.address(job)[1:], wire.hello(job, 1, N).pack().hex()]
-    done = subprocess.run([sys.executable, *hello], capture_output=True, text=True, timeout=LIMIT, check=True)
+    command = [sys.executable, str(program("hello")), wire.address(job)[1:], wire.hello(job, 1, N).pack().hex(), "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True)
     answer = wire.parse(bytes.fromhex(done.stdout))
     assert (answer.kind, answer.payload) == (Kind.REFUSED, b"PE 1 has joined before")
     close(*links.values())

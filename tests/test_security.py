@@ -95,15 +95,15 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     def connect(pe: int) -> None:
         found[pe] = Links.connect(job, pe, 2, LIMIT)
 
-    hub = threading.Thread(target=connect, args=(0,))
-    hub.start()
+    first = threading.Thread(target=connect, args=(0,))
+    first.start()
     time.sleep(0.1)
     try:
         # It even knows the name of the job.
-        answer = as_stranger("hello_with_descriptor", wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex())
+        answer = as_stranger("hello", wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex(), "1")
     finally:
         connect(1)
-        hub.join(LIMIT)
+        first.join(LIMIT)
     message = wire.parse(bytes.fromhex(answer[0]))
     assert message.kind == Kind.REFUSED and f"user {STRANGER}" in message.payload.decode()
     assert "refused a connection" in caplog.text
@@ -193,12 +193,12 @@ def forged() -> Iterator[tuple[bytes, list[int], str]]:
 @pytest.mark.parametrize(("data", "fds", "word"), list(forged()))
 def test_forged_messages_are_refused(job: str, data: bytes, fds: list[int], word: str) -> None:
     before = n_fds()
-    with Held(*pair(job, 3)) as (hub, second, third):
+    with Held(*pair(job, 3)) as (first, second, third):
         ended: list[int] = []
-        hub.on_exit = third.on_exit = ended.append
+        first.on_exit = third.on_exit = ended.append
         raw(second._hub, data, fds)
-        assert wait_until(lambda: 1 in hub.lost and 1 in third.lost)
-        assert word in hub.lost[1] and not ended
+        assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
+        assert word in first.lost[1] and not ended
         with pytest.raises(PeerLost, match="PE 1"):
             third.allgather(b"")
     assert wait_until(lambda: n_fds() == before)

@@ -1,10 +1,10 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
 The first PE of each node starts one (``ishmem.runtime.monitor_client``), in which the hub of the node's PEs runs, too
-(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter
-lock, so it notices every end: of a PE by its process, of a node by its silence. The monitors are connected by TCP as a
-tree (``ishmem.common.monitor_tree``), so each has few connections, and forward what one of them reports: it reaches all
-nodes in a number of steps that grows with the logarithm of the nodes.
+(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: of a PE by its process,
+of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.common.monitor_tree``), so each has few
+connections, and forward what one of them reports: it reaches all nodes in a number of steps that grows with the
+logarithm of the nodes.
 
 The first loss ends the job, so the tree need not be mended: each part into which lost nodes divide it has a neighbour
 of a lost node, which notices. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not
@@ -97,7 +97,7 @@ class Monitor:
         self._loss: Message | None = None
         self._lost_at = self._looked = self._next_beat = time.monotonic()
         n_pes = len(config.pes)
-        self._hub = hub.Hub(config.job, n_pes, hub.unknown, hub.REPORT, lasts=True) if n_pes > 1 else None
+        self._hub = hub.Hub(config.job, n_pes, hub.unknown, hub.REPORT) if n_pes > 1 else None
         self._started = True  # whether the first PE of the node holds our standard input open
         local = socket.socket(socket.AF_UNIX)
         local.bind("\0" + config.address)

@@ -179,7 +179,7 @@ class _Supervisor:
         if board.n_pes == 1 or self._status is not None:
             return
         try:
-            self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT, lasts=True)
+            self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT)
         except (IshmemError, OSError) as error:
             self._report(str(error))
             self._end(2)
