@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
+.PHONY: help demo test test-slow test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
@@ -28,7 +28,8 @@ PROBE := import os, sys, sysconfig; \
 
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
-	echo "make test    all tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make test    the tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
+	echo "make test-slow   the tests of tests/slow.py, which check the same again on more PEs, nodes, settings and sizes"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-torch   the tests with torch, which it installs in build/torch-pypi (0.6 GB to download)"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
@@ -52,11 +53,16 @@ help:
 demo: $(VENV)/.installed
 	@$(VENV)/bin/ishmem run -n 4 examples/denoise.py
 
+# Those of tests/slow.py are not among them.
+TESTS := not slow
 test: $(VENV)/.installed
-	@rm -rf build/kernels/$(STACK)
+	@[ "$(TESTS)" = slow ] || rm -rf build/kernels/$(STACK)
 	# Each PE would compile all modules where Python must not write bytecode (PYTHONDONTWRITEBYTECODE).
 	$(VENV)/bin/python -m compileall -q ishmem kernels dpex ipc benchmarks examples tests
-	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels/$(STACK)}" $(VENV)/bin/python -m pytest --durations 20 $(AT_ONCE) $(ARGS)
+	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels/$(STACK)}" $(VENV)/bin/python -m pytest --durations 20 -m "$(TESTS)" $(AT_ONCE) $(ARGS)
+
+test-slow:
+	@$(MAKE) --no-print-directory TESTS=slow test ARGS="$(ARGS)"
 
 # The tests of the public routines.
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \

@@ -12,7 +12,7 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .front_end import kernel_api as kapi
-from .intrinsics import compiled, device, device_function, rank_in, require, size_of
+from .intrinsics import as_words, compiled, device, device_function, rank_in, require, size_of
 from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("ixput", "ixget"))
@@ -71,7 +71,9 @@ def _register(name: str, move: Any) -> None:
     @device(getattr(indexed, name))
     def _alone(dest, source, indices, pe, mask=None):
         _check(name, dest, source, indices, pe, mask)
-        return lambda dest, source, indices, pe, mask=None: move(dest, source, indices, pe, mask, 0, 1)
+        return lambda dest, source, indices, pe, mask=None: move(
+            as_words(dest), as_words(source), indices, pe, mask, 0, 1
+        )
 
     @device(getattr(indexed, f"{name}_work_group"))
     def _by_group(dest, source, indices, pe, group, mask=None):
@@ -79,7 +81,7 @@ def _register(name: str, move: Any) -> None:
 
         def impl(dest, source, indices, pe, group, mask=None):
             kapi.group_barrier(group)
-            move(dest, source, indices, pe, mask, rank_in(group), size_of(group))
+            move(as_words(dest), as_words(source), indices, pe, mask, rank_in(group), size_of(group))
             kapi.group_barrier(group)
 
         return impl

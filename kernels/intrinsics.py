@@ -221,6 +221,36 @@ def without_elements(_context: Any, array: Any) -> Any:
     return array(array), code
 
 
+WORDS = {8: types.uint8, 16: types.uint16, 32: types.uint32, 64: types.uint64, 128: types.complex128}
+"""A type for each width of elements, in bits."""
+
+
+def _word_like(dtype: Any) -> Any:
+    return WORDS.get(8 if dtype == types.boolean else getattr(dtype, "bitwidth", 0), dtype)
+
+
+@device_intrinsic
+def as_words(_context, array):
+    """Return an array on the same memory whose elements are words of the same width.
+
+    Code that only moves elements is then compiled once for each width, not for each dtype.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        old = context.make_array(array)(context, builder, arguments[0])
+        new = context.make_array(signature.return_type)(context, builder)
+        cgutils.copy_struct(new, old, repl={"data": builder.bitcast(old.data, new.data.type)})
+        return new._getvalue()
+
+    return array.copy(dtype=_word_like(array.dtype))(array), code
+
+
+@device_intrinsic
+def unchanged(_context, value):
+    """Return ``value``."""
+    return value(value), lambda _context, _builder, _signature, arguments: arguments[0]
+
+
 def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> Any:
     return builder.inttoptr(address, context.get_data_type(dtype).as_pointer(GLOBAL))
 

@@ -19,6 +19,7 @@ from .copy import copy_elements
 from .front_end import kernel_api as kapi
 from .intrinsics import (
     address_of,
+    as_words,
     compiled,
     device,
     device_function,
@@ -27,6 +28,7 @@ from .intrinsics import (
     rank_in,
     size_of,
     store_element,
+    unchanged,
 )
 from .peers import peer_delta
 from .proxy import (
@@ -174,25 +176,26 @@ def _forms(name: str, put: int, contiguous: Any, late: Any) -> tuple[Any, Any]:
     view = _make_view_transfer(put)
 
     def choose(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> Any:
+        """Return what moves the elements, and what makes words of an array."""
         if put and isinstance(source, SCALARS):
             type_checks.contiguous(routine, dest=dest)
             type_checks.value(routine, "source", source, dest.dtype)
             type_checks.integer(routine, "pe", pe)
-            return _put_scalar
+            return _put_scalar, unchanged
         if _check(routine, dest, source, pe, nelems):
-            return view
-        return late if binding.options().late else contiguous
+            return view, as_words
+        return late if binding.options().late else contiguous, as_words
 
     def single(dest, source, pe, nelems=None):
-        transfer = choose(name, dest, source, pe, nelems)
-        return lambda dest, source, pe, nelems=None: transfer(dest, source, pe, nelems, None)
+        transfer, words = choose(name, dest, source, pe, nelems)
+        return lambda dest, source, pe, nelems=None: transfer(words(dest), words(source), pe, nelems, None)
 
     def grouped(dest, source, pe, group, nelems=None):
-        transfer = choose(f"{name}_work_group", dest, source, pe, nelems)
+        transfer, words = choose(f"{name}_work_group", dest, source, pe, nelems)
 
         def impl(dest, source, pe, group, nelems=None):
             kapi.group_barrier(group)
-            transfer(dest, source, pe, nelems, group)
+            transfer(words(dest), words(source), pe, nelems, group)
             kapi.group_barrier(group)
 
         return impl

@@ -10,7 +10,7 @@ from ishmem.common.violations import STRIDE, number
 from . import type_checks
 from .copy import copy_elements
 from .front_end import device_func, kernel_api as kapi
-from .intrinsics import address_of, compiled, device, device_function, item_bytes, rank_in, size_of
+from .intrinsics import address_of, as_words, compiled, device, device_function, item_bytes, rank_in, size_of
 from .proxy import HELD, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
 from .shares import work_item_share
@@ -103,17 +103,19 @@ def _register(name: str, put: int) -> None:
         _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
-            delta = delta_if_reachable(pe)
-            if fitting(dest, source, dst, sst, bsize, nblocks, pe):
+            delta, words = delta_if_reachable(pe), as_words(dest)
+            if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
                 to, origin = address_of(dest), address_of(source)
-                move_blocks(put, dest, to, origin, dst, sst, bsize, nblocks, pe, delta, 0, 1)
+                move_blocks(put, words, to, origin, dst, sst, bsize, nblocks, pe, delta, 0, 1)
 
         return impl
 
     @device(elements)
     def _elements(dest, source, dst, sst, nelems, pe):
         _check(f"i{name}", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
-        return lambda dest, source, dst, sst, nelems, pe: blocks(dest, source, dst, sst, 1, nelems, pe)
+        return lambda dest, source, dst, sst, nelems, pe: blocks(
+            as_words(dest), as_words(source), dst, sst, 1, nelems, pe
+        )
 
     @device(group_blocks)
     def _group_blocks(dest, source, dst, sst, bsize, nblocks, pe, group):
@@ -121,10 +123,10 @@ def _register(name: str, put: int) -> None:
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
             kapi.group_barrier(group)
-            delta = delta_if_reachable(pe)
-            if fitting(dest, source, dst, sst, bsize, nblocks, pe):
+            delta, words = delta_if_reachable(pe), as_words(dest)
+            if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
                 to, origin, rank, size = address_of(dest), address_of(source), rank_in(group), size_of(group)
-                move_blocks(put, dest, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size)
+                move_blocks(put, words, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size)
             kapi.group_barrier(group)
 
         return impl
@@ -133,7 +135,7 @@ def _register(name: str, put: int) -> None:
     def _group_elements(dest, source, dst, sst, nelems, pe, group):
         _check(f"i{name}_work_group", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
         return lambda dest, source, dst, sst, nelems, pe, group: group_blocks(
-            dest, source, dst, sst, 1, nelems, pe, group
+            as_words(dest), as_words(source), dst, sst, 1, nelems, pe, group
         )
 
 

@@ -14,6 +14,7 @@ Both run on 1, 2 and 3 PEs, or on those of the mark, such as ``@pytest.mark.ishm
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -28,6 +29,7 @@ from ishmem.testing import Pes, fork_server
 
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
+import slow
 import trials
 
 # The same examples in every run, and no deadline for one on a busy machine.
@@ -59,6 +61,20 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.addinivalue_line("markers", "one_node: the test is about PEs that reach each other's memory")
+    config.addinivalue_line("markers", "slow: `make test-slow` runs the test; see tests/slow.py")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m deselects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if slow.is_slow(item.nodeid.removeprefix("tests/")):
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    # The modules of tests stay: no collection of garbage has to look at them, which takes up to seconds.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

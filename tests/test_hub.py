@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from subprocesses import program
-from test_exchange import LIMIT, NOTICE, check_round, n_fds, wait_until
+from test_exchange import LIMIT, NOTICE, OF_JOB, check_round, n_fds, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import hub, wire
@@ -167,7 +167,7 @@ def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callabl
     links[1].close()
     assert wait_until(lambda: 1 in links[0].lost)
     command = [sys.executable, str(program("hello")), wire.address(job)[1:], wire.hello(job, 1, N).pack().hex(), "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=OF_JOB, check=True)
     answer = wire.parse(bytes.fromhex(done.stdout))
     assert (answer.kind, answer.payload) == (Kind.REFUSED, b"PE 1 has joined before")
     close(*links.values())

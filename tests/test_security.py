@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from subprocesses import ISHMRUN, program, run_program
-from test_exchange import LIMIT, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
+from test_exchange import LIMIT, OF_JOB, Held, check_round, in_threads, n_fds, pair, raw, visit, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import handles, wire
@@ -40,7 +40,7 @@ def as_stranger(name: str, *words: str) -> list[str]:
     python = os.path.realpath(sys.executable)
     command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", python, "-I", "-S"]
     try:
-        done = subprocess.run([*command, "-c", text, *words], capture_output=True, text=True, timeout=LIMIT, cwd="/")
+        done = subprocess.run([*command, "-c", text, *words], capture_output=True, text=True, timeout=OF_JOB, cwd="/")
     except FileNotFoundError as error:
         pytest.skip(f"no way to start a process of another user: {error}")
     if not done.stdout and ("Permission denied" in done.stderr or done.returncode == 127):
@@ -48,7 +48,7 @@ def as_stranger(name: str, *words: str) -> list[str]:
         done = subprocess.run(
             [sys.executable, "-c", f"import array, contextlib, ctypes, os, signal, socket, sys; os.setgroups([]); "
              f"os.setresgid(*3*[{STRANGER}]); os.setresuid(*3*[{STRANGER}])\n{text}", *words],
-            capture_output=True, text=True, timeout=LIMIT,
+            capture_output=True, text=True, timeout=OF_JOB,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
@@ -77,7 +77,7 @@ def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
     assert len(pids) >= 3  # the supervisor and two PEs
     assert not [line for line in said if line.startswith("DONE")]
     assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
-    out, _ = victim.communicate("go on\n", timeout=LIMIT)
+    out, _ = victim.communicate("go on\n", timeout=OF_JOB)
     assert victim.returncode == 0 and out.count("whole") == 2, out
 
 
@@ -236,13 +236,13 @@ def test_descriptors_of_the_wrong_kind_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "none", "many", "small", "bytes", "offset"])
 def test_a_pe_that_sends_no_heap_ends_init_on_every_pe(kind: str) -> None:
-    done = run_program(program("pe_sends_no_heap"), 2, kind, options=["--no-prefix"], timeout=LIMIT)
+    done = run_program(program("pe_sends_no_heap"), 2, kind, options=["--no-prefix"], timeout=OF_JOB)
     assert done.stdout.count("told") == 2 and "told True" in done.stdout, done.stdout + done.stderr
 
 
 def test_no_descriptor_is_inherited_by_accident() -> None:
     """A program started by a PE inherits no descriptor of the PE."""
     command = [*ISHMRUN, "-n", "1", "--no-prefix", str(program("descriptors_of_a_child"))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=OF_JOB, check=False)
     assert done.returncode == 0, done.stderr
     assert not any(word in done.stdout for word in ("ze_simulator", "ishmem-kept", "socket")), done.stdout

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import slow
 
 import ishmem
 from ishmem.common import violations
@@ -218,3 +219,9 @@ def test_routines_in_reports() -> None:
     assert {name for name in violations.ROUTINES if " " not in name} <= public
     names = [*violations.ROUTINES, *violations.ARGUMENTS]
     assert len(set(names)) == len(names)
+
+
+def test_slow_tests_exist() -> None:
+    for test in slow.SLOW:
+        file, _, function = test.partition("[")[0].partition("::")
+        assert f"def {function}(" in (ROOT / "tests" / file).read_text(), test

@@ -54,10 +54,14 @@ def in_plain_python(program: Program) -> list[Any]:
     return whole
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(program=programs())
-def test_same_results(devices: list[Device], program: Program) -> None:
-    expected = in_plain_python(program)
-    for device in devices:
-        for found, wanted in zip(device.run(program), expected):
-            np.testing.assert_array_equal(found, wanted, program.source)
+@pytest.mark.parametrize("count", [10, 40], ids=["few", "many"])
+def test_same_results(devices: list[Device], count: int) -> None:
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(program=programs())
+    def check(program: Program) -> None:
+        expected = in_plain_python(program)
+        for device in devices:
+            for found, wanted in zip(device.run(program), expected):
+                np.testing.assert_array_equal(found, wanted, program.source)
+
+    check()
