@@ -16,6 +16,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 FROM python:3.13-slim-bookworm
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir "ishmem4py[examples] @ file://$(ls /wheels/ishmem4py-*.whl)" "pytest>=8" \
+    && ISHMEM_DEVICE=sim ishmem precompile \
     && useradd --create-home pe
 USER pe
 WORKDIR /home/pe

@@ -209,4 +209,5 @@ $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[$(EXTRAS_$(STACK))examples,bench,test,lint,dist]' |
 	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
 	       { print "  " substr($$0, 1, 76); fflush() }'
+	[ $(STACK) != dpex ] || ISHMEM_DEVICE=sim $(VENV)/bin/ishmem precompile
 	touch $@

@@ -24,27 +24,35 @@ class Store:
     """Values under keys of hexadecimal digits; a file that cannot be read or written counts as absent.
 
     A file is written under a temporary name and renamed when it is complete. It is ignored unless this user owns it and
-    its checksum over key and value is correct.
+    its checksum over key and value is correct. Values in ``installed``, a folder of the same form that came with a
+    library, are only read, whoever owns them: who can write there can change the library, too.
     """
 
-    def __init__(self, folder: Path, limit: int, suffix: str = ".kernel") -> None:
-        self.folder, self.limit, self.suffix = folder, limit, suffix
+    def __init__(self, folder: Path, limit: int, suffix: str = ".kernel", installed: Path | None = None) -> None:
+        self.folder, self.limit, self.suffix, self.installed = folder, limit, suffix, installed
         self._has_made = False
         self._room = 0  # bytes to be written before the folder is looked at again
 
     def get(self, key: str) -> bytes | None:
         """Return the value of a key, or ``None``."""
+        own = _opened(key, self._of_this_user(key))
+        if own is None and self.installed:
+            with contextlib.suppress(OSError):
+                return _opened(key, (self.installed / f"{key}{self.suffix}").read_bytes())
+        return own
+
+    def _of_this_user(self, key: str) -> bytes:
+        """Return what is in the file of a key, or nothing."""
         path = self._path(key)
         try:
             with path.open("rb") as file:
                 if os.fstat(file.fileno()).st_uid != os.getuid():
-                    return None
+                    return b""
                 data = file.read()
             os.utime(path)  # files are removed in order of last use
         except OSError:
-            return None
-        value = data[len(MAGIC) + 32 :]
-        return value if data == _sealed(key, value) else None
+            return b""
+        return data
 
     def has(self, key: str) -> bool:
         """Return whether there is a file for a key, which may be damaged."""
@@ -133,6 +141,12 @@ class Store:
                 path.unlink()
             total -= size
         return self.limit - total
+
+
+def _opened(key: str, data: bytes) -> bytes | None:
+    """Return the value in the file of a key; ``None`` if the file is damaged."""
+    value = data[len(MAGIC) + 32 :]
+    return value if data == _sealed(key, value) else None
 
 
 def _sealed(key: str, value: bytes) -> bytes:

@@ -11,9 +11,11 @@ from subprocesses import run_program
 PROGRAM = textwrap.dedent("""
     import logging
     import sys
+    from pathlib import Path
 
     import ishmem
     from ishmem.dpex import call_kernel, kernel, kernel_api as kapi
+    from ishmem.runtime import kernel_loading
 
     @kernel
     def put(item: kapi.Item, a, b, pe):
@@ -36,12 +38,13 @@ PROGRAM = textwrap.dedent("""
 
     logging.basicConfig(stream=sys.stdout)
     logging.getLogger("ishmem").setLevel("DEBUG")
+    kernel_loading.INSTALLED = Path(sys.argv[1])
     ishmem.init()
     me, n = ishmem.my_pe(), ishmem.n_pes()
     before, total = (me - 1) % n + 1, n * (n + 1) // 2
     expected = {"put": [0] + [before] * 4, "add": [before, 0, 0, total, total], "outside": [0] * 5}
     expected["every"] = [before] * 3 + [total] * 2
-    for name in sys.argv[1:]:
+    for name in sys.argv[2:]:
         a, b = ishmem.full(5, me + 1, dtype="i8"), ishmem.zeros(5, dtype="i8")
         call_kernel(globals()[name], kapi.Range(1), a, b, (me + 1) % n)
         ishmem.barrier_all()
@@ -50,8 +53,13 @@ PROGRAM = textwrap.dedent("""
 """)
 
 
-def compiled(folder: Path, *kernels: str, fails: str = "", **settings: str) -> list[str]:
+NOTHING = Path("/nothing/is/here")
+"""The folder of installed device functions, by default."""
+
+
+def compiled(folder: Path, *kernels: str, installed: Path = NOTHING, fails: str = "", **settings: str) -> list[str]:
     """Run kernels on 2 PEs; return the names of the device functions that were compiled."""
-    done = run_program(PROGRAM, 2, *kernels, env={"ISHMEM_KERNEL_CACHE": str(folder), **settings}, timeout=120)
+    env = {"ISHMEM_KERNEL_CACHE": str(folder), **settings}
+    done = run_program(PROGRAM, 2, str(installed), *kernels, env=env, timeout=120)
     assert (done.returncode == 0) is not bool(fails) and fails in done.stderr, done.stderr
     return re.findall(r"device function ishmem\.kernels\.(\S+) \S+ is compiled", done.stdout)

@@ -33,6 +33,7 @@ SUBCOMMANDS = {
     "demo": Subcommand("ishmem.cli.demo:command", "Run an application on N PEs, check it and draw a picture."),
     "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
     "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
+    "precompile": Subcommand("ishmem.cli.precompile:command", "Compile device functions: first kernels start sooner."),
     "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmem run --trace."),
     "tune": Subcommand("ishmem.benchmarks.tune:command", "Measure the algorithms of the collectives; keep a profile."),
     "run": Subcommand("ishmem.cli.command:run", "Start a program on N PEs; ishmrun is another name of it."),

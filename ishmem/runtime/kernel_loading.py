@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable
 
+from ishmem import _core
 from ishmem.common import algorithms
 from ishmem.dpex import COMPILER, HAS_NUMBA_DPEX
 from ishmem.dpex.extension import install, installed
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 FORGETS = not HAS_NUMBA_DPEX
 """Whether kernels can be built with the addresses of another job: those of numba-dpex keep theirs."""
+
+INSTALLED = Path(_core.__file__).with_name("device_functions")
+"""Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
 
 
 class _Loader:
@@ -132,7 +136,7 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         heap.base, heap.size, heap.pe, heap.layout, heap.near, width, pyze.xe_cores(heap.device)
     )
     binding.bind(options, constants)
-    use(_folder(settings.kernel_cache), settings.kernel_cache_size)
+    use(_folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)
     while _waiting:
         _waiting.pop(0)()
 
