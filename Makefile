@@ -72,8 +72,9 @@ OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) tests/test_fu
   tests/test_kernel_cache.py tests/test_kernel_sizes.py tests/test_interop.py tests/test_torch.py \
   tests/test_process_group.py tests/test_inference.py tests/test_indexed.py tests/test_atomic_orders.py \
   tests/test_work_groups.py
+# On 2 PEs, where a test does not name its number: what depends on the number is the same with both compilers.
 test-numba-dpex:
-	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="$(OF_NUMBA_DPEX) $(ARGS)"
+	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="-o ishmem_npes=2 $(OF_NUMBA_DPEX) $(ARGS)"
 
 # Downloads 0.6 GB, for 1.1 GB in build/torch-pypi.
 test-torch: $(VENV)/.installed

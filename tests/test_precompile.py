@@ -29,6 +29,7 @@ def test_a_new_kernel_loads_installed_functions(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {path.suffix for path in installed.iterdir()} == {".function"}
     assert not (installed / "old.function").exists()
+    assert len(list(installed.iterdir())) > 100
     assert compiled(tmp_path / "first", "put", installed=installed) == []
     others = compiled(tmp_path / "second", "every", installed=installed)
     assert "reductions._make.<locals>.reduce" in others

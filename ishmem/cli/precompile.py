@@ -21,7 +21,7 @@ import ishmem  # first: it reads ISHMEM_DEVICE
 from ishmem import dpex
 from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.errors import IshmemError
-from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi, stores
 from ishmem.dpex.kinds import ArrayKind, ItemKind
 from ishmem.runtime.kernel_loading import INSTALLED
 
@@ -139,9 +139,9 @@ def fill(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as fresh:
         for name in [name for name in os.environ if name.startswith("ISHMEM_")]:
             del os.environ[name]  # settings that jobs do not have by default
-        os.environ["ISHMEM_KERNEL_CACHE"] = fresh
         shown = click.progressbar(list(_kernels()), label="Compiling device functions")
         with ishmem.init("1M"), shown:
+            stores.use(Path(fresh))
             for kernel, kinds in shown:
                 kernel.code_for(kinds)
         for old in folder.glob("*.function"):
