@@ -37,7 +37,9 @@ def _move(item: kapi.Item, dest, source, index, count, pe):  # type: ignore[no-u
     ishmem.put_nbi(dest, source, pe, nelems=count)
     ishmem.get(dest, source, pe)
     ishmem.get(dest, source, pe, nelems=count)
+    ishmem.p(dest, source[index], pe)
     ishmem.p(dest, source[index], pe, index)
+    dest[index] = ishmem.g(source, pe)
     dest[index] = ishmem.g(source, pe, index)
 
 
@@ -75,6 +77,19 @@ def _signal_by_group(item: kapi.NdItem, dest, source, sig_addr, count, pe):  # t
     ishmem.put_signal_work_group(dest, source, sig_addr, 1, SignalOp.SET, pe, group)
     ishmem.put_signal_work_group(dest, source, sig_addr, 1, SignalOp.ADD, pe, group, nelems=count)
     ishmem.signal_wait_until_work_group(sig_addr, Cmp.GE, 1, group)
+
+
+@dpex.kernel
+def _update_first(item: kapi.Item, dest, index, pe):  # type: ignore[no-untyped-def]
+    ishmem.atomic_add(dest, 1, pe)
+    ishmem.atomic_inc(dest, pe)
+    ishmem.atomic_set(dest, 1, pe)
+    dest[index] = ishmem.atomic_fetch(dest, pe)
+    dest[index] = ishmem.atomic_fetch_add(dest, 1, pe)
+    dest[index] = ishmem.atomic_fetch_inc(dest, pe)
+    dest[index] = ishmem.atomic_swap(dest, 1, pe)
+    dest[index] = ishmem.atomic_compare_swap(dest, 0, 1, pe)
+    ishmem.wait_until(dest, Cmp.EQ, 1)
 
 
 @dpex.kernel
@@ -123,7 +138,8 @@ def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         yield _signal, (item, *pair, _array("uint64"), number, number)
         yield _signal_by_group, (group, *pair, _array("uint64"), number, number)
     for dtype in INTEGERS:
-        yield _update, (item, _array(dtype), number, number)
+        for kernel in (_update_first, _update):
+            yield kernel, (item, _array(dtype), number, number)
     yield _complete, (item, _array("int64"), number, number)
     yield _complete_by_group, (group,)
 
