@@ -86,9 +86,9 @@ def memfd(content):
 
 def wait_until(condition, limit=NOTICE):
     end = time.monotonic() + limit
-    while not condition() and time.monotonic() < end:
+    while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.005)
-    return condition()
+    return met
 
 
 # ---- collectives
@@ -306,7 +306,7 @@ def pe_killed_in_init(job, pe, n_pes):
         os.kill(os.getpid(), signal.SIGKILL)
     if pe == 2:
         time.sleep(0.5)
-    Links.connect(job, pe, n_pes, LIMIT / 2)
+    Links.connect(job, pe, n_pes, LIMIT / 4)
 
 
 def has_message(connection):
