@@ -54,7 +54,6 @@ SLOW = {
     "test_group_barriers.py::test_a_part_of_the_group[the first-put_signal_work_group-16]": "the other routines",
     "test_group_barriers.py::test_a_part_of_the_group[the first-sum_reduce_work_group-16]": "the other routines",
     "test_hosts.py::test_denoise": "test_job",
-    "test_indexed.py::test_places[3pes]": EXAMPLE,
     "test_indexed.py::test_on_nodes_and_late": "test_in_kernels, and " + NODES,
     "test_inference.py::test_calls_of_the_driver": "test_gather_and_scatter; counts calls",
     "test_inference.py::test_numbers_of_pes[4pes]": EXAMPLE,
