@@ -38,7 +38,7 @@ class Store:
         own = _opened(key, self._of_this_user(key))
         if own is None and self.installed:
             with contextlib.suppress(OSError):
-                return _opened(key, (self.installed / f"{key}{self.suffix}").read_bytes())
+                return _opened(key, (self.installed / self._path(key).name).read_bytes())
         return own
 
     def _of_this_user(self, key: str) -> bytes:

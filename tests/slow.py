@@ -1,7 +1,7 @@
 """The slow tests: ``make test-slow`` runs them, ``make test`` does not.
 
-Each takes many seconds to check again, on more PEs, nodes, settings or sizes, what a shorter test checks; or it checks
-a tool of ours, or the simulator, in a way that a change of ``ishmem`` hardly breaks. Its reason is in `SLOW`.
+Each takes many seconds to check again, on more PEs, nodes, settings or sizes, what tests of ``make test`` check; or it
+checks the simulator, in a way that a change of ``ishmem`` hardly breaks. `SLOW` names what ``make test`` has instead.
 """
 
 from __future__ import annotations
@@ -23,30 +23,23 @@ SLOW = {
     "test_apps.py::test_programs_with_mpi4py_have_the_same_results": "checks the programs that figures compare with",
     "test_apps.py::test_two_nodes": "test_results_are_those_of_the_reference, on one node",
     "test_apps.py::test_forms_are_measured_beside_each_other": "test_bench.py: the same runner",
-    "test_atomic_orders.py::test_on_nodes": "test_orders, on one node",
+    "test_atomic_orders.py::test_on_nodes": "test_orders, on one node; test_chapters_on_nodes.py::test_chapter[amo]",
     "test_bench.py::test_collectives_in_kernels_run": "test_kernels_collectives.py",
     "test_bench.py::test_every_case_of_kernels_runs": "the chapters' tests in kernels",
     "test_bench.py::test_every_collective_runs": "test_collectives.py",
-    "test_bench.py::test_results_of_a_run": "test_json_round_trip",
-    "test_bench.py::test_json_round_trip": "test_files_that_hold_no_results",
-    "test_chapters_on_nodes.py::test_chapter[kernels_reductions]": "test_kernels_reductions.py, on one node",
-    "test_chapters_on_nodes.py::test_chapter[kernels_reductions, by group]": "test_kernels_reductions.py, on one node",
-    "test_chapters_on_nodes.py::test_chapter[on_queue_collectives]": "test_on_queue_collectives.py, on one node",
-    "test_chapters_on_nodes.py::test_chapter[order]": "test_order_on_nodes.py",
+    "test_bench.py::test_results_of_a_run": "test_what_goes_wrong_is_shown_and_the_rest_is_measured",
+    "test_bench.py::test_json_round_trip": "test_what_goes_wrong_is_shown_and_the_rest_is_measured",
     "test_chapters_on_nodes.py::test_collectives_on_many_nodes": "test_collectives_on_three_nodes",
     "test_chapters_on_nodes.py::test_kernels_on_many_nodes": NODES,
     "test_chapters_on_nodes.py::test_rendezvous_of_kernels": NODES,
-    "test_clients.py::test_some_files_of_the_clients": "make test-clients",
-    "test_device_sharing.py::test_a_kept_kernel_is_refused_too": "test_every_wait_is_refused_and_all_else_works",
-    "test_docs.py::test_a_notebook_shows_what_its_cells_print": "test_notebook.py",
     "test_examples.py::test_denoise[1-shape0]": EXAMPLE,
     "test_examples.py::test_denoise[3-shape2]": EXAMPLE,
     "test_examples.py::test_transformer[1]": EXAMPLE,
     "test_examples.py::test_transformer[3]": EXAMPLE,
     "test_examples.py::test_transformer[4]": EXAMPLE,
     "test_examples.py::test_transformer_with_checks[{'ISHMEM_SIM_ORDER': 'late:2'}]": "test_order.py",
-    "test_faults.py::test_death_in_inference": "test_death; test_kernel_waits.py",
-    "test_faults.py::test_hang_without_ishmrun": "test_hang",
+    "test_faults.py::test_death_in_inference": "test_death; what a kernel waits for: test_kernel_waits.py",
+    "test_faults.py::test_hang_without_ishmrun": "test_first_day.py::test_a_hung_kernel_without_ishmrun",
     "test_faults.py::test_short_jobs": "test_two_jobs_at_once",
     "test_function_cache.py::test_a_new_kernel_loads_functions": "test_precompile.py",
     "test_group_barriers.py::test_a_part_of_the_group[divergent-put_work_group-16]": "the other shapes",
@@ -59,7 +52,6 @@ SLOW = {
     "test_inference.py::test_numbers_of_pes[4pes]": EXAMPLE,
     "test_inference.py::test_order_of_dpnp[3pes]": EXAMPLE,
     "test_inference.py::test_peers_without_atomics": ROUTES,
-    "test_kernel_cache.py::test_cache_turned_off": "test_store_without_a_folder",
     "test_loader.py::test_the_binding_and_ipc[sid-intercepting]": "the other loaders",
     "test_mixed_calls.py::test_mixed[barrier-0-1]": "the other places of the call",
     "test_mixed_calls.py::test_mixed[reduce-3-0]": "the other places of the call",
@@ -82,27 +74,22 @@ SLOW = {
     "test_network.py::test_places[1+3]": "the same on 2 + 2 PEs",
     "test_network.py::test_restart": "test_setup.py::test_restart, on one node",
     "test_network_faults.py::test_collectives_on_interleaved_nodes": "test_irregular_placement",
-    "test_network_faults.py::test_fault[exit]": "the other faults",
-    "test_network_faults.py::test_fault[raise]": "the other faults",
+    "test_network_faults.py::test_fault[exit]": "test_hosts.py::test_end",
+    "test_network_faults.py::test_fault[raise]": "test_network.py::test_error_ends_all",
     "test_network_faults.py::test_loss_of_one_of_eight_nodes": "test_fault, on two nodes",
-    "test_on_queue_collectives.py::test_large_results": "test_results, of other sizes",
+    "test_on_queue_collectives.py::test_large_results": "test_results; on the host: test_collectives.py",
     "test_order.py::test_flush_of_other_routes[{'ISHMEM_SIM_PEERS': 'none'}]": "test_flush",
     "test_order_on_nodes.py::test_chapter[amo]": NODES,
     "test_order_on_nodes.py::test_chapter[order]": NODES,
     "test_order_on_nodes.py::test_program": "test_program_with_near_and_far_peers; test_order_programs.py, on one node",
-    "test_order_on_nodes.py::test_long": "test_program",
+    "test_order_on_nodes.py::test_long": "test_program_with_near_and_far_peers",
     "test_preload.py::test_forms_of_a_program": "test_a_program_does_the_same",
     "test_private_memory.py::test_other_routes[{'ISHMEM_SIM_HOST_ATOMICS': '0'}]": ROUTES,
     "test_private_memory.py::test_other_routes[{'ISHMEM_SIM_IPC': 'opaque'}]": ROUTES,
     "test_process_group.py::test_example[4]": EXAMPLE,
-    "test_process_group.py::test_some_processes": "test_all_processes",
-    "test_pytest_plugin.py::test_emulated_nodes": "test_chapters_on_nodes.py, which uses them",
-    "test_pytest_plugin.py::test_environment_usual_numbers_and_results": "test_tests_that_pass",
     "test_pytest_plugin.py::test_workers_of_xdist_pass_the_options_on": "`make test`, which has workers",
     "test_recipes.py::test_pbs": "the other recipes",
-    "test_routes.py::test_operation[none-": "the same by PCIe; the proxy, in test_chapters_on_nodes.py",
-    "test_routes.py::test_two_cards": "test_routes",
-    "test_routes.py::test_a_device_that_is_hidden": "test_routes",
+    "test_routes.py::test_operation[none-": "the same by PCIe; by the proxy: " + NODES,
     "test_routes.py::test_contention": "test_operation, at once",
     "test_scale.py::test_kernels_of_a_large_job": "the same on fewer PEs",
     "test_simulator.py::test_a_kernel_that_does_not_end_is_no_success": SIMULATOR,
@@ -114,7 +101,6 @@ SLOW = {
     "test_simulator.py::test_trace": SIMULATOR,
     "test_simulator.py::test_work_groups_that_wait_for_each_other[1]": SIMULATOR,
     "test_simulator_compiler.py::test_compilers_that_die_or_hang": SIMULATOR,
-    "test_simulator_compiler.py::test_the_compiler_is_loaded_while_the_first_kernel_is_compiled": SIMULATOR,
     "test_simulator_compiler.py::test_long_kernels_without_work_groups_are_not_vectorised": SIMULATOR,
     "test_simulator_compiler.py::test_machine_code_is_kept_and_damage_is_noticed": SIMULATOR,
     "test_simulator_compiler.py::test_one_machine_code_serves_all_pes_and_numbers_of_pes": SIMULATOR,
@@ -124,7 +110,7 @@ SLOW = {
     "test_torch.py::test_tensors[1-": "the same on 3 PEs",
     "test_values.py::test_stored_values_are_checked[2pes-uint64]": "the same of int64",
 }
-"""The tests, functions of tests, or beginnings of ids up to a hyphen, and where the same is checked in less time."""
+"""The tests, functions of tests, or beginnings of ids up to a hyphen, and what ``make test`` has instead."""
 
 
 def is_slow(test: str) -> bool:

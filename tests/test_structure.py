@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -221,7 +222,12 @@ def test_routines_in_reports() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_slow_tests_exist() -> None:
-    for test in slow.SLOW:
-        file, _, function = test.partition("[")[0].partition("::")
-        assert f"def {function}(" in (ROOT / "tests" / file).read_text(), test
+@pytest.mark.parametrize(("test", "instead"), slow.SLOW.items())
+def test_slow_tests(test: str, instead: str) -> None:
+    """They exist, and the tests that ``make test`` has instead exist and are not slow themselves."""
+    file, _, function = test.partition("[")[0].partition("::")
+    assert f"def {function}(" in (ROOT / "tests" / file).read_text()
+    for word in re.findall(r"test_[\w.:]+", instead):
+        other, _, named = word.rstrip(":").partition("::") if ".py" in word else (file, "", word)
+        assert f"def {named}" in (ROOT / "tests" / other).read_text()
+        assert f"{other}::{named}" not in slow.SLOW

@@ -1,14 +1,13 @@
 """``ishmem precompile``: compile the device functions of usual calls, which every program's new kernels then load.
 
 A kernel is compiled together with the device functions that it calls. They depend on the widths or dtypes of its
-arrays and on a few settings of the job, and are kept beside the installed package: those of jobs on one node, with
-default settings, for contiguous arrays. What is not there is compiled by the program that needs it, and kept in the
-user's cache. It is of use until ishmem, numba or Python change; then run it again.
+arrays and on a few settings of the job, and are kept beside the installed package: those of jobs on one node, with the
+settings of this process, for contiguous arrays. What is not there is compiled by the program that needs it, and kept in
+the user's cache. It is of use until ishmem, numba or Python change; then run it again.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -153,8 +152,6 @@ def fill(folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as fresh:
-        for name in [name for name in os.environ if name.startswith("ISHMEM_")]:
-            del os.environ[name]  # settings that jobs do not have by default
         shown = click.progressbar(list(_kernels()), label="Compiling device functions")
         with ishmem.init("1M"), shown:
             stores.use(Path(fresh))
