@@ -5,6 +5,7 @@ Nothing here needs numba. Its dispatcher of a function is made when the function
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import gc
@@ -168,8 +169,9 @@ def forget_programs() -> None:
 def _without_collections() -> Iterator[None]:
     """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times.
 
-    Afterwards they are among the old objects, which only a full collection searches.
+    Afterwards they are among the old objects, which only a full collection searches; those at the exit do not.
     """
+    _without_collections_at_exit()
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -180,6 +182,12 @@ def _without_collections() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+
+@functools.cache
+def _without_collections_at_exit() -> None:
+    """Leave out the full collections at the exit, which take some tenths of a second with numba."""
+    atexit.register(gc.freeze)
 
 
 Signatures = list[Any]

@@ -48,6 +48,11 @@ _ELEMENTS = {
 """The types of OpenCL C whose vectors have names such as ``int4``."""
 
 
+def start() -> None:
+    """Start the process that `translate` uses; it starts beside what comes before the translation."""
+    worker.start(_spirv_of)
+
+
 def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False) -> Code:
     """Return the code of a compiled function as a kernel.
 

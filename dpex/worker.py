@@ -185,6 +185,12 @@ def _read_bytes(pipe: int, count: int) -> bytes | None:
 _worker: Worker | None = None
 
 
+def start(function: Callable[..., Any]) -> None:
+    """Start the worker, unless it runs: it is then ready when its first call comes."""
+    global _worker
+    _worker = _worker or Worker(function)
+
+
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in the worker, which serves one function only; start it if need be.
 
@@ -193,7 +199,9 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """
     global _worker
     for _attempt in range(2):
-        worker, _worker = _worker or Worker(function), None
+        start(function)
+        worker, _worker = _worker, None
+        assert worker is not None
         with contextlib.suppress(EndedError):
             result = worker.call(*arguments)
             _worker = worker

@@ -7,7 +7,6 @@ import warnings
 
 import pytest
 from hypothesis import given, strategies as st
-from pydantic import ValidationError
 
 from ishmem.common import sizes
 from ishmem.environment import settings
@@ -32,7 +31,6 @@ def load_with(**variables):
 def refused(**variables):
     with pytest.raises(ValueError, match="allowed: ") as caught:
         load_with(**variables)
-    assert not isinstance(caught.value, ValidationError)
     return str(caught.value)
 
 
@@ -49,7 +47,7 @@ def test_empty_means_unset():
 
 
 def test_frozen():
-    with pytest.raises(ValidationError):
+    with pytest.raises(AttributeError):
         settings.load().symmetric_size = 1
 
 
@@ -70,7 +68,6 @@ def test_sizes(text, size):
 def test_wrong_sizes(text):
     message = refused(SYMMETRIC_SIZE=text)
     assert message.startswith(f"ISHMEM_SYMMETRIC_SIZE: got {text!r}, allowed: ")
-    assert "pydantic" not in message
 
 
 @given(st.integers(1, LARGEST))
@@ -86,15 +83,13 @@ def test_junk_is_a_value_error(text):
 
 
 @given(
-    st.sampled_from([name.upper() for name in settings.Settings.model_fields]),
+    st.sampled_from([name[len("ISHMEM_") :] for name in settings.FIELDS]),
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
 )
 def test_junk_in_a_variable_is_a_value_error(name, text):
     message = None
     try:
         load_with(**{name: text})
-    except ValidationError as error:
-        message = str(error)
     except ValueError as error:
         message = str(error)
     assert message is None or re.match(r"ISHMEM_\w+(, ISHMEM_\w+)*: got .*, allowed: ", message, re.DOTALL)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
-import sysconfig
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,8 +16,15 @@ _PACKAGE = Path(__file__).parent.parent
 _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
 _MODULES = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
-_NOT_USERS = ("<frozen", *_MODULES, *(f"{sysconfig.get_path(scheme)}/" for scheme in _SCHEMES))
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
+
+
+@functools.cache
+def _not_users() -> tuple[str, ...]:
+    """Return how the paths of files begin that are not the program's."""
+    import sysconfig  # slow: it reads the configuration of the interpreter
+
+    return ("<frozen", *_MODULES, *(f"{sysconfig.get_path(scheme)}/" for scheme in _SCHEMES))
 
 
 def is_own(file: str) -> bool:
@@ -35,7 +42,7 @@ class CallSite(NamedTuple):
     @property
     def is_users(self) -> bool:
         """Whether the file belongs to the user's program, not to ishmem, a library or the interpreter."""
-        return not self.file.startswith(_NOT_USERS)
+        return not self.file.startswith(_not_users())
 
 
 def of_frame(frame: FrameType | None) -> Iterator[CallSite]:

@@ -5,14 +5,17 @@
 
 import difflib
 import logging
+import math
 import os
 import re
 import socket
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import Any, Callable, Optional, Union
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+import attrs
+from attrs.converters import optional as unless_none, to_bool
+from attrs.validators import and_, ge, gt, in_, le, lt, matches_re, optional
 
 from ishmem.common import algorithms, kernel_wait
 from ishmem.common.sizes import parse_size
@@ -88,10 +91,6 @@ def _level(value: Union[str, int, None]) -> Optional[int]:
     return int(getattr(logging, text.upper()))
 
 
-def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
-
-
 def _folder(value: Any) -> str:
     text = str(value).strip()
     if text.lower() in ("auto", *_ON):
@@ -118,123 +117,139 @@ def _algorithms(text: str) -> str:
     return text
 
 
-_Size = Annotated[int, BeforeValidator(parse_size)]
-_Level = Annotated[Optional[int], BeforeValidator(_level)]
+_MORE_THAN_ZERO, _FROM_ZERO = (and_(least(0), lt(math.inf)) for least in (gt, ge))
 
 
-def _setting(default: Any, allowed: str, description: str, **limits: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={"allowed": allowed}, **limits)
+def _setting(
+    default: Any, allowed: str, description: str, convert: Callable[[Any], Any] = str, check: Any = None
+) -> Any:
+    """Return a field: how its text becomes a value, and what checks the value; `None` as the default means unset."""
+    if default is None:
+        convert, check = unless_none(convert), check and optional(check)
+    metadata = {"allowed": allowed, "description": description}
+    return attrs.field(default=default, converter=convert, validator=check, metadata=metadata)
 
 
-class Settings(BaseModel):
+def _choice(default: str, *others: str, description: str) -> Any:
+    words = (default, *others)
+    return _setting(default, f"{', '.join(words[:-1])} or {words[-1]}", description, str.lower, in_(words))
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
     """What the environment asks for; see the descriptions of the fields."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        validate_default=True,
-        populate_by_name=True,
-        alias_generator=lambda name: PREFIX + name.upper(),
+    symmetric_size: int = _setting("512M", _SIZE_ALLOWED, "size of each PE's symmetric heap", parse_size)
+    debug: Optional[int] = _setting(
+        None, "true, false, or a level: " + ", ".join(_LEVELS), "messages of the logger `ishmem` on stderr", _level
     )
-
-    symmetric_size: _Size = _setting("512M", _SIZE_ALLOWED, "size of each PE's symmetric heap")
-    debug: _Level = _setting(
-        None, "true, false, or a level: " + ", ".join(_LEVELS), "messages of the logger `ishmem` on stderr"
-    )
-    device: Annotated[Literal["auto", "gpu", "sim"], BeforeValidator(_lower)] = _setting(
-        "auto", "auto, gpu or sim", "real GPUs or the simulator; auto: real GPUs if there are any"
+    device: str = _choice(
+        "auto", "gpu", "sim", description="real GPUs or the simulator; auto: real GPUs if there are any"
     )
     ze_loader: Optional[str] = _setting(
         None,
         "path of a libze_loader.so.1",
         "the Level Zero loader; unset: the system's loader, or none with the simulator",
     )
-    host_atomics: Annotated[Literal["auto", "mapped", "kernel"], BeforeValidator(_lower)] = _setting(
+    host_atomics: str = _choice(
         "auto",
-        "auto, mapped or kernel",
-        "how the host does atomics: on the mapped heap or by a kernel; auto: as the device allows",
+        "mapped",
+        "kernel",
+        description="how the host does atomics: on the mapped heap or by a kernel; auto: as the device allows",
     )
-    copy_cutover: Optional[_Size] = _setting(
+    copy_cutover: Optional[int] = _setting(
         None,
         _SIZE_ALLOWED,
         "size from which the copy engine copies instead of the host; unset: chosen by device",
+        parse_size,
     )
-    algorithm: Annotated[str, AfterValidator(_algorithms)] = _setting(
+    algorithm: str = _setting(
         "",
         "`routine=algorithm` or `routine=algorithm:size`, separated by commas; see docs/collectives.md",
         "forces the algorithm of a collective routine, from a block size on",
+        _algorithms,
     )
     profile: Optional[str] = _setting(
         None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: the default path of `ishmem tune`"
     )
     init_timeout: float = _setting(
-        60.0,
-        "seconds, more than 0",
-        "how long `init` waits for the other PEs",
-        gt=0,
-        allow_inf_nan=False,
+        60.0, "seconds, more than 0", "how long `init` waits for the other PEs", float, _MORE_THAN_ZERO
     )
     timeout: Optional[float] = _setting(
         None,
         "seconds, more than 0",
         "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, "
         "which says where each PE is; unset: no limit",
-        gt=0,
-        allow_inf_nan=False,
+        float,
+        _MORE_THAN_ZERO,
     )
     wait_notice: float = _setting(
         kernel_wait.NOTICE,
         "seconds; 0: never",
         "a wait that has lasted so long prints one line, which says where each PE is, and goes on",
-        ge=0,
-        allow_inf_nan=False,
+        float,
+        _FROM_ZERO,
     )
     node_timeout: float = _setting(
         1.0,
         "seconds; 0: never",
         "in a job on several nodes, how long a node may be silent before it counts as lost",
-        ge=0,
-        allow_inf_nan=False,
+        float,
+        _FROM_ZERO,
     )
     teams_max: int = _setting(
-        64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", ge=3, le=64
+        64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", int, and_(ge(3), le(64))
     )
     check: bool = _setting(
         False,
         "true or false",
         "kernels check PEs, addresses, bounds, values and the calls of groups; the host raises the errors; freed "
         "memory is 0xFF and waits",
+        to_bool,
     )
-    kernel_cache: Annotated[str, BeforeValidator(_folder)] = _setting(
-        "auto", "auto, off, or a folder (with a /)", "where compiled code is kept; auto: the user's cache folder"
+    kernel_cache: str = _setting(
+        "auto",
+        "auto, off, or a folder (with a /)",
+        "where compiled code is kept; auto: the user's cache folder",
+        _folder,
     )
-    kernel_cache_size: _Size = _setting(
-        "256M", _SIZE_ALLOWED, "size of the kernel cache; what was not used for the longest time is removed first"
+    kernel_cache_size: int = _setting(
+        "256M",
+        _SIZE_ALLOWED,
+        "size of the kernel cache; what was not used for the longest time is removed first",
+        parse_size,
     )
-    shared_device: Annotated[Literal["refuse", "allow"], BeforeValidator(_lower)] = _setting(
+    shared_device: str = _choice(
         "refuse",
-        "refuse or allow",
-        "kernels that wait for other PEs, when a GPU cannot run the kernels of all its PEs concurrently",
+        "allow",
+        description="kernels that wait for other PEs, when a GPU cannot run the kernels of all its PEs concurrently",
     )
-    leaks: Annotated[Literal["warn", "ignore", "error"], BeforeValidator(_lower)] = _setting(
-        "warn", "warn, ignore or error", "what `finalize` does about arrays that were not freed"
+    leaks: str = _choice(
+        "warn", "ignore", "error", description="what `finalize` does about arrays that were not freed"
     )
     sim_order: Optional[str] = _setting(
         None,
         "late, or late: and a seed, a number",
         "operations on other PEs arrive late and in another order, so that a missing fence, quiet, wait or barrier "
         "shows; see docs/howto/find-missing-order.md",
-        pattern="^late(:[0-9]{1,18})?$",
+        check=matches_re("late(:[0-9]{1,18})?"),
     )
-    trace: Annotated[Optional[str], BeforeValidator(_trace_folder)] = _setting(
-        None, "a folder", "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md"
+    trace: Optional[str] = _setting(
+        None,
+        "a folder",
+        "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md",
+        _trace_folder,
     )
-    stats: bool = _setting(False, "true or false", "each PE prints counts and times of its calls when it ends")
-    pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by `ishmem run`", ge=0)
-    npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by `ishmem run`", ge=1)
+    stats: bool = _setting(
+        False, "true or false", "each PE prints counts and times of its calls when it ends", to_bool
+    )
+    pe: Optional[int] = _setting(
+        None, "0 to ISHMEM_NPES - 1", "number of this PE; set by `ishmem run`", int, ge(0)
+    )
+    npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by `ishmem run`", int, ge(1))
     job: Optional[str] = _setting(
-        None, "32 hexadecimal digits", "name of the job; set by `ishmem run`", pattern="^[0-9a-f]{32}$"
+        None, "32 hexadecimal digits", "name of the job; set by `ishmem run`", check=matches_re("[0-9a-f]{32}")
     )
-
     node: Optional[str] = _setting(
         None, "a name", "the node that this PE is on, for tests; unset: found by the machine's boot and its network"
     )
@@ -243,31 +258,25 @@ class Settings(BaseModel):
         "a path",
         "the mpiexec of `ishmem run --hosts`; unset: the one beside mpi4py's MPI library, else the first on the path",
     )
-    mpi_device_memory: Annotated[Literal["auto", "on", "off"], BeforeValidator(_lower)] = _setting(
+    mpi_device_memory: str = _choice(
         "auto",
-        "auto, on or off",
-        "between nodes, whether MPI gets the device addresses of payloads above 8 KiB; auto: if the MPI library says "
-        "that it handles Level Zero memory",
+        "on",
+        "off",
+        description="between nodes, whether MPI gets the device addresses of payloads above 8 KiB; auto: if the MPI "
+        "library says that it handles Level Zero memory",
     )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by `ishmem run`")
     joined: Optional[int] = _setting(
         None,
         "a process number",
         "the process that joined the job, so that its child processes do not; set by init",
-        ge=1,
+        int,
+        ge(1),
     )
 
-    @model_validator(mode="after")
-    def _launched(self) -> "Settings":
-        launch = {"ISHMEM_PE": self.pe, "ISHMEM_NPES": self.npes, "ISHMEM_JOB": self.job}
-        missing = [name for name, value in launch.items() if value is None]
-        if 0 < len(missing) < len(launch):
-            raise ValueError(
-                f"{', '.join(missing)}: got nothing, allowed: all of {', '.join(launch)}, or none of them"
-            )
-        if self.pe is not None and self.npes is not None and self.pe >= self.npes:
-            raise ValueError(f"ISHMEM_PE: got '{self.pe}', allowed: 0 to {self.npes - 1} (ISHMEM_NPES - 1)")
-        return self
+
+FIELDS: dict[str, Any] = {PREFIX + field.name.upper(): field for field in attrs.fields(Settings)}
+"""The field of each variable."""
 
 
 def load() -> Settings:
@@ -286,11 +295,37 @@ def load() -> Settings:
                 f"{PREFIX}{name}: got {os.environ[PREFIX + name]!r}, allowed: {SIMULATOR[name][1]}" for name in wrong
             )
         )
+    given = {name: text for name, text in os.environ.items() if text and name in FIELDS}
+    if problems := [problem for name, text in given.items() if (problem := _problem(name, text))]:
+        raise ValueError("; ".join(problems))
+    settings = _settings(given)
+    _check_launched(settings)
+    return settings
+
+
+def _settings(texts: dict[str, str]) -> Settings:
+    fields: dict[str, Any] = {FIELDS[name].name: text for name, text in texts.items()}
+    return Settings(**fields)
+
+
+def _problem(name: str, text: str) -> str:
+    """Say what is wrong with the text of a variable; nothing if it is right."""
     try:
-        # pydantic-settings reads the environment too, but its imports take longer than the rest of init.
-        return Settings.model_validate({name: value for name, value in os.environ.items() if value})
-    except ValidationError as error:
-        raise ValueError("; ".join(_explain(detail) for detail in error.errors())) from None
+        _settings({name: text})
+    except ValueError as error:
+        cause = f"; {error}" if name == f"{PREFIX}ALGORITHM" else ""
+        return f"{name}: got {text!r}, allowed: {FIELDS[name].metadata['allowed']}{cause}"
+    return ""
+
+
+def _check_launched(settings: Settings) -> None:
+    """Check the variables of the launcher together."""
+    launch = {"ISHMEM_PE": settings.pe, "ISHMEM_NPES": settings.npes, "ISHMEM_JOB": settings.job}
+    missing = [name for name, value in launch.items() if value is None]
+    if 0 < len(missing) < len(launch):
+        raise ValueError(f"{', '.join(missing)}: got nothing, allowed: all of {', '.join(launch)}, or none of them")
+    if settings.pe is not None and settings.npes is not None and settings.pe >= settings.npes:
+        raise ValueError(f"ISHMEM_PE: got '{settings.pe}', allowed: 0 to {settings.npes - 1} (ISHMEM_NPES - 1)")
 
 
 def _is_one_of(values: str, name: str) -> bool:
@@ -301,8 +336,7 @@ def _is_one_of(values: str, name: str) -> bool:
 
 def known() -> set[str]:
     """Give the names of all variables that mean something."""
-    names = {PREFIX + name.upper() for name in (*Settings.model_fields, *SIMULATOR)}
-    return names | _FOREIGN
+    return {*FIELDS, *(PREFIX + name for name in SIMULATOR), *_FOREIGN}
 
 
 def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
@@ -322,30 +356,16 @@ def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
 def table() -> str:
     """Write the settings as a table in markdown."""
     rows = ["| variable | default | allowed | meaning |", "|---|---|---|---|"]
-    for name, field in Settings.model_fields.items():
+    for name, field in FIELDS.items():
         default = "" if field.default in (None, "") else f"`{field.default}`"
-        rows.append(f"| `{PREFIX}{name.upper()}` | {default} | {_allowed(name)} | {field.description} |")
+        rows.append(f"| `{name}` | {default} | {field.metadata['allowed']} | {field.metadata['description']} |")
     rows += [f"| `{PREFIX}{name}` | {' | '.join(texts)} |" for name, texts in SIMULATOR.items()]
     return "\n".join(rows)
-
-
-def _allowed(field: str) -> str:
-    extra = Settings.model_fields[field].json_schema_extra
-    return str(extra["allowed"]) if isinstance(extra, dict) else ""
 
 
 def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, known(), n=1)
     return f"{name} is no setting of ishmem" + (f"; did you mean {close[0]}?" if close else "")
-
-
-def _explain(detail: Any) -> str:
-    if not detail["loc"]:
-        return str(detail["ctx"]["error"])
-    name = str(detail["loc"][0])
-    if name == f"{PREFIX}ALGORITHM":
-        return f"{name}: got {detail['input']!r}, allowed: {_allowed('algorithm')}; {detail['ctx']['error']}"
-    return f"{name}: got {detail['input']!r}, allowed: {_allowed(name[len(PREFIX) :].lower())}"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import signal
 import sys
 import traceback
 import types
-import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import Callable, NoReturn
@@ -151,6 +150,8 @@ def run(command: Sequence[str]) -> NoReturn:
     if not dpex.HAS_NUMBA_DPEX:
         _replace_placeholder()
     sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
+    from zipfile import is_zipfile  # ishmrun is quicker without it
+
     kind, *arguments = command[2:]
     try:
         if kind == "-m":
@@ -159,7 +160,7 @@ def run(command: Sequence[str]) -> NoReturn:
         elif kind == "-c":
             sys.argv, sys.path[0] = [kind, *arguments[1:]], ""
             _execute(arguments[0], "<string>")
-        elif os.path.isdir(kind) or zipfile.is_zipfile(kind):
+        elif os.path.isdir(kind) or is_zipfile(kind):
             sys.argv, sys.path[0] = [kind, *arguments], kind
             runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
         else:

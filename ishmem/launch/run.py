@@ -20,7 +20,7 @@ from ishmem.common import kernel_wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.status_board import StatusBoard
 from ishmem.environment.launcher import Launched, launched
-from ishmem.launch import devices, hosts, mpiexec, preload, rank, supervisor
+from ishmem.launch import devices, preload, supervisor
 from ishmem.launch.options import UsageError, command, parse, seconds
 from ishmem.launch.output import Printer
 
@@ -58,6 +58,8 @@ def _start(options: argparse.Namespace) -> int:
         os.environ["ISHMEM_TRACE"] = os.path.abspath(options.trace)
     _allow_open_files()
     if this is not None:
+        from ishmem.launch import rank
+
         rank.become(this, options.sim, program)
     if on_hosts:
         return _on_hosts(options, program)
@@ -78,6 +80,8 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
 
 
 def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
+    from ishmem.launch import hosts, mpiexec
+
     listed = hosts.parse_hosts(options.hosts) if options.hosts else hosts.read_hosts(options.hostfile)
     places = hosts.places(options.n, options.ppn, listed)
     mpiexec.require_mpi4py()

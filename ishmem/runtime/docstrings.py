@@ -63,10 +63,11 @@ def _required(form: Any) -> list[str]:
 
 
 def _sections(form: Any, table: dict[str, str], example: str) -> str:
-    lines = [
-        textwrap.fill(f"{name}: {table[name]}", _WIDTH, initial_indent="    ", subsequent_indent="        ")
-        for name in inspect.signature(form).parameters
-        if name in table
-    ]
+    lines = [_filled(f"    {name}: {table[name]}") for name in inspect.signature(form).parameters if name in table]
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     return f"{arguments}Example:\n{textwrap.indent(example, '    ', lambda line: bool(line.strip()))}"
+
+
+def _filled(line: str) -> str:
+    """Break a line that is too long. Few are, and textwrap is slow on the others."""
+    return line if len(line) <= _WIDTH else textwrap.fill(line, _WIDTH, subsequent_indent="        ")

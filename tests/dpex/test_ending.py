@@ -1,0 +1,21 @@
+"""The exit of a program whose kernels ``ishmem.dpex`` has compiled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from launching import own_compiler
+
+pytestmark = own_compiler
+
+PROGRAM = str(Path(__file__).with_name("ending.py"))
+
+
+def test_no_collection_at_the_exit(tmp_path: Path) -> None:
+    """Collections at the exit would search all that numba has made. Open files are written all the same."""
+    path = tmp_path / "file"
+    done = subprocess.run([sys.executable, PROGRAM, str(path)], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.splitlines() == ["0", "True True"], done
+    assert path.read_text() == "written"
