@@ -231,18 +231,23 @@ def _word_like(dtype: Any) -> Any:
 
 @device_intrinsic
 def as_words(_context, array):
-    """Return an array on the same memory whose elements are words of the same width.
+    """Return an array on the same memory whose elements are words of the same width, of one axis if it is contiguous.
 
-    Code that only moves elements is then compiled once for each width, not for each dtype.
+    Code that only moves elements is then compiled once for each width, not for each dtype and number of axes.
     """
+    flat = array.layout == "C" and array.ndim > 1
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         old = context.make_array(array)(context, builder, arguments[0])
         new = context.make_array(signature.return_type)(context, builder)
-        cgutils.copy_struct(new, old, repl={"data": builder.bitcast(old.data, new.data.type)})
+        changed = {"data": builder.bitcast(old.data, new.data.type)}
+        if flat:
+            changed["shape"] = cgutils.pack_array(builder, [old.nitems])
+            changed["strides"] = cgutils.pack_array(builder, [old.itemsize])
+        cgutils.copy_struct(new, old, repl=changed)
         return new._getvalue()
 
-    return array.copy(dtype=_word_like(array.dtype))(array), code
+    return array.copy(dtype=_word_like(array.dtype), ndim=1 if flat else array.ndim)(array), code
 
 
 @device_intrinsic

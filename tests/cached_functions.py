@@ -22,6 +22,14 @@ PROGRAM = textwrap.dedent("""
         ishmem.put(b[1:], a[1:], pe)
 
     @kernel
+    def rows(item: kapi.Item, a, b, pe):
+        ishmem.put(b[1:].reshape((2, 2)), a[1:].reshape((2, 2)), pe)
+
+    @kernel
+    def wait(item: kapi.Item, a, b, pe):
+        ishmem.wait_until(b, ishmem.CMP_LE, a[0] - a[0])
+
+    @kernel
     def add(item: kapi.Item, a, b, pe):
         ishmem.atomic_add(b, min(a[3], 5), pe)
         ishmem.sum_reduce(b[3:], a[3:])
@@ -43,6 +51,7 @@ PROGRAM = textwrap.dedent("""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     before, total = (me - 1) % n + 1, n * (n + 1) // 2
     expected = {"put": [0] + [before] * 4, "add": [before, 0, 0, total, total], "outside": [0] * 5}
+    expected.update(rows=expected["put"], wait=[0] * 5)
     expected["every"] = [before] * 3 + [total] * 2
     for name in sys.argv[2:]:
         a, b = ishmem.full(5, me + 1, dtype="i8"), ishmem.zeros(5, dtype="i8")

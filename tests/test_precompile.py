@@ -31,6 +31,9 @@ def test_a_new_kernel_loads_installed_functions(tmp_path: Path) -> None:
     assert not (installed / "old.function").exists()
     assert len(list(installed.iterdir())) > 100
     assert compiled(tmp_path / "first", "put", installed=installed) == []
+    assert compiled(tmp_path / "wait", "wait", installed=installed) == []
+    two_axes = compiled(tmp_path / "rows", "rows", installed=installed)
+    assert two_axes == ["rma._forms.<locals>.single"]
     others = compiled(tmp_path / "second", "every", installed=installed)
     assert "reductions._make.<locals>.reduce" in others
     assert not [name for name in others if name.startswith(("rma.", "amo."))]
