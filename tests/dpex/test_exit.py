@@ -10,7 +10,7 @@ from launching import own_compiler
 
 pytestmark = own_compiler
 
-PROGRAM = str(Path(__file__).with_name("ending.py"))
+PROGRAM = str(Path(__file__).with_name("leaves_open.py"))
 
 
 def test_no_collection_at_the_exit(tmp_path: Path) -> None:
