@@ -16,9 +16,11 @@ from typing import Any, Callable
 import pytest
 from click.testing import CliRunner
 
-from ishmem.cli import doctor, doctor_mpi
+from ishmem import dpex
+from ishmem.cli import doctor, doctor_mpi, precompile
 from ishmem.cli.findings import Finding, Machine, Verdict, ok
 from ishmem.environment import mpi_library, pinned_libraries, stack
+from ishmem.runtime import kernel_loading
 
 BUILD = Path(__file__).parents[1] / "build"
 
@@ -41,6 +43,17 @@ def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_python), Verdict.OK, "Python 3.")
     monkeypatch.setattr(sys, "version_info", (3, 15, 0))
     expect(found(doctor.check_python), Verdict.WRONG, "Python 3.15.0", "another Python")
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="for ishmem.dpex")
+def test_device_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kernel_loading, "INSTALLED", tmp_path)
+    environ = dict(os.environ)
+    expect(found(doctor.check_device_functions, **environ), Verdict.OK, "no device functions are compiled ahead")
+    write(tmp_path / kernel_loading.VERSION, precompile.version())
+    expect(found(doctor.check_device_functions, **environ), Verdict.OK, "device functions of usual calls")
+    write(tmp_path / kernel_loading.VERSION, "of another version")
+    expect(found(doctor.check_device_functions, **environ), Verdict.WARNING, "not used", "ishmem precompile")
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from cached_functions import compiled
 from subprocesses import run_program
 
 from ishmem import dpex
+from ishmem.cli.precompile import version
 from ishmem.dpex.store import Store
+from ishmem.runtime.kernel_loading import VERSION
 
 KEY = "ab" * 32
 FILL = """
@@ -27,7 +29,8 @@ def test_a_new_kernel_loads_installed_functions(tmp_path: Path) -> None:
     (installed / "old.function").write_bytes(b"of another version")
     done = run_program(FILL, 1, str(installed), timeout=240)
     assert done.returncode == 0, done.stderr
-    assert {path.suffix for path in installed.iterdir()} == {".function"}
+    assert {path.suffix for path in installed.iterdir() if path.name != VERSION} == {".function"}
+    assert (installed / VERSION).read_text() == version()
     assert not (installed / "old.function").exists()
     assert len(list(installed.iterdir())) > 100
     assert compiled(tmp_path / "first", "put", installed=installed) == []

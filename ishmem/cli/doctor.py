@@ -19,6 +19,7 @@ import click
 
 from ishmem.cli.doctor_mpi import check_mpi, is_first
 from ishmem.cli.doctor_software import (
+    check_device_functions,
     check_imports,
     check_libraries,
     check_names,
@@ -257,8 +258,8 @@ def check_job(machine: Machine) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
-    check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_nodes,
-    check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
+    check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_device_functions,
+    check_nodes, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
 )  # fmt: skip
 
 

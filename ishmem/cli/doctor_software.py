@@ -133,3 +133,22 @@ def _ours(folder: str) -> bool:
         return os.path.realpath(folder) == str(stack.library_folder())
     except ImportError:
         return False
+
+
+def check_device_functions(machine: Machine) -> Iterator[Finding]:
+    """The device functions that ``ishmem precompile`` has compiled."""
+    from ishmem import dpex
+    from ishmem.runtime.kernel_loading import INSTALLED, VERSION
+
+    if dpex.HAS_NUMBA_DPEX:
+        yield ok("numba-dpex compiles kernels")
+        return
+    version = python("from ishmem.cli import precompile; print(precompile.version(), end='')", machine.environ)
+    if version.returncode:
+        yield wrong(f"the compiler of kernels cannot be imported: {last_line(version)}", "mend what is above")
+    elif not (INSTALLED / VERSION).exists():
+        yield ok("no device functions are compiled ahead; after ishmem precompile, new kernels compile faster")
+    elif (INSTALLED / VERSION).read_text() == version.stdout:
+        yield ok("device functions of usual calls are compiled ahead")
+    else:
+        yield warning(f"the device functions in {INSTALLED} are of other versions and not used", "ishmem precompile")

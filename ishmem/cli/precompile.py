@@ -20,9 +20,11 @@ import ishmem  # first: it reads ISHMEM_DEVICE
 from ishmem import dpex
 from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.errors import IshmemError
-from ishmem.dpex import kernel_api as kapi, stores
+from ishmem.dpex import kernel_api as kapi, keys, stores
+from ishmem.dpex.cache_key import digest
+from ishmem.dpex.extension import installed
 from ishmem.dpex.kinds import ArrayKind, ItemKind
-from ishmem.runtime.kernel_loading import INSTALLED
+from ishmem.runtime.kernel_loading import INSTALLED, VERSION
 
 ELEMENTS = ("int32", "int64", "float32", "float64")
 INTEGERS = ("int32", "int64", "uint64")
@@ -149,6 +151,11 @@ def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
     yield _complete_by_group, (group,)
 
 
+def version() -> str:
+    """Return a hash of what device functions depend on beside their types: versions, settings and sources."""
+    return digest((keys.surroundings(), installed().sources))
+
+
 def fill(folder: Path) -> None:
     """Compile the device functions and keep them in a folder, whose files are replaced.
 
@@ -167,6 +174,7 @@ def fill(folder: Path) -> None:
             old.unlink()
         for new in Path(fresh).glob("*.function"):
             shutil.move(new, folder)
+    (folder / VERSION).write_text(version())
 
 
 @click.command()

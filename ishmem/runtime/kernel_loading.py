@@ -30,6 +30,9 @@ FORGETS = not HAS_NUMBA_DPEX
 INSTALLED = Path(_core.__file__).with_name("device_functions")
 """Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
 
+VERSION = "version"
+"""The file among them that tells of which versions they are."""
+
 
 class _Loader:
     """Loads the compiler of kernels by its own loader, which may serve other modules too, and then calls `_load`."""
