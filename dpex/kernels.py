@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import io
 import logging
 import threading
 import weakref
@@ -169,9 +170,10 @@ def forget_programs() -> None:
 def _without_collections() -> Iterator[None]:
     """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times.
 
-    Afterwards they are among the old objects, which only a full collection searches; those at the exit do not.
+    Afterwards they are among the old objects, which only a full collection searches; there is none at the exit.
     """
-    _without_collections_at_exit()
+    global _has_compiled
+    _has_compiled = True
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -184,10 +186,25 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-@functools.cache
-def _without_collections_at_exit() -> None:
-    """Leave out the full collections at the exit, which take some tenths of a second with numba."""
-    atexit.register(gc.freeze)
+_has_compiled = False
+_WRITTEN = io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper
+
+
+def _end_without_collections() -> None:
+    """Leave out the full collections at the exit after a compilation, which take some tenths of a second.
+
+    They would close files that only a cycle of references keeps: here these are written.
+    """
+    if not _has_compiled:
+        return
+    for each in gc.get_objects():
+        if issubclass(type(each), _WRITTEN):
+            with contextlib.suppress(Exception):
+                each.flush()
+    gc.freeze()
+
+
+atexit.register(_end_without_collections)
 
 
 Signatures = list[Any]

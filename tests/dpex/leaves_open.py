@@ -1,4 +1,4 @@
-"""A program that compiles a kernel and ends; its argument is a file that it leaves open.
+"""A program that compiles a kernel and ends; its arguments are files that it leaves open.
 
 It prints whether objects are left out of the collections of garbage at the exit.
 """
@@ -9,10 +9,20 @@ import atexit
 import gc
 import sys
 
-import dpnp
+atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))
 
-from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
+import dpnp  # noqa: E402
+
+from ishmem import dpex  # noqa: E402
+from ishmem.dpex import kernel_api as kapi  # noqa: E402
+
+
+class Keeper:
+    """Keeps a file, and itself."""
+
+    def __init__(self, path: str) -> None:
+        self.keeper, self.file = self, open(path, "w")  # noqa: SIM115
+        self.file.write("written")
 
 
 @dpex.kernel
@@ -20,8 +30,8 @@ def stores(item: kapi.Item, a):
     a[item.get_id(0)] = 1
 
 
-atexit.register(lambda: print(gc.isenabled(), gc.get_freeze_count() > 0))
-left_open = open(sys.argv[1], "w")  # noqa: SIM115
+keeper = Keeper(sys.argv[1])
+left_open = open(sys.argv[2], "w")  # noqa: SIM115
 left_open.write("written")
 array = dpnp.zeros(4)
 dpex.call_kernel(stores, dpex.Range(4), array)
