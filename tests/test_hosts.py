@@ -315,13 +315,14 @@ def test_info(login: Login) -> None:
     assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
-def test_errors_name_pes_of_the_job(login: Login) -> None:
+def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
-    words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")))
+    words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")), str(tmp_path))
     done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):
         head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 6 s, is over; the PEs of node 1 (node1) are:"
+        assert head in lines, done
         places = [line.partition(": ")[0] for line in lines[lines.index(head) + 1 :] if line.startswith(f"[{pe}]   PE")]
         assert places == [f"[{pe}]   PE 1", f"[{pe}]   PE 2"]
 
