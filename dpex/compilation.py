@@ -17,7 +17,7 @@ from .errors import (
     KernelHasReturnValueError,
     MissingSpecializationError,
 )
-from .spirv_module import TranslationError, start, translate
+from .spirv_module import TranslationError, start_worker, translate
 from .types import IndexSpaceType, USMNdArray, numba_type
 
 
@@ -32,7 +32,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
         KernelBuildError: LLVM fails.
     """
     typeof.register()
-    start()
+    start_worker()
     result = _result(kernel, tuple(map(numba_type, kinds)))
     if not _is_void(result.signature.return_type):
         raise KernelHasReturnValueError(kernel.__name__, result.signature.return_type)

@@ -48,7 +48,7 @@ _ELEMENTS = {
 """The types of OpenCL C whose vectors have names such as ``int4``."""
 
 
-def start() -> None:
+def start_worker() -> None:
     """Start the process that `translate` uses; it starts beside what comes before the translation."""
     worker.start(_spirv_of)
 

@@ -4,6 +4,7 @@
 """
 
 import difflib
+import itertools
 import logging
 import math
 import os
@@ -296,9 +297,10 @@ def load() -> Settings:
             )
         )
     given = {name: text for name, text in os.environ.items() if text and name in FIELDS}
-    if problems := [problem for name, text in given.items() if (problem := _problem(name, text))]:
-        raise ValueError("; ".join(problems))
-    settings = _settings(given)
+    try:
+        settings = _settings(given)
+    except ValueError:
+        raise ValueError("; ".join(filter(None, itertools.starmap(_problem, given.items())))) from None
     _check_launched(settings)
     return settings
 
