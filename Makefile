@@ -4,6 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
+# Without bytecode, each PE compiles the modules that it imports, and pytest rewrites the assertions of each test file.
+export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help demo test test-slow test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
@@ -57,8 +59,6 @@ demo: $(VENV)/.installed
 TESTS := not slow
 test: $(VENV)/.installed
 	@[ "$(TESTS)" = slow ] || rm -rf build/kernels/$(STACK)
-	# Each PE would compile all modules where Python must not write bytecode (PYTHONDONTWRITEBYTECODE).
-	$(VENV)/bin/python -m compileall -q ishmem kernels dpex ipc benchmarks examples tests
 	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels/$(STACK)}" $(VENV)/bin/python -m pytest --durations 20 -m "$(TESTS)" $(AT_ONCE) $(ARGS)
 
 test-slow:

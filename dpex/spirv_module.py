@@ -33,8 +33,11 @@ llvm.set_option("", "--disable-lsr")
 llvm.set_option("", "--enable-nontrivial-unswitch")
 
 _QUOTED = re.compile(r'"[^"]*"')
-_ODD = re.compile(r"(?<![\w.%@$-])i(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
-"""An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits."""
+_ODD = re.compile(r"i(?<![\w.%@$-]i)(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
+"""An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits.
+
+The pattern begins with a letter, which is searched for faster than a place that a look-behind allows.
+"""
 
 
 class TranslationError(Exception):

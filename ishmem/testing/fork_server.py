@@ -31,8 +31,8 @@ ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LARGEST = 1 << 20
 _WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER")
 """Variables that are read with the imports; there is a server for each combination of their values."""
-_ALSO = ("pytest",)
-"""Other modules that the PEs of tests import, where they are installed."""
+_ALSO = ("pytest", "hypothesis")
+"""Other modules that the PEs of tests import, as far as the process that starts the server has imported them."""
 
 _environment = dict(os.environ)
 _servers: dict[tuple[object, ...], _Server] = {}
@@ -142,7 +142,8 @@ class _Server:
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno())], theirs.fileno()
+        also = [name for name in _ALSO if name in sys.modules]
+        command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno()), *also], theirs.fileno()
         environment = {**environment, FORKS_OF: str(self._pid)}
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
         theirs.close()
@@ -228,12 +229,12 @@ def _skip_exit_of_libraries() -> None:
 
 def main() -> None:
     """Serve; in a forked process, run ishmrun."""
-    for name in _ALSO:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    descriptor, *also = sys.argv[1:]
+    for name in also:
+        importlib.import_module(name)
     preload.load()
     _skip_exit_of_libraries()
-    with contextlib.closing(socket.socket(fileno=int(sys.argv[1]))) as connection:
+    with contextlib.closing(socket.socket(fileno=int(descriptor))) as connection:
         arguments = _serve(connection)
     if arguments is not None:
         status = run.main(arguments)  # in a PE, it raises SystemExit

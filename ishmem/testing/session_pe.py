@@ -24,6 +24,9 @@ _OFF = {
 }  # fmt: skip
 """Options that are the controller's business, with the values that they have on a PE."""
 
+_PRELOADED = ("-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning")
+"""The process that PEs are forks of may have imported hypothesis before pytest (`ishmem.testing.fork_server`)."""
+
 
 class Worker:
     """The plugin of a session on a PE."""
@@ -135,7 +138,7 @@ def _live() -> list[int]:
 def main() -> int:
     """Connect to the controller and run its tests."""
     with connected() as link:
-        status = pytest.main(link.setup.arguments, plugins=[Worker(link)])
+        status = pytest.main([*link.setup.arguments, *_PRELOADED], plugins=[Worker(link)])
     return 0 if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) else 1
 
 
