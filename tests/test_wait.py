@@ -72,7 +72,7 @@ def test_long_host_wait() -> None:
     me, n, flag = ishmem.my_pe(), ishmem.n_pes(), ishmem.zeros(2, dtype="int64")
     ishmem.barrier_all()
     if me == 0:
-        time.sleep(0.2)  # the other waits sleep between polls if there are more PEs than cores
+        time.sleep(0.2)  # the others sleep between polls
         for pe in range(n):
             ishmem.p(flag, 7, pe)
     ishmem.wait_until(flag, ishmem.CMP_EQ, 7)

@@ -1,6 +1,6 @@
 // Polling of this PE's own heap. An unsuccessful poll yields the processor: with more PEs than cores this lets the
 // awaited PE run. With a core for each PE only every hundredth poll yields, and none of the first thousand, because a
-// yield delays the detection of the awaited store; with fewer cores, a long wait sleeps between polls.
+// yield delays the detection of the awaited store; a long wait sleeps between polls.
 #pragma once
 #include <sched.h>
 #include <sys/prctl.h>
@@ -33,12 +33,14 @@ inline void nap(unsigned microseconds) {
     usleep(microseconds);
 }
 
-// Returns for how many microseconds a wait sleeps between polls where there are more PEs than cores; 0: it yields. For
-// the scheduler, a PE that only yields keeps its core busy, so PEs that compute would stay together on another core.
-inline unsigned pause_after(Clock::duration waited) {
-    constexpr long PATIENCE = 500, PART = 16, LONGEST = 1000;
+// Returns for how many microseconds a wait sleeps between polls; 0: it yields. For the scheduler, a PE that only yields
+// keeps its core busy, so with more PEs than cores, those that compute would stay together on another core. With a core
+// for each PE, what a long wait waits for may be in another process: a compiler, or another job.
+inline unsigned pause_after(Clock::duration waited, bool crowded) {
+    constexpr long LONGEST = 1000;
+    const long patience = crowded ? 500 : 10000, part = crowded ? 16 : 64;
     const long microseconds = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
-    return microseconds < PATIENCE ? 0 : static_cast<unsigned>(std::min(microseconds / PART, LONGEST));
+    return microseconds < patience ? 0 : static_cast<unsigned>(std::min(microseconds / part, LONGEST));
 }
 
 // Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
@@ -102,7 +104,6 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto begin = Clock::now();
     const auto limit =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
-    const bool pauses = !between_nodes && heap().crowded;
     unsigned pause = 0;
     Story story;
     for (;;) {
@@ -117,7 +118,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
             else sched_yield();
             if (!pause && round % 64) continue;
             const auto now = Clock::now();
-            if (pauses) pause = pause_after(now - begin);
+            if (!between_nodes) pause = pause_after(now - begin, heap().crowded);
             late = limited && now >= limit;
             if (late || now >= slice) break;
         }

@@ -214,7 +214,7 @@ class _Supervisor:
         deadlines = [moment for moment in moments if moment is not None]
         patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
         got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
-        if got is None:
+        if got is None or not got.si_signo:  # 0: seen when a profiler samples this process
             self._check_deadlines()
         elif got.si_signo == signal.SIGCHLD:
             self._reap()
