@@ -31,6 +31,17 @@ PROGRAMS = {
     "killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
     "status": "raise SystemExit(7)",
     "words": "import sys\nsys.exit('the reason')",
+    "at the end": "import dpnp\nclass A:\n    def __del__(self): print(dpnp.__name__, len('end'))\na = A()",
+    "lapack": """
+import dpnp
+from dpnp.linalg import LinAlgError, det, solve
+print(det(dpnp.eye(2)))
+try:
+    solve(dpnp.zeros((2, 2)), dpnp.ones(2))
+except LinAlgError as error:
+    print(error)
+solve(dpnp.zeros((2, 2)), dpnp.ones(2))
+""",
     "os exit": "import os\nprint('a'); os._exit(3)",
     "child": "import subprocess, sys\nprint(subprocess.check_output([sys.executable, '-c', 'print(1)']))",
 }

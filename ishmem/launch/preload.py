@@ -6,7 +6,9 @@ supervisor imports what needs no device (`load`), and its children run the progr
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
@@ -40,9 +42,10 @@ MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)
 
 _LAPACK = "dpnp.backend.extensions.lapack._lapack_impl"
 """A module of dpnp on today's stack whose library reads ``ONEAPI_DEVICE_SELECTOR``, which differs among PEs, when it is
-loaded. So each PE loads it, and what it defines has a placeholder until then."""
+loaded. So a PE loads it when it uses it, and has a `_Placeholder` until then."""
 
 _kept: set[int] | None = None
+_loaded: set[str] = set()
 
 
 class Program(BaseException):
@@ -63,7 +66,7 @@ class Forked:
 
 
 class _Placeholder:
-    """Imports an almost empty module in place of that of `_LAPACK`."""
+    """Imports an almost empty module in place of that of `_LAPACK`, which it imports at the first use."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name == _LAPACK and not dpex.HAS_NUMBA_DPEX else None  # type: ignore[arg-type]
@@ -73,37 +76,45 @@ class _Placeholder:
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Define what dpnp takes from the module at once."""
-        module.LinAlgError = type("LinAlgError", (Exception,), {})  # type: ignore[attr-defined]
+        module.LinAlgError = type("LinAlgError", (ValueError,), {"__slots__": ()})  # type: ignore[attr-defined]
+        module.__getattr__ = lambda name: _of_lapack(module, name)  # type: ignore[method-assign]
 
 
-def load() -> None:
-    """Import the stack, once.
+def _of_lapack(placeholder: types.ModuleType, name: str) -> object:
+    """Return an attribute of the module of `_LAPACK`; what it raises is an error of its placeholder, too."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if sys.modules[_LAPACK] is placeholder:
+        del sys.modules[_LAPACK]
+        error, base = importlib.import_module(_LAPACK).LinAlgError, placeholder.LinAlgError
+        error.__bases__, error.__module__ = (base,), base.__module__  # as dpnp has set it
+    return getattr(sys.modules[_LAPACK], name)
+
+
+def load(*others: str) -> None:
+    """Import the stack, once, and other modules.
 
     Raises:
         ImportError, IshmemError, ValueError: As ``ishmem.environment.stack.load``.
     """
     global _kept
     if _kept is None:
-        before = _open_files()
+        before, imported = _open_files(), set(sys.modules)
+        atexit.register(_leave_modules)
         finder = _Placeholder()
         sys.meta_path.insert(0, finder)
-        for name in MODULES:
+        for name in (*MODULES, *others):
             importlib.import_module(name)
         sys.meta_path.remove(finder)
         _kept = _open_files() - before
+        _loaded.update(set(sys.modules) - imported)
         gc.freeze()  # or the first collection of a child would write to all pages of these objects
 
 
-def _replace_placeholder() -> None:
-    """Load the module of `_LAPACK`, and put it in place of its placeholder in modules of dpnp."""
-    placeholder = sys.modules.pop(_LAPACK)
-    loaded = importlib.import_module(_LAPACK)
-    loaded.LinAlgError.__module__ = placeholder.LinAlgError.__module__  # as dpnp has set it
-    instead = {id(placeholder): loaded, id(placeholder.LinAlgError): loaded.LinAlgError}
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == "dpnp":
-            for key in [key for key, value in vars(module).items() if id(value) in instead]:
-                setattr(module, key, instead[id(getattr(module, key))])
+def _leave_modules() -> None:
+    """Leave what was imported once as it is at the end of the interpreter: to clear it would copy shared pages."""
+    modules = [sys.modules.pop(name) for name in _loaded & set(sys.modules)]
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(modules))
 
 
 def can_run(command: Sequence[str]) -> bool:
@@ -147,8 +158,6 @@ def run(command: Sequence[str]) -> NoReturn:
     """Run a Python program as a new interpreter would: its command is ``[python, "-u", ...]``."""
     _close_files()
     _unbuffer()
-    if not dpex.HAS_NUMBA_DPEX:
-        _replace_placeholder()
     sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
     from zipfile import is_zipfile  # ishmrun is quicker without it
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import importlib
 import os
 import pickle
 import select
@@ -230,9 +229,7 @@ def _skip_exit_of_libraries() -> None:
 def main() -> None:
     """Serve; in a forked process, run ishmrun."""
     descriptor, *also = sys.argv[1:]
-    for name in also:
-        importlib.import_module(name)
-    preload.load()
+    preload.load(*also)
     _skip_exit_of_libraries()
     with contextlib.closing(socket.socket(fileno=int(descriptor))) as connection:
         arguments = _serve(connection)
