@@ -21,6 +21,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -30,7 +31,9 @@ from ishmem.testing import Pes, fork_server
 sys.path.insert(0, str(Path(__file__).with_name("reliability")))
 
 import slow
-import trials
+
+if TYPE_CHECKING:
+    from trials import Trial
 
 # The same examples in every run, and no deadline for one on a busy machine.
 settings.register_profile("ishmem", deadline=None, derandomize=True)
@@ -89,8 +92,10 @@ def pes(ishmem_pes: Pes) -> Pes:
 
 
 @pytest.fixture
-def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[trials.Trial]:
+def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     """Starts jobs; fails the test if they leave processes, sockets, files or file descriptors behind."""
+    import trials  # here, since each PE imports this file
+
     fork_server.prepare(dict(os.environ))
     with trials.new_trial() as found:
         monkeypatch.setenv(trials.MARK, found.mark)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import os
 import pickle
+import re
 import select
 import signal
 import socket
@@ -30,7 +31,7 @@ ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LARGEST = 1 << 20
 _WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER")
 """Variables that are read with the imports; there is a server for each combination of their values."""
-_ALSO = ("pytest", "hypothesis")
+_ALSO = re.compile(r"pytest|_pytest\..*|pytest_timeout|xdist\.plugin|hypothesis|ishmem\.testing\.pes")
 """Other modules that the PEs of tests import, as far as the process that starts the server has imported them."""
 
 _environment = dict(os.environ)
@@ -141,7 +142,7 @@ class _Server:
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        also = [name for name in _ALSO if name in sys.modules]
+        also = [name for name in sys.modules if _ALSO.fullmatch(name)]
         command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno()), *also], theirs.fileno()
         environment = {**environment, FORKS_OF: str(self._pid)}
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
