@@ -128,7 +128,7 @@ def test_what_a_kernel_waits_for(pes: Pes, form: str) -> None:
 def test_reports() -> None:
     """The notice of a long wait tells it; so does the report of the job's end."""
     done = run_program(
-        program("kernel_hangs_on_pe_0"), 2, env={"ISHMEM_WAIT_NOTICE": "3"}, options=["--timeout", "30"], timeout=120
+        program("kernel_hangs_on_pe_0"), 2, env={"ISHMEM_WAIT_NOTICE": "3"}, options=["--timeout", "15"], timeout=120
     )
     told = "hang, kernel_hangs_on_pe_0.py:12: wait_until: element 0 of flag is 0, wanted == 1"
     assert re.search(rf"a wait has lasted for 3 s .* PE 0: .*{told}; PE 1: ", done.stderr), done
