@@ -8,6 +8,8 @@ test`` has instead. The run in CI has both.
 
 from __future__ import annotations
 
+import re
+
 NODES = "test_chapters_on_nodes.py::test_chapter, on two nodes"
 ROUTES = "the same with other settings"
 EXAMPLE = "the same on other numbers of PEs"
@@ -24,10 +26,9 @@ SLOW = {
     "dpex/test_cache.py::test_processes_at_once_compile_once": "test_kernel_cache.py::test_pes_share_kernels",
     "dpex/test_cache.py::test_what_differs_is_compiled": "test_kernel_cache.py",
     "dpex/test_mathematics.py::test_complex_numbers": "test_functions_of_numpy",
-    "dpex/test_mathematics.py::test_functions_of_numpy[float32]": "the same of float64",
-    "dpex/test_mathematics.py::test_functions_of_numpy[int8]": "the same of int64 and uint32",
     "dpex/test_random_kernels.py::test_same_results[many]": "fewer random kernels",
     "test_apps.py::test_benchmark": "test_bench.py: the same runner",
+    "test_apps.py::test_demo": "test_results_are_those_of_the_reference",
     "test_apps.py::test_forms_are_measured_beside_each_other": "test_bench.py: the same runner",
     "test_apps.py::test_programs_with_mpi4py_have_the_same_results": "checks the programs that figures compare with",
     "test_apps.py::test_results_are_those_of_the_reference[3pes-": EXAMPLE,
@@ -40,7 +41,9 @@ SLOW = {
     "test_bench.py::test_every_collective_runs": "test_collectives.py",
     "test_bench.py::test_json_round_trip": "test_what_goes_wrong_is_shown_and_the_rest_is_measured",
     "test_bench.py::test_results_of_a_run": "test_what_goes_wrong_is_shown_and_the_rest_is_measured",
+    "test_chapters_on_nodes.py::test_bits": NODES,
     "test_chapters_on_nodes.py::test_chapter[kernels_collectives]": OTHERS,
+    "test_chapters_on_nodes.py::test_chapter[kernels_reductions, by group]": OTHERS,
     "test_chapters_on_nodes.py::test_chapter[kernels_reductions]": OTHERS,
     "test_chapters_on_nodes.py::test_chapter[on_queue_collectives]": OTHERS,
     "test_chapters_on_nodes.py::test_chapter[order]": OTHERS,
@@ -56,9 +59,7 @@ SLOW = {
     "test_examples.py::test_denoise[1-shape0]": EXAMPLE,
     "test_examples.py::test_denoise[2-shape1]": EXAMPLE,
     "test_examples.py::test_denoise[3-shape2]": EXAMPLE,
-    "test_examples.py::test_transformer[1]": EXAMPLE,
-    "test_examples.py::test_transformer[3]": EXAMPLE,
-    "test_examples.py::test_transformer[4]": EXAMPLE,
+    "test_examples.py::test_transformer": "test_inference.py",
     "test_examples.py::test_transformer_with_checks": CHECKS,
     "test_exchange.py::test_64_pes_of_4_kib": "test_scale.py",
     "test_exchange.py::test_killed_in_init": "test_faults.py::test_death",
@@ -75,6 +76,7 @@ SLOW = {
     "test_fuzz.py::test_any_text_in_a_setting_of_the_simulator": SIMULATOR,
     "test_fuzz.py::test_damaged_modules_in_the_simulator": SIMULATOR,
     "test_group_barriers.py::test_a_part_of_the_group[divergent-group_barrier-16]": "the same in groups of 4",
+    "test_group_barriers.py::test_a_part_of_the_group[divergent-group_barrier-4]": "the other shapes",
     "test_group_barriers.py::test_a_part_of_the_group[divergent-put_work_group-16]": "the other shapes",
     "test_group_barriers.py::test_a_part_of_the_group[loop-put_work_group-16]": "the other shapes",
     "test_group_barriers.py::test_a_part_of_the_group[the first-group_barrier-16]": "the same in groups of 4",
@@ -82,27 +84,18 @@ SLOW = {
     "test_group_barriers.py::test_a_part_of_the_group[the first-sum_reduce_work_group-16]": "the other routines",
     "test_group_barriers.py::test_a_part_of_the_group[the first-wait_until_work_group-16]": "the other routines",
     "test_group_barriers.py::test_a_part_of_the_group[the last-group_barrier-16]": "the same in groups of 4",
+    "test_group_barriers.py::test_a_part_of_the_group[the last-group_barrier-4]": "the other shapes",
     "test_hosts.py::test_denoise": "test_job",
+    "test_hosts.py::test_end[exit-": "the other ends",
     "test_hosts.py::test_end[sleep-": "the other ends",
     "test_hosts.py::test_errors_name_pes_of_the_job": "test_job",
-    "test_indexed.py::test_in_kernels[2pes-bool]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-complex64]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-float16]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-float32]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-int16]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-int8]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-uint16]": TYPES,
-    "test_indexed.py::test_in_kernels[2pes-uint64]": TYPES,
     "test_indexed.py::test_on_nodes_and_late": "test_in_kernels, and " + NODES,
     "test_inference.py::test_calls_of_the_driver": "test_gather_and_scatter; counts calls",
     "test_inference.py::test_checked": CHECKS,
-    "test_inference.py::test_in_kernels[2pes-float16]": TYPES,
     "test_inference.py::test_numbers_of_pes[4pes]": EXAMPLE,
     "test_inference.py::test_order_of_dpnp[3pes]": EXAMPLE,
     "test_inference.py::test_other_collectives_on_other_numbers_of_pes[3pes]": "the same on 1 PE, and others on 2",
     "test_inference.py::test_peers_without_atomics": ROUTES,
-    "test_inference.py::test_two_shot[3pes-bfloat16]": TYPES,
-    "test_inference.py::test_two_shot[3pes-float16]": TYPES,
     "test_injected_faults.py::test_collective_allocation[calloc]": "the other allocations",
     "test_injected_faults.py::test_copy[put_on_queue, finalize]": "the other copies",
     "test_injected_faults.py::test_copy[wait_until_on_queue]": "the other copies",
@@ -134,9 +127,11 @@ SLOW = {
     "test_moe.py::test_on_two_nodes": "test_layers, and " + NODES,
     "test_network.py::test_burst[1+3]": "the same on 2 + 2 PEs",
     "test_network.py::test_busy_target": "test_burst",
+    "test_network.py::test_communicator": "test_threads.py::test_communicator",
     "test_network.py::test_counter[1+3]": "the same on 2 + 2 PEs",
     "test_network.py::test_flag_after_data[1+3-": "the same on 2 + 2 PEs",
     "test_network.py::test_kernel_completes_host_puts[1+3-barrier]": "the other ways to complete them",
+    "test_network.py::test_kernel_completes_host_puts[1+3-quiet]": "the other ways to complete them",
     "test_network.py::test_kernel_completes_host_puts[2+2-barrier]": "the same on 1 + 3 PEs",
     "test_network.py::test_kernel_completes_host_puts[2+2-on queue]": "the same on 1 + 3 PEs",
     "test_network.py::test_kernel_completes_host_puts[2+2-quiet]": "the same on 1 + 3 PEs",
@@ -144,7 +139,8 @@ SLOW = {
     "test_network.py::test_kernel_reuses_source[1+3-1025]": "the same on 2 + 2 PEs",
     "test_network.py::test_kernel_reuses_source[2+2-1024]": "other sizes",
     "test_network.py::test_kernel_reuses_source[2+2-1025]": "other sizes",
-    "test_network.py::test_payloads[off]": ROUTES,
+    "test_network.py::test_payloads": "test_burst",
+    "test_network.py::test_pieces": "test_burst",
     "test_network.py::test_places[1+3]": "the same on 2 + 2 PEs",
     "test_network.py::test_restart": "test_setup.py::test_restart, on one node",
     "test_network_faults.py::test_collectives_on_interleaved_nodes": "test_network.py::test_places",
@@ -161,7 +157,9 @@ SLOW = {
     "test_order_on_nodes.py::test_chapter[order]": NODES,
     "test_order_on_nodes.py::test_chapter[rma, in kernels]": NODES,
     "test_order_on_nodes.py::test_long": "test_program_with_near_and_far_peers",
+    "test_order_on_nodes.py::test_names_what_was_overtaken": "test_order.py",
     "test_order_on_nodes.py::test_program": "test_program_with_near_and_far_peers; test_order_programs.py, on one node",
+    "test_order_on_nodes.py::test_program_with_near_and_far_peers[fence_for_quiet]": "the other programs",
     "test_order_on_nodes.py::test_program_with_near_and_far_peers[flag_by_signal_of_view]": "the other programs",
     "test_order_on_nodes.py::test_program_with_near_and_far_peers[work_group]": "the other programs",
     "test_order_programs.py::test_a_signal_comes_after_all_blocks_of_its_put[kernel]": "the same on the host",
@@ -179,6 +177,7 @@ SLOW = {
     "test_preload.py::test_a_program_does_the_same[hook]": "the other programs",
     "test_preload.py::test_a_program_does_the_same[interrupt]": "the other programs",
     "test_preload.py::test_a_program_does_the_same[killed]": "the other programs",
+    "test_preload.py::test_a_program_does_the_same[lapack]": "the other programs",
     "test_preload.py::test_a_program_does_the_same[os exit]": "the other programs",
     "test_preload.py::test_a_program_does_the_same[place]": "the other programs",
     "test_preload.py::test_forms_of_a_program": "test_a_program_does_the_same",
@@ -193,6 +192,7 @@ SLOW = {
     "test_recipes.py::test_pbs": "the other recipes",
     "test_routes.py::test_contention": "test_operation, at once",
     "test_routes.py::test_operation[PCIe-test_kernels_collectives.check_back_to_back]": ROUTES,
+    "test_routes.py::test_operation[PCIe-test_kernels_reductions.check_all0]": ROUTES,
     "test_routes.py::test_operation[PCIe-test_kernels_reductions.check_all1]": ROUTES,
     "test_routes.py::test_operation[PCIe-test_locks.check_kernel]": ROUTES,
     "test_routes.py::test_operation[PCIe-test_signals.check_kernel]": ROUTES,
@@ -231,18 +231,49 @@ SLOW = {
     "test_threads.py::test_global_exit_without_ishmrun[4]": "the same with status 0",
     "test_threads.py::test_unique_id[3]": "the same on 1 PE; test_communicator",
     "test_torch.py::test_between_nodes": "test_tensors, on one node",
-    "test_torch.py::test_inference[check_communicator-bfloat16]": TYPES,
-    "test_torch.py::test_inference[check_communicator-float16]": TYPES,
-    "test_torch.py::test_inference[check_moe-bfloat16]": TYPES,
     "test_torch.py::test_tensors[1-": "the same on 3 PEs",
     "test_values.py::test_stored_values_are_checked[2pes-uint64]": "the same of int64",
-    "test_wait_sets.py::test_kernel_table[2pes-int32]": TYPES,
-    "test_wait_sets.py::test_kernel_table[2pes-uint64]": TYPES,
 }
 """The tests, functions of tests, or beginnings of ids up to a hyphen, and what ``make test`` has instead."""
+
+COMPILED_FOR_EACH_TYPE = {
+    "dpex/test_array_reductions.py::test_reductions",
+    "dpex/test_mathematics.py::test_functions_of_math_of_integers",
+    "dpex/test_mathematics.py::test_functions_of_numpy",
+    "dpex/test_sub_groups.py::test_exchanges",
+    "dpex/test_sub_groups.py::test_reductions",
+    "test_amo.py::test_kernel_route_types",
+    "test_amo.py::test_kernel_types",
+    "test_indexed.py::test_in_kernels",
+    "test_inference.py::test_all_reduce",
+    "test_inference.py::test_gather_and_scatter",
+    "test_inference.py::test_in_kernels",
+    "test_inference.py::test_rms_norm",
+    "test_inference.py::test_two_shot",
+    "test_kernels_reductions.py::test_types",
+    "test_rma.py::test_group_grid",
+    "test_rma.py::test_kernel_grid",
+    "test_signals.py::test_kernel_signal_types",
+    "test_signals.py::test_other_routes",
+    "test_strided.py::test_kernel_types",
+    "test_torch.py::test_inference",
+    "test_values.py::test_whole_values",
+    "test_wait.py::test_kernel_comparisons",
+    "test_wait_sets.py::test_kernel_table",
+}
+"""Tests of kernels that are compiled for each type, which takes longer than to run them."""
+
+OF_EACH_KIND = {"bool", "uint8", "int64", "float32", "complex64"}
+"""The types for which ``make test`` compiles them; their code is the same for each type of a kind."""
+
+_TYPE = re.compile(r"\b(?:bool|u?int\d+|b?float\d+|complex\d+)\b")
 
 
 def is_slow(test: str) -> bool:
     """Return whether the id of a test, below the folder ``tests``, is that of a slow one."""
+    function, _, parameters = test.rstrip("]").partition("[")
+    types = _TYPE.findall(parameters)
+    if function in COMPILED_FOR_EACH_TYPE and types and not OF_EACH_KIND.intersection(types):
+        return True
     begins = (each for each in SLOW if each.endswith("-"))
-    return test in SLOW or test.partition("[")[0] in SLOW or any(map(test.startswith, begins))
+    return test in SLOW or function in SLOW or any(map(test.startswith, begins))

@@ -36,24 +36,34 @@ constexpr int TIMED_OUT = 124, INTERRUPTED = 128 + SIGINT;
 std::atomic<int> interrupts{0}, answers{0};
 struct sigaction before;
 
+void on_interrupt(int number, siginfo_t *info, void *context);
+
+// Catches SIGINT in front of the handler that is installed.
+void catch_interrupts() {
+    struct sigaction now, action;
+    sigaction(SIGINT, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == &on_interrupt) return;
+    action = before = now;
+    action.sa_sigaction = &on_interrupt;
+    action.sa_flags = (before.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+}
+
 void on_interrupt(int number, siginfo_t *info, void *context) {
     interrupts.fetch_add(1);
     if (before.sa_flags & SA_SIGINFO) before.sa_sigaction(number, info, context);
     else before.sa_handler(number);
+    catch_interrupts();  // that of LLVM, in an OpenCL runtime, installs the handler that was there before it
 }
 
 class Watchdog {
   public:
     Watchdog(std::vector<std::string> command, double limit) : command_(std::move(command)), limit_(limit) {
         beat();
-        sigaction(SIGINT, nullptr, &before);
-        catches_ = before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN;
-        if (catches_) {
-            struct sigaction action = before;
-            action.sa_sigaction = &on_interrupt;
-            action.sa_flags = (before.sa_flags | SA_SIGINFO) & ~static_cast<int>(SA_RESETHAND);
-            sigaction(SIGINT, &action, nullptr);
-        }
+        struct sigaction now;
+        sigaction(SIGINT, nullptr, &now);
+        catches_ = now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
+        if (catches_) catch_interrupts();
         thread_ = std::thread([this] { run(); });
     }
 
