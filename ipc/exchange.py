@@ -69,7 +69,7 @@ class Links:
         self.on_exit: Callable[[int], None] | None = None
         self._numbers: Sequence[int] = range(n_pes)
         self._job = job
-        self._closed = False
+        self._closed = self._leaving = False
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
@@ -143,7 +143,8 @@ class Links:
     def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost. ``look`` is called periodically and may raise.
+        Collective; blocks until every other PE has left or is lost, and has been told of this one. ``look`` is called
+        periodically and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -151,14 +152,15 @@ class Links:
         """
         with self._changed:
             self._check_open()
-            self.left.add(self.pe)
+            self._leaving = True
             self._send(Message(Kind.LEFT, self.pe))
             if not self._wait_for(lambda: not self._awaited(), timeout, look):
-                raise IshmemError(f"{self._name(self._awaited())} did not leave within {timeout:g} s")
+                raise IshmemError(f"{self.awaited()} did not leave within {timeout:g} s")
 
     def awaited(self) -> str:
         """Name the PEs that have still to leave."""
-        return self._name(self._awaited())
+        awaited = self._awaited()
+        return self._name(awaited - {self.pe} or awaited)
 
     def exit(self, status: int) -> None:
         """Tell all PEs to end with a status; does not wait for them."""
@@ -259,11 +261,14 @@ class Links:
         return PeerLost(f"PE {number} is lost: {how}" if how else f"PE {number} has left the job", number)
 
     def _check_open(self) -> None:
-        if self._closed or self.pe in self.left:
+        if self._closed or self._leaving:
             raise StateError(f"PE {self.pe} has left the job or has closed its connections")
 
     def _awaited(self) -> set[int]:
-        """Return the PEs that have still to leave; none without a connection that could report it."""
+        """Return the PEs that have still to leave; none without a connection that could report it.
+
+        This PE has left when the hub has told the others, and this PE: the hub may end with its process.
+        """
         if self._closed or not self._hub:
             return set()
         return set(range(self.n_pes)) - self.left - set(self.lost)
@@ -351,6 +356,8 @@ class Links:
         if pe in self.left or pe in self.lost:
             return
         self.left.add(pe)
+        if pe == self.pe:
+            return
         self._fail_incomplete(pe)
         if self.on_left:
             self._news.append(functools.partial(self.on_left, pe))

@@ -193,7 +193,7 @@ class Hub:
             self._take_abort(session, message)
         elif message.kind == Kind.LEFT:
             session.left.add(sender)
-            self._forward(session, message, but=sender)
+            self._forward(session, message)  # also to that PE, which may end when it gets it
         elif message.kind == Kind.EXIT:
             if message.sequence > _LARGEST_STATUS:
                 raise MessageError(f"exit status {message.sequence}")

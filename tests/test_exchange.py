@@ -340,6 +340,26 @@ def test_leaving_is_no_death(job):
     assert run(pe_leave, job, 3) == {pe: ("ok", sorted({0, 1, 2} - {pe})) for pe in range(3)}
 
 
+def pe_leave_last(job, pe, n_pes):
+    """PE 0 leaves last, and its process, in which the hub runs, ends at once; the hub is slow."""
+    lost, handle = [], hub.Hub._handle
+
+    def slow(self, session, sender, message, fds):
+        time.sleep(0.3 * (message == Message(Kind.LEFT, 0)))
+        handle(self, session, sender, message, fds)
+
+    hub.Hub._handle = slow
+    links = Links.connect(job, pe, n_pes, LIMIT, lambda lost_pe, how: lost.append((lost_pe, how)))
+    assert pe or wait_until(lambda: len(links.left) == n_pes - 1)
+    links.leave(LIMIT)
+    links.close()
+    return lost
+
+
+def test_the_process_of_the_hub_may_end_when_it_has_left(job):
+    assert run(pe_leave_last, job, 3) == {pe: ("ok", []) for pe in range(3)}
+
+
 def test_leave_names_those_missing(job):
     with Held(*pair(job, 3)) as (first, second, _):
         in_threads([(expect_leave_timeout, first, "PE 2 did"), (expect_leave_timeout, second, "PE 2 did")])

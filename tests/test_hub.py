@@ -123,7 +123,7 @@ def test_what_a_pe_sent_before_its_end_counts(job: str, start: Callable[..., Hub
     links[2].close()  # the hub asks for the fate of PE 2, and handles nothing meanwhile
     leaving = threading.Thread(target=links[1].leave, args=(LIMIT,))
     leaving.start()
-    assert wait_until(lambda: 1 in links[1].left)
+    assert wait_until(lambda: links[1]._leaving)
     started.ended(1, "exited with status 0")
     go_on.set()
     assert wait_until(lambda: 1 in links[0].left)
