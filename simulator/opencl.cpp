@@ -90,19 +90,23 @@ class WithoutWarning {
   }
 };
 
-// Keeps the program's signal handlers: the LLVM in the runtime replaces them, and does not call those of SIGUSR1.
+// Keeps the program's signal handlers and this thread's stack for them: the LLVM in the runtime replaces both, and does
+// not call the handlers of SIGUSR1.
 class KeptHandlers {
   static const int COUNT = 32;
   struct sigaction before_[COUNT] = {};
+  stack_t stack_ = {};
 
 public:
   KeptHandlers() {
     for (int number = 1; number < COUNT; ++number) sigaction(number, nullptr, &before_[number]);
+    sigaltstack(nullptr, &stack_);
   }
 
   ~KeptHandlers() {
     for (int number = 1; number < COUNT; ++number)
       if (number != SIGKILL && number != SIGSTOP) sigaction(number, &before_[number], nullptr);
+    sigaltstack(&stack_, nullptr);
   }
 };
 
