@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -140,12 +139,10 @@ static const char *instructionSet() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "core-avx2" : nullptr;
 }
 
-static const char *const localMemoryVariable = "CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", *const localMemoryDefault = "136KB";
-
 // The runtime reads its variables when it is first used, which may be by SYCL's OpenCL plugin before the first Level
 // Zero call. Hence a constructor.
 __attribute__((constructor)) static void setDefaultsOfRuntime() {
-  setenv(localMemoryVariable, localMemoryDefault, 0);  // see localMemorySize; the runtime's own is 32 KiB
+  setenv("CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE", "136KB", 0);  // see localMemorySize; its own is 32 KiB
   if (const char *name = instructionSet()) setenv("CL_CONFIG_CPU_TARGET_ARCH", name, 0);
 }
 
@@ -205,10 +202,9 @@ size_t groupsAtOnce() {
   return units;
 }
 
-// SYCL asks for it as soon as it lists the devices, so the runtime, which takes long to load, is not asked in vain.
+// SYCL asks for it as soon as it lists the devices. The runtime is loaded then, before SYCL's OpenCL plugin loads it: in
+// that, the handlers of the program would not be kept.
 size_t localMemorySize() {
-  const char *wanted = getenv(localMemoryVariable);
-  if (wanted && !strcmp(wanted, localMemoryDefault)) return 128 << 10;
   uint64_t size = (32 << 10) + barrierTables;
   if (const OpenCl *cl = openCl()) cl->clGetDeviceInfo(cl->device, CL_DEVICE_LOCAL_MEM_SIZE, 8, &size, nullptr);
   return size - barrierTables;
