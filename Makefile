@@ -58,10 +58,10 @@ demo: $(VENV)/.installed
 # Those of tests/slow.py are not among them.
 TESTS := not slow
 test: $(VENV)/.installed
-	@kernels=build/kernels/$(STACK) && mkdir -p $$kernels && touch build/begun
-	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$(CURDIR)/build/kernels/$(STACK)}" $(VENV)/bin/python -m pytest --durations 20 -m "$(TESTS)" $(AT_ONCE) $(ARGS)
+	@kernels="$(CURDIR)/build/kernels/$(STACK)" && mkdir -p "$$kernels" && touch build/begun
+	ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$$kernels}" $(VENV)/bin/python -m pytest --durations 20 -m "$(TESTS)" $(AT_ONCE) $(ARGS)
 	# The next run finds its kernels compiled, and gpu-compile takes those of the last whole run.
-	[ "$(TESTS)$(ARGS)" != "not slow" ] || find $$kernels -type f ! -newer build/begun -delete
+	[ "$(TESTS)$(ARGS)" != "not slow" ] || find "$$kernels" -type f ! -newer build/begun -delete
 
 test-slow:
 	@$(MAKE) --no-print-directory TESTS=slow test ARGS="$(ARGS)"

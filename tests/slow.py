@@ -3,7 +3,7 @@
 ``make test`` is for a change that is being made, and ends in minutes: of what takes long, it has the parts that differ
 most. Each slow test takes seconds to check again, on more PEs, nodes, types, settings or sizes, what tests of ``make
 test`` check; or it checks the simulator, in a way that a change of ``ishmem`` hardly breaks. `SLOW` names what ``make
-test`` has instead. The run in CI has both.
+test`` has instead. CI runs as many of them as its time allows.
 """
 
 from __future__ import annotations

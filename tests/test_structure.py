@@ -222,7 +222,9 @@ def test_routines_in_reports() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("test", "instead"), slow.SLOW.items())
+@pytest.mark.parametrize(
+    ("test", "instead"), [*slow.SLOW.items(), *((test, "") for test in sorted(slow.COMPILED_FOR_EACH_TYPE))]
+)
 def test_slow_tests(test: str, instead: str) -> None:
     """They exist, and the tests that ``make test`` has instead exist and are not slow themselves."""
     file, _, function = test.partition("[")[0].partition("::")

@@ -75,7 +75,7 @@ class _Placeholder:
         """Leave it to Python."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Define what dpnp takes from the module at once."""
+        """Define what dpnp takes from the module at once: an error that can become the base of the real one."""
         module.LinAlgError = type("LinAlgError", (ValueError,), {"__slots__": ()})  # type: ignore[attr-defined]
         module.__getattr__ = lambda name: _of_lapack(module, name)  # type: ignore[method-assign]
 
