@@ -115,6 +115,11 @@ def test_the_end_of_a_pe_that_has_left_is_no_loss(job: str, start: Callable[...,
     close(*links.values())
 
 
+def has_sent_that_it_leaves(link: Links) -> bool:
+    with link._changed:  # `leave` sends before it gives up the lock
+        return link._leaving
+
+
 def test_what_a_pe_sent_before_its_end_counts(job: str, start: Callable[..., Hub]) -> None:
     """The report may come while the last messages of the PE are still unread."""
     go_on = threading.Event()
@@ -123,7 +128,7 @@ def test_what_a_pe_sent_before_its_end_counts(job: str, start: Callable[..., Hub
     links[2].close()  # the hub asks for the fate of PE 2, and handles nothing meanwhile
     leaving = threading.Thread(target=links[1].leave, args=(LIMIT,))
     leaving.start()
-    assert wait_until(lambda: links[1]._leaving)
+    assert wait_until(lambda: has_sent_that_it_leaves(links[1]))
     started.ended(1, "exited with status 0")
     go_on.set()
     assert wait_until(lambda: 1 in links[0].left)
