@@ -93,6 +93,8 @@ class Walk:
         Raises:
             NoKeyError: It depends on something that the key does not cover.
         """
+        if (described := self._of_extension(kernel)) is not None:
+            return described
         options = self.language.options(kernel)
         self.has_debug |= bool(options.get("debug"))
         if any(kernel is other for other in self._open):
@@ -136,11 +138,14 @@ class Walk:
             return "type", str(value)
         if isinstance(value, self.language.dispatcher):
             return "device_func", _unchanged(value, self.dispatcher(value))
-        described = self.extension.described(value)
-        if described is not None:
-            self.uses_extension = True
+        if (described := self._of_extension(value)) is not None:
             return described
         return "library", self._library(name, value)
+
+    def _of_extension(self, value: Any) -> tuple[Any, ...] | None:
+        described = self.extension.described(value)
+        self.uses_extension |= described is not None
+        return described
 
     def _library(self, name: str, value: Any) -> str:
         """Return the qualified name of an object that a library exports under that name."""

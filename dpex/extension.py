@@ -89,7 +89,7 @@ class Extension:
         return value
 
     def described(self, value: Any) -> tuple[Any, ...] | None:
-        """Return a constant of a kernel as plain values if its class is the library's, else ``None``."""
+        """Return a kernel, or a constant of one, as plain values if these and the sources say all; else ``None``."""
         return None
 
     def origin(self, function: Any) -> Origin | None:

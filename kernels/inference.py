@@ -22,6 +22,7 @@ from ishmem.common.call_id import dtype_number, pack
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
 from ishmem.common.violations import MISMATCH, number
 from ishmem.runtime import binding
+from ishmem.runtime.kernel_extension import kernel_factory
 
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .front_end import kernel, kernel_api as kapi
@@ -199,7 +200,7 @@ def part_of(workspace, group):
     return lambda workspace, group: Part(next_ticket(workspace + TICKET, group), groups_of(group))
 
 
-@functools.cache
+@kernel_factory
 def kernel_of(name: str, dtype: str) -> Any:
     """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
 
@@ -461,7 +462,7 @@ def _add_rms_norm(forms: Forms) -> Any:
     return work
 
 
-@functools.cache
+@kernel_factory
 def add_rms_norm_kernel(dtype: str) -> Any:
     """Return the kernel of the all-reduce with residual and RMS norm of a dtype.
 

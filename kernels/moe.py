@@ -13,7 +13,6 @@ Model: tests/models/moe.pml.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from ishmem.common.inference import WORD
 from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
 from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime import binding
+from ishmem.runtime.kernel_extension import kernel_factory
 
 from .copy import copy_bytes
 from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
@@ -261,7 +261,7 @@ def receive_list(
     return impl
 
 
-@functools.cache
+@kernel_factory
 def dispatch_kernel() -> Any:
     """Return the kernel that sends and receives tokens.
 
@@ -320,7 +320,7 @@ def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
     return impl
 
 
-@functools.cache
+@kernel_factory
 def combine_kernel(dtype: str) -> Any:
     """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
 

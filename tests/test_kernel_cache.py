@@ -347,10 +347,12 @@ def test_pes_share_kernels(pes: Pes) -> None:
     assert sum(pes.run(check_shared)) <= 1
 
 
-def output(n: int, folder: Path | str, *arguments: str, forked: bool = True, **settings: str) -> str:
+def output(
+    n: int, folder: Path | str, *arguments: str, name: str = "kernels_of_a_cache", forked: bool = True, **settings: str
+) -> str:
     """Run the program, with two of its kernels or all; return what it prints."""
     env = {"ISHMEM_KERNEL_CACHE": str(folder), **settings}
-    done = run_program(program("kernels_of_a_cache"), n, *arguments, env=env, timeout=120, forked=forked)
+    done = run_program(program(name), n, *arguments, env=env, timeout=120, forked=forked)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -376,6 +378,14 @@ def test_only_the_first_run_compiles(tmp_path: Path) -> None:
 def test_kernels_in_the_cache_need_no_numba(tmp_path: Path) -> None:
     assert "imported: ishmem.kernels llvmlite numba\n" in output(2, tmp_path, forked=False)
     assert output(2, tmp_path, forked=False).count("imported:\n") == 2
+
+
+def test_kernels_of_inference(tmp_path: Path) -> None:
+    """Those that ishmem makes for a dtype are in the cache, too."""
+    made = ["all_gather", "all_reduce", "all_reduce_add_rms_norm", "combine", "dispatch", "reduce_scatter"]
+    for wanted in (made, []):
+        found = output(2, tmp_path, name="kernels_of_inference")
+        assert sorted(re.findall(rf"kernel ({'|'.join(made)}) is compiled", found)) == wanted
 
 
 def test_cache_turned_off(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import importlib
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import ishmem
 from ishmem import _core
@@ -27,6 +27,21 @@ from . import binding, driver_compiler, foreign
 
 class BuildError(KernelBuildError, IshmemError):
     """The device's compiler rejects a kernel; the message ends with the build log."""
+
+
+def kernel_factory(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function make a kernel once for the same arguments, which stand for its code in the key of the cache.
+
+    The code is to depend only on the arguments, which are strings or numbers, and on the sources of ishmem.
+    """
+
+    @functools.cache
+    def made(*arguments: Any) -> Any:
+        kernel = make(*arguments)
+        kernel.py_func.made_by = f"{make.__module__}.{make.__qualname__}", arguments
+        return kernel
+
+    return functools.wraps(make)(made)
 
 
 class Ishmem(Extension):
@@ -72,8 +87,10 @@ class Ishmem(Extension):
         return value.__traced__ if isinstance(value, _core.Traced) else value
 
     def described(self, value: Any) -> tuple[Any, ...] | None:
-        """Describe a team by its handle."""
-        return ("team", value.handle) if type(value) is ishmem.Team else None
+        """Describe a team by its handle, and a kernel by the `kernel_factory` that has made it."""
+        if type(value) is ishmem.Team:
+            return "team", value.handle
+        return getattr(getattr(value, "py_func", None), "made_by", None)
 
     def origin(self, function: Any) -> Origin | None:
         """Return the origin of an implementation of a device function."""
