@@ -110,9 +110,9 @@ def run_at_once(
 def _start(
     command: Sequence[str], env: dict[str, str], out: IO[str], err: IO[str], forked: bool
 ) -> fork_server.Process:
-    """Start a command; an ishmrun is forked from a process that has the SYCL stack, if it may be."""
-    if forked and list(command[: len(ISHMRUN)]) == ISHMRUN:
-        return fork_server.start(command[len(ISHMRUN) :], env, out.fileno(), err.fileno())
+    """Start a command; a launcher is forked from a process that has the SYCL stack, if it may be."""
+    if forked and fork_server.can_start(command):
+        return fork_server.start(command, env, out.fileno(), err.fileno())
     return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 
 

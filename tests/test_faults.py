@@ -57,7 +57,7 @@ def test_death(trial: trials.Trial, moment: str, how: str) -> None:
 def test_forks_are_found(trial: trials.Trial) -> None:
     """PEs that are forks would be found if they stayed."""
     with tempfile.TemporaryFile() as out:
-        command = ["-n", "2", str(program("wait_in_vain"))]
+        command = [*fork_server.ISHMRUN, "-n", "2", str(program("wait_in_vain"))]
         job = fork_server.start(command, {**os.environ, **SMALL}, out.fileno())
         try:
             while os.pread(out.fileno(), 1000, 0).count(b"ready") < 2:

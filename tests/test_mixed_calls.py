@@ -19,7 +19,7 @@ def test_mixed(form: str, team: int, check: str) -> None:
 
 
 def test_mixed_between_nodes() -> None:
-    command = nodes.launcher([1, 1], [sys.executable, str(program("mixed_calls")), "reduce"])
+    command = nodes.launcher([1, 1], [sys.executable, str(program("mixed_calls")), "reduce"], preloaded=True)
     done = run_command(command, timeout=120)
     assert done.returncode != 0, done
     assert "SymmetryError: PE 1 calls a collective of team 3 in a kernel, PE 0 on the host" in done.stderr, done

@@ -467,7 +467,8 @@ def test_kernel_beside_wait(spread: Pes) -> None:
 
 def run_on_nodes(name: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
     """Run one of `tests/programs` on emulated nodes; return its status and its output."""
-    done = run_command(nodes.launcher(sizes, [sys.executable, str(program(name))]), timeout=timeout)
+    command = nodes.launcher(sizes, [sys.executable, str(program(name))], preloaded=True)
+    done = run_command(command, timeout=timeout)
     return done.returncode, done.stdout + done.stderr
 
 

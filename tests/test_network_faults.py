@@ -48,7 +48,8 @@ def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
 
 def run_on(name: str, sizes: list[int], *args: str, **env: str) -> tuple[int, str]:
     """Run one of `tests/programs` on emulated nodes; return its status and its output."""
-    done = run_command(nodes.launcher(sizes, [sys.executable, str(program(name)), *args]), env=env, timeout=90)
+    command = nodes.launcher(sizes, [sys.executable, str(program(name)), *args], preloaded=True)
+    done = run_command(command, env=env, timeout=90)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -92,7 +92,7 @@ def test_chapter(spread: Pes, chapter: str) -> None:
 
 def run_apart(name: str, seed: int) -> Any:
     """Run one of `tests/programs` on two PEs, each alone on its node."""
-    command = nodes.launcher([1, 1], [sys.executable, str(program(name))])
+    command = nodes.launcher([1, 1], [sys.executable, str(program(name))], preloaded=True)
     return run_command(command, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
 
 

@@ -51,10 +51,10 @@ _loaded: set[str] = set()
 class Program(BaseException):
     """Unwinds a forked PE to its first frame, where `run` runs the program."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """Take the command of the PE: ``[python, "-u", ...]``."""
+    def __init__(self, command: Sequence[str], kept: Sequence[int]) -> None:
+        """Take the command of the PE, ``[python, ...]`` or ``[python, "-u", ...]``, and descriptors that stay open."""
         super().__init__(command)
-        self.command = list(command)
+        self.command, self.kept = list(command), set(kept)
 
 
 class Forked:
@@ -119,11 +119,15 @@ def _leave_modules() -> None:
 
 def can_run(command: Sequence[str]) -> bool:
     """Return whether this process has the stack, and the command is a Python program."""
-    return _kept is not None and command[:2] == [sys.executable, "-u"]
+    return _kept is not None and command[0] == sys.executable and (command[1] == "-u" or command[1][0] != "-")
 
 
 def fork(
-    command: Sequence[str], environment: dict[str, str], streams: Sequence[int], prepare: Callable[[], None]
+    command: Sequence[str],
+    environment: dict[str, str],
+    streams: Sequence[int],
+    prepare: Callable[[], None],
+    kept: Sequence[int] = (),
 ) -> Forked:
     """Fork a PE; in the child, this raises `Program`.
 
@@ -132,6 +136,7 @@ def fork(
         environment: Its environment.
         streams: The descriptors that become its standard input, output and error.
         prepare: Called first in the child, which leads a session of its own.
+        kept: Other descriptors that stay open.
     """
     pid = os.fork()
     if pid:
@@ -143,7 +148,7 @@ def fork(
     except Exception:  # the child must not go on as its parent
         traceback.print_exc()
         os._exit(1)
-    raise Program(command)
+    raise Program(command, kept)
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
@@ -154,14 +159,20 @@ def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
 
 
-def run(command: Sequence[str]) -> NoReturn:
-    """Run a Python program as a new interpreter would: its command is ``[python, "-u", ...]``."""
-    _close_files()
-    _unbuffer()
+def run(command: Sequence[str], kept: set[int]) -> NoReturn:
+    """Run a Python program as a new interpreter would; takes the attributes of a `Program`.
+
+    Not the exception itself: its traceback holds what the launcher has open.
+    """
+    _close_files(kept)
+    words = list(command[1:])
+    if words[0] == "-u":
+        del words[0]
+        _unbuffer()
     sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
     from zipfile import is_zipfile  # ishmrun is quicker without it
 
-    kind, *arguments = command[2:]
+    kind, *arguments = words
     try:
         if kind == "-m":
             sys.argv, sys.path[0] = arguments, os.getcwd()
@@ -210,10 +221,10 @@ def _open_files() -> set[int]:
     return {int(name) for name in os.listdir("/proc/self/fd")}
 
 
-def _close_files() -> None:
-    """Close the files of the launcher; those that the imports have opened stay open."""
+def _close_files(kept: set[int]) -> None:
+    """Close the files of the launcher but those kept; those that the imports have opened stay open."""
     gc.collect()  # objects of the launcher, which would close other files of the same numbers later
-    for number in _open_files() - (_kept or set()) - {0, 1, 2}:
+    for number in _open_files() - (_kept or set()) - kept - {0, 1, 2}:
         with contextlib.suppress(OSError):
             os.close(number)
 

@@ -33,17 +33,17 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
     """
-    program: list[str] = []
+    program: tuple[list[str], set[int]] | None = None
     try:
         return _start(parse(arguments))
     except preload.Program as forked:
-        program = forked.command
+        program = forked.command, forked.kept
     except (UsageError, IshmemError, ImportError, ValueError) as error:
         print(f"ishmrun: {error}", file=sys.stderr)
     except OSError as error:
         print(f"ishmrun: {error.strerror}{supervisor.hint(error)}", file=sys.stderr)
     if program:
-        preload.run(program)
+        preload.run(*program)
     return 2
 
 

@@ -1,7 +1,8 @@
-"""Starts jobs of ishmrun without the imports that each of their PEs would make.
+"""Starts jobs without the imports that each of their PEs would make.
 
-The server imports the SYCL stack once, as ``ishmrun --preload``, and forks an ishmrun for each request; its PEs are
-forks, too. The process that asks adopts that ishmrun as an orphan, so it is its child.
+The server imports the SYCL stack once, as ``ishmrun --preload``, and forks a launcher for each request: ishmrun, or
+that of emulated nodes. Its PEs are forks, too. The process that asks adopts the launcher as an orphan, so it is its
+child.
 """
 
 from __future__ import annotations
@@ -23,13 +24,19 @@ from typing import Protocol
 
 from ishmem.common import processes
 from ishmem.launch import preload, run
+from ishmem.testing import nodes
 
 FORKS_OF = "PYTEST_FORKS_OF"
 """A variable in ``/proc/PID/environ`` of the forks, which is that of their server: the process that has started it."""
 
 ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
+_LAUNCHERS = {tuple(ISHMRUN): run.main, tuple(nodes.COMMAND): nodes.main}
+_WORDS = 3  # of a command that name its launcher
 _LARGEST = 1 << 20
-_WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER")
+PRELOAD = "PYTEST_PRELOAD"
+"""A variable with names of other modules that a server imports for PEs of this environment."""
+_WITH_PRELOAD = ("LD_LIBRARY_PATH", "PYTHONPATH")
+_WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER", PRELOAD, *_WITH_PRELOAD)
 """Variables that are read with the imports; there is a server for each combination of their values."""
 _ALSO = re.compile(r"pytest|_pytest\..*|pytest_timeout|xdist\.plugin|hypothesis|ishmem\.testing\.pes")
 """Other modules that the PEs of tests import, as far as the process that starts the server has imported them."""
@@ -39,7 +46,7 @@ _servers: dict[tuple[object, ...], _Server] = {}
 
 
 class Process(Protocol):
-    """What a forked ishmrun has in common with `subprocess.Popen`."""
+    """What a forked launcher has in common with `subprocess.Popen`."""
 
     pid: int
 
@@ -60,17 +67,22 @@ class Process(Protocol):
         """Send SIGKILL."""
 
 
+def can_start(command: Sequence[str]) -> bool:
+    """Return whether a command is that of a launcher that can be forked."""
+    return tuple(command[:_WORDS]) in _LAUNCHERS
+
+
 def start(
-    arguments: Sequence[str],
+    command: Sequence[str],
     environment: dict[str, str],
     output: int | None = None,
     error: int = subprocess.STDOUT,
     folder: str | Path | None = None,
 ) -> Process:
-    """Start ``ishmrun`` with these arguments; it is forked if its environment allows.
+    """Start a command; it is forked if it can be and its environment allows.
 
     Args:
-        arguments: Arguments of ishmrun.
+        command: The command.
         environment: Its environment.
         output: Descriptor of its standard output; by default that of this process.
         error: Descriptor of its standard error; by default that of the output.
@@ -78,13 +90,13 @@ def start(
     """
     out = 1 if output is None else output
     streams = [out, out if error == subprocess.STDOUT else error]
-    server = _the_server(environment)
-    pid = server.fork(arguments, environment, streams, os.path.abspath(folder or "")) if server else None
+    server = _the_server(environment) if can_start(command) else None
+    pid = server.fork(command, environment, streams, os.path.abspath(folder or "")) if server else None
     if pid is not None:
         return _Forked(pid)
     return subprocess.Popen(
-        [*ISHMRUN, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1],
-        cwd=folder, start_new_session=True,
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1], cwd=folder,
+        start_new_session=True,
     )  # fmt: skip
 
 
@@ -105,7 +117,7 @@ def end(process: Process, patience: float) -> None:
 
 
 class _Forked:
-    """An ishmrun that the server has forked."""
+    """A launcher that the server has forked."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -120,7 +132,7 @@ class _Forked:
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
             if not select.select([self._ended], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("ishmrun", timeout or 0.0)
+                raise subprocess.TimeoutExpired("a launcher", timeout or 0.0)
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
             os.close(self._ended)
         return self.returncode
@@ -142,7 +154,7 @@ class _Server:
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        also = [name for name in sys.modules if _ALSO.fullmatch(name)]
+        also = [name for name in sys.modules if _ALSO.fullmatch(name)] + environment.get(PRELOAD, "").split()
         command, descriptor = [sys.executable, "-m", __name__, str(theirs.fileno()), *also], theirs.fileno()
         environment = {**environment, FORKS_OF: str(self._pid)}
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[descriptor])
@@ -156,12 +168,12 @@ class _Server:
             self._process.wait()
 
     def fork(
-        self, arguments: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
+        self, command: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
-        """Start an ishmrun and return its process number; None if the server could not make its imports."""
+        """Start a launcher and return its process number; None if the server could not make its imports."""
         processes.adopt_orphans()
         try:
-            socket.send_fds(self._socket, [pickle.dumps((list(arguments), environment, folder))], streams)
+            socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)
             told = self._socket.recv(_LARGEST)
         except ConnectionError:  # it has ended
             return None
@@ -172,8 +184,9 @@ class _Server:
 
 def _the_server(wanted: dict[str, str]) -> _Server | None:
     """Return the server that has made the imports of a new process with this environment; None if there is none."""
+    read_by_imports = _WITH_PRELOAD if PRELOAD in wanted else ()
     names = {name for name, _ in _environment.items() ^ wanted.items()}
-    if not all(name.startswith(("ISHMEM_", "PYTEST_")) for name in names):
+    if not all(name.startswith(("ISHMEM_", "PYTEST_")) or name in read_by_imports for name in names):
         return None
     key = os.getpid(), *map(wanted.get, _WITH_IMPORTS)
     if key not in _servers:
@@ -183,7 +196,7 @@ def _the_server(wanted: dict[str, str]) -> _Server | None:
 
 
 def _serve(connection: socket.socket) -> list[str] | None:
-    """Serve until the connection closes; returns the arguments of ishmrun in a process that is to be one."""
+    """Serve until the connection closes; returns the command in a process that is to be its launcher."""
     while True:
         request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
         if not request:
@@ -196,15 +209,16 @@ def _serve(connection: socket.socket) -> list[str] | None:
                 os.close(descriptor)
         elif pid := os.fork():
             os.write(tell, str(pid).encode())
-            os._exit(0)  # makes the ishmrun an orphan
+            os._exit(0)  # makes the launcher an orphan
         else:
             os.close(told)
             os.close(tell)
-            arguments, environment, folder = pickle.loads(request)
-            return _become(arguments, environment, folder, streams)
+            command, environment, folder = pickle.loads(request)
+            _become(environment, folder, streams)
+            return list(command)
 
 
-def _become(arguments: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> list[str]:
+def _become(environment: dict[str, str], folder: str, streams: list[int]) -> None:
     """Make this process what a new one would be."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDONLY)
@@ -212,7 +226,6 @@ def _become(arguments: list[str], environment: dict[str, str], folder: str, stre
     for stream in (null, *streams):
         os.close(stream)
     os.chdir(folder)
-    return arguments
 
 
 def _skip_exit_of_libraries() -> None:
@@ -228,14 +241,14 @@ def _skip_exit_of_libraries() -> None:
 
 
 def main() -> None:
-    """Serve; in a forked process, run ishmrun."""
+    """Serve; in a forked process, run the launcher."""
     descriptor, *also = sys.argv[1:]
     preload.load(*also)
     _skip_exit_of_libraries()
     with contextlib.closing(socket.socket(fileno=int(descriptor))) as connection:
-        arguments = _serve(connection)
-    if arguments is not None:
-        status = run.main(arguments)  # in a PE, it raises SystemExit
+        command = _serve(connection)
+    if command is not None:
+        status = _LAUNCHERS[tuple(command[:_WORDS])](command[_WORDS:])  # in a PE, it raises SystemExit
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)  # the stack has nothing to do at the end here, and takes a second to be taken down

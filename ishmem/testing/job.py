@@ -110,12 +110,10 @@ class Job:
         environment = {**spec.environment, ADDRESS: str(self._folder / "pes")}
         output = None if spec.through else self._log.fileno()
         if spec.nodes is None or len(spec.nodes) == 1:
-            words = ["-n", str(spec.n), "-m", spec.program]
-            return fork_server.start(words, environment, output, folder=spec.directory)
-        return subprocess.Popen(
-            nodes.launcher(spec.nodes, [sys.executable, "-u", "-m", spec.program]), env=environment,
-            cwd=spec.directory, stdin=subprocess.DEVNULL, stdout=output, stderr=output and subprocess.STDOUT,
-        )  # fmt: skip
+            command = [*fork_server.ISHMRUN, "-n", str(spec.n), "-m", spec.program]
+        else:
+            command = nodes.launcher(spec.nodes, [sys.executable, "-u", "-m", spec.program], preloaded=True)
+        return fork_server.start(command, environment, output, folder=spec.directory)
 
     def ask(self, request: Any, timeout: float) -> Answers:
         """Send a request to every PE and collect the answers.

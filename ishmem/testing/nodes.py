@@ -7,7 +7,8 @@ Each emulated node has its own namespaces for network, host name, processes and 
 /etc/hosts; mpiexec runs on one more host, "login". This needs root, or a user who may create namespaces. Otherwise
 MPICH's clique settings divide the processes into nodes, and ISHMEM_NODE does so for ishmem.
 
-The MPI library is that of the environment whose Python runs this file: MPICH, Intel MPI or Open MPI.
+The MPI library is that of the environment whose Python runs this file: MPICH, Intel MPI or Open MPI. With --preload,
+PEs are forks of a process that has imported the SYCL stack.
 
 Nothing remains on the machine: namespaces end with their processes. With --faults PATH, lines written to that pipe
 (mkfifo) break nodes: "kill 1" kills all processes of node 1, "cut 1" disconnects it from the network.
@@ -25,11 +26,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ishmem.common.processes import die_with
-from ishmem.launch import mpiexec
+from ishmem.launch import mpiexec, preload
+from ishmem.testing import forked_pe, node
 
 SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
@@ -44,8 +46,7 @@ SETTINGS = {
 """Variables for MPICH, Intel MPI and Open MPI: messages over TCP, and more PEs than cores."""
 
 _NETWORK = "10.77.0"
-_INSIDE = "NODES_INSIDE"  # holds the pid of the process that is already in its namespaces
-_COMMAND = [sys.executable, "-m", "ishmem.testing.nodes"]
+COMMAND = [sys.executable, "-m", "ishmem.testing.nodes"]
 
 _SSH = """#!/bin/sh
 # Called as ssh is: [options] HOST COMMAND...
@@ -60,29 +61,26 @@ host=${{1##*@}}; shift
 read -r pid < "{folder}/$host.pid" || exit 255
 exec nsenter -t "$pid" -n -u -i -m -p -- /bin/sh -c 'cd "$0"; eval "$*"' "$PWD" "$@"
 """
-_NODE = """
-hostname {name}
-mount -t tmpfs tmpfs /dev/shm
-mount --bind {folder}/hosts /etc/hosts
-ip link set lo up
-echo ready
-read -r go
-ip addr add {address}/24 dev eth0
-ip link set eth0 up
-echo up
-exec sleep infinity
-"""
 
 
-def launcher(sizes: Sequence[int], program: Sequence[str], faults: Path | None = None) -> list[str]:
-    """Return the command that runs a program on emulated nodes; ``sizes`` has the number of PEs on each."""
-    options = ["--faults", str(faults)] if faults else []
-    return [*_COMMAND, *options, "+".join(map(str, sizes)), *program]
+def launcher(
+    sizes: Sequence[int], program: Sequence[str], faults: Path | None = None, preloaded: bool = False
+) -> list[str]:
+    """Return the command that runs a program on emulated nodes.
+
+    Args:
+        sizes: The number of PEs on each node.
+        program: The program and its arguments.
+        faults: A pipe from which commands to break nodes are read.
+        preloaded: Whether the PEs are forks of a process that has imported the stack, not new interpreters.
+    """
+    options = [*(["--faults", str(faults)] if faults else []), *(["--preload"] if preloaded else [])]
+    return [*COMMAND, *options, "+".join(map(str, sizes)), *program]
 
 
 def login(count: int, command: Sequence[str]) -> list[str]:
     """Return the command that runs a command beside emulated nodes, whose names are node0, node1 and so on."""
-    return [*_COMMAND, "--login", "+".join(["1"] * count), *command]
+    return [*COMMAND, "--login", "+".join(["1"] * count), *command]
 
 
 @functools.cache
@@ -90,34 +88,53 @@ def has_namespaces() -> bool:
     """Return whether this user may create namespaces and the required programs are installed."""
     if not all(shutil.which(name) for name in ("unshare", "nsenter", "ip", "mount", "hostname")):
         return False
-    tried = subprocess.run([*_unshare(), "ip", "link", "add", "switch", "type", "bridge"], capture_output=True)
+    spaces = ["--net", "--mount", "--uts", *([] if os.getuid() == 0 else ["--user", "--map-root-user"])]
+    tried = subprocess.run(["unshare", *spaces, "ip", "link", "add", "switch", "type", "bridge"], capture_output=True)
     return tried.returncode == 0
 
 
-def main() -> int:
-    """Run a program on emulated nodes and return its status."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run a program on emulated nodes and return its status; in a PE that is a fork, run the PE."""
+    try:
+        return _start(_parse(arguments))
+    except preload.Program as forked:
+        program = forked.command, forked.kept
+    return preload.run(*program)
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sizes", type=lambda text: [int(size) for size in text.split("+")], help="such as 2+2 or 1+3")
     parser.add_argument("--faults", type=Path, help="a pipe from which commands to break nodes are read")
     parser.add_argument("--cliques", action="store_true", help="do without namespaces")
     parser.add_argument("--login", action="store_true", help="run the command once, on the host login")
+    parser.add_argument("--preload", action="store_true", help="fork PEs from a process that has imported the stack")
     parser.add_argument("program", nargs=argparse.REMAINDER)
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def _start(options: argparse.Namespace) -> int:
     os.environ.update(SETTINGS)
-    if options.cliques or (os.environ.get(_INSIDE) is None and not has_namespaces()):
+    if options.cliques or not has_namespaces():
         return _run(_by_cliques(options.sizes, options.program))
-    if os.environ.get(_INSIDE) != str(os.getpid()):
-        os.environ[_INSIDE] = str(os.getpid())
-        os.execvp("unshare", [*_unshare(), *_COMMAND, *sys.argv[1:]])
-    with tempfile.TemporaryDirectory() as folder, _network(Path(folder), len(options.sizes)) as ssh:
-        os.environ.update(_agents(ssh))
+    node.unshare("net", "mount", "uts", *(["user"] if os.getuid() else []))
+    if options.preload:
+        preload.load()
+    with contextlib.ExitStack() as ends:
+        try:
+            folder = Path(tempfile.mkdtemp())
+            ends.callback(shutil.rmtree, folder)
+            nodes = _network(folder, len(options.sizes), ends)
+        except preload.Program:
+            ends.pop_all()  # the parent of this PE ends them
+            raise
+        os.environ.update(_agents(folder / "ssh"))
         if options.faults:
-            threading.Thread(target=_break_nodes, args=(options.faults, Path(folder)), daemon=True).start()
-        return _run(options.program if options.login else _by_ssh(options.sizes, options.program))
-
-
-def _unshare() -> list[str]:
-    return ["unshare", "--net", "--mount", "--uts", *([] if os.getuid() == 0 else ["--user", "--map-root-user"])]
+            threading.Thread(target=_break_nodes, args=(options.faults, nodes), daemon=True).start()
+        program = options.program
+        if options.preload and preload.can_run(program):
+            program = [sys.executable, "-S", "-I", forked_pe.__file__, str(folder), *program]
+        return _run(program if options.login else _by_ssh(options.sizes, program))
 
 
 def _mpiexec() -> str:
@@ -137,15 +154,15 @@ def _agents(ssh: Path) -> dict[str, str]:
 
 
 def _by_ssh(sizes: list[int], program: list[str]) -> list[str]:
-    places = [mpiexec.Place(f"node{node}", size) for node, size in enumerate(sizes)]
+    places = [mpiexec.Place(f"node{number}", size) for number, size in enumerate(sizes)]
     return mpiexec.command(mpiexec.find(_mpiexec()), places, program)
 
 
 def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:
     os.environ.update(MPIR_CVAR_NUM_CLIQUES=str(sum(sizes)), MPIR_CVAR_CLIQUES_BY_BLOCK="1")
     command = [_mpiexec()]
-    for node, size in enumerate(sizes):
-        command += [":"] * bool(node) + ["-n", str(size), "env", f"ISHMEM_NODE=node{node}", *program]
+    for number, size in enumerate(sizes):
+        command += [":"] * bool(number) + ["-n", str(size), "env", f"ISHMEM_NODE=node{number}", *program]
     return command
 
 
@@ -163,13 +180,14 @@ def _run(command: list[str]) -> int:
     return process.wait()
 
 
-@contextlib.contextmanager
-def _network(folder: Path, count: int) -> Iterator[Path]:
-    """Create the nodes and the network between them; yield a program that is called like ssh."""
-    names = [f"node{node}" for node in range(count)]
-    lines = [f"{_NETWORK}.{node + 1} {name}" for node, name in enumerate(names)]
+def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.Node]:
+    """Create nodes, the network between them, and a program ``ssh`` that is called like it."""
+    names = [f"node{number}" for number in range(count)]
+    addresses = [f"{_NETWORK}.{number + 1}" for number in range(count)]
+    lines = [f"{address} {name}" for address, name in zip(addresses, names)]
     (folder / "hosts").write_text("\n".join(["127.0.0.1 localhost", f"{_NETWORK}.254 login", *lines, ""]))
     _do(
+        "mount --make-rprivate /",
         "ip link add switch type bridge",
         f"ip addr add {_NETWORK}.254/24 dev switch",
         "ip link set switch up",
@@ -177,57 +195,28 @@ def _network(folder: Path, count: int) -> Iterator[Path]:
         "hostname login",
         f"mount --bind {folder}/hosts /etc/hosts",
     )
-    nodes: list[subprocess.Popen[str]] = []
-    try:
-        for number, name in enumerate(names):
-            nodes.append(_make_node(folder, number, name))
-        ssh = folder / "ssh"
-        ssh.write_text(_SSH.format(folder=folder))
-        ssh.chmod(0o755)
-        yield ssh
-    finally:
-        for node in nodes:
-            node.kill()
-            node.wait()
-        _do("umount /etc/hosts")
+    ends.callback(_do, "umount /etc/hosts")
+    nodes = []
+    for number, (name, address) in enumerate(zip(names, addresses)):
+        nodes.append(node.start(node.Spec(number, name, address, folder)))
+        ends.callback(nodes[-1].end)
+        (folder / f"{name}.pid").write_text(f"{nodes[-1].pid}\n")
+        _do(f"ip link set port{number} master switch up")
+    ssh = folder / "ssh"
+    ssh.write_text(_SSH.format(folder=folder))
+    ssh.chmod(0o755)
+    return nodes
 
 
-def _break_nodes(faults: Path, folder: Path) -> None:
+def _break_nodes(faults: Path, nodes: Sequence[node.Node]) -> None:
     """Obey the commands that arrive by a pipe."""
     with faults.open() as commands:
         for command in commands:
-            how, node = command.split()
+            how, number = command.split()
             if how == "kill":
-                os.kill(int((folder / f"node{node}.pid").read_text()), signal.SIGKILL)
+                os.kill(nodes[int(number)].pid, signal.SIGKILL)
             else:
-                _do(f"ip link set port{node} down")
-
-
-def _make_node(folder: Path, number: int, name: str) -> subprocess.Popen[str]:
-    script = _NODE.format(name=name, folder=folder, address=f"{_NETWORK}.{number + 1}")
-    spaces = ["--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    unshare = ["unshare", *spaces, "sh", "-c"]
-    node = subprocess.Popen(
-        [*unshare, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=die_with(os.getpid())
-    )
-    assert node.stdin is not None
-    assert node.stdout is not None
-    _expect(node, "ready")
-    pid = Path(f"/proc/{node.pid}/task/{node.pid}/children").read_text().split()[0]
-    (folder / f"{name}.pid").write_text(pid + "\n")
-    _do(
-        f"ip link add port{number} type veth peer name eth0 netns {pid}", f"ip link set port{number} master switch up"
-    )
-    node.stdin.write("go\n")
-    node.stdin.flush()
-    _expect(node, "up")
-    return node
-
-
-def _expect(node: subprocess.Popen[str], word: str) -> None:
-    assert node.stdout is not None
-    if node.stdout.readline() != word + "\n":
-        raise SystemExit(f"a node was not {word}")
+                _do(f"ip link set port{number} down")
 
 
 def _do(*commands: str) -> None:

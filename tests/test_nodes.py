@@ -1,0 +1,56 @@
+"""PEs on emulated nodes that are forks behave as new interpreters do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Container
+from pathlib import Path
+
+import pytest
+from subprocesses import program, run_command
+
+from ishmem.environment import mpi_library
+from ishmem.testing import nodes
+
+pytestmark = [
+    pytest.mark.skipif(not nodes.has_namespaces(), reason="needs namespaces"),
+    pytest.mark.skipif(mpi_library.wheel() != "mpich", reason="asks for the variables of MPICH's mpiexec"),
+]
+
+
+KINDS = "new", "forked"
+
+
+def run(kind: str, name: str, folder: Path, *args: str) -> int:
+    """Run one of `tests/programs` on three PEs, which write to a folder, and return the status."""
+    folder.mkdir()
+    command = nodes.launcher([1, 2], [sys.executable, str(program(name)), *args], preloaded=kind == "forked")
+    return run_command(command, env={"ISHMEM_TESTED": str(folder)}, timeout=90).returncode
+
+
+def test_surroundings(tmp_path: Path) -> None:
+    """Arguments, environment, folder, session and node of each PE."""
+    written = {}
+    for kind in KINDS:
+        assert run(kind, "surroundings", tmp_path / kind, "one", "two words") == 0
+        written[kind] = sorted(path.read_text() for path in (tmp_path / kind).iterdir())
+    assert written["new"] == written["forked"]
+    assert [text.split()[0] for text in written["new"]] == ["node0", "node1", "node1"]
+
+
+@pytest.mark.parametrize(
+    ("how", "allowed"),
+    [("status", {7}), ("exception", {1}), ("SIGKILL", range(1, 256)), ("SIGABRT", range(1, 256))],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_ends(kind: str, how: str, allowed: Container[int], tmp_path: Path) -> None:
+    """After a signal, the status of mpiexec varies."""
+    assert run(kind, "pe_that_ends", tmp_path / "none", how) in allowed
+
+
+def test_signals(tmp_path: Path) -> None:
+    """A signal to the process that mpiexec has started reaches the PE."""
+    command = nodes.launcher([1, 1], [sys.executable, str(program("signalled_fork"))], preloaded=True)
+    done = run_command(command, env={"ISHMEM_TESTED": str(tmp_path)}, timeout=60)
+    assert done.returncode == 5, done
+    assert {path.name for path in tmp_path.iterdir()} >= {"node1"}, done
