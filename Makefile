@@ -18,8 +18,8 @@ PYTHONS_dpex := 3.14 3.13 3.12 3.11 3.10
 PYTHONS := $(or $(PYTHONS_$(STACK)),$(error STACK=$(STACK) is unknown; allowed: numba-dpex, dpex))
 EXTRAS_numba-dpex := numba-dpex,
 VENV := .venv$(if $(filter-out $(DEFAULT_STACK),$(STACK)),-$(STACK))
-# Run two test files at a time, except on real GPUs: see docs/hardware.md.
-AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 2 --dist loadfile)
+# Run three test files at a time, so that two cores do not wait, except on real GPUs: see docs/hardware.md.
+AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 3 --dist loadfile)
 NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f ! -name '*.pyc' 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
   v = "%d.%d" % sys.version_info[:2]; \

@@ -252,8 +252,10 @@ def test_a_hung_kernel_without_ishmrun() -> None:
     assert re.search(r"hung_kernel\.py:18|kernel (__main__\.)?hang has not ended", done.stderr), done
 
 
-def test_sigint_during_a_kernel() -> None:
-    command, pipe = [sys.executable, str(program("hung_kernel"))], subprocess.PIPE
+@pytest.mark.parametrize("name", ["hung_kernel", "hung_kernel_beside_opencl"])
+def test_sigint_during_a_kernel(name: str) -> None:
+    """Also where LLVM, in the OpenCL runtime, has installed its handler first."""
+    command, pipe = [sys.executable, str(program(name))], subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as it:
         assert it.stdout and it.stderr
         with open(f"/proc/{it.pid}/mem", "rb", buffering=0) as memory:  # the kernel holds the interpreter's lock

@@ -119,7 +119,8 @@ def _leave_modules() -> None:
 
 def can_run(command: Sequence[str]) -> bool:
     """Return whether this process has the stack, and the command is a Python program."""
-    return _kept is not None and command[0] == sys.executable and (command[1] == "-u" or command[1][0] != "-")
+    is_python, words = command[:1] == [sys.executable], command[1:]
+    return _kept is not None and is_python and bool(words) and (words[0] == "-u" or not words[0].startswith("-"))
 
 
 def fork(
