@@ -15,13 +15,13 @@ logging.basicConfig(stream=sys.stdout, format="%(message)s")
 def call(communicator: Communicator, buffer: Buffer, n: int) -> None:
     """Call each once, and compare."""
     x, out, rows = dpnp.ones(8 * n, dtype="f4"), dpnp.zeros(8 * n, dtype="f4"), dpnp.ones((n, 8), dtype="f4")
-    communicator.all_reduce(x, out)
+    communicator.all_reduce(x, out).wait()
     assert dpnp.asnumpy(out).tolist() == [n] * 8 * n
-    communicator.reduce_scatter(x, out[:8])
-    communicator.all_gather(x[:8], out)
+    communicator.reduce_scatter(x, out[:8]).wait()
+    communicator.all_gather(x[:8], out).wait()
     assert dpnp.asnumpy(out).tolist() == [1] * 8 * n
     residual = dpnp.zeros((n, 8), dtype="f4")
-    communicator.all_reduce_add_rms_norm(rows, residual, rows[0], 1e-6)
+    communicator.all_reduce_add_rms_norm(rows, residual, rows[0], 1e-6).wait()
     assert dpnp.asnumpy(residual).tolist() == [[n] * 8] * n
     choices, tokens = dpnp.zeros((2, 1), dtype="i8"), dpnp.ones((2, 8), dtype="f4")
     received, _counts, handle, event, _hook = buffer.low_latency_dispatch(tokens, choices)
