@@ -29,7 +29,7 @@ def run(kind: str, name: str, folder: Path, *args: str) -> int:
 
 
 def test_surroundings(tmp_path: Path) -> None:
-    """Arguments, environment, folder, session and node of each PE."""
+    """Arguments, environment, folder and node of each PE."""
     written = {}
     for kind in KINDS:
         assert run(kind, "surroundings", tmp_path / kind, "one", "two words") == 0

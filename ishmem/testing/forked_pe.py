@@ -25,11 +25,13 @@ def main(folder: str, *command: str) -> None:
     """Run a PE and end with its status."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(f"{folder}/{os.uname().nodename}.pes")
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     files = [0, 1, 2, *(int(os.environ[name]) for name in [PMI] if name in os.environ)]
     socket.send_fds(connection, [marshal.dumps((command, dict(os.environ), os.getcwd()))], files)
     pid = int(connection.recv(16))
     for number in _FORWARDED:
         signal.signal(number, lambda number, _frame: _send(pid, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
     status = int(connection.recv(16) or -signal.SIGKILL)
     if status < 0:
         with contextlib.suppress(OSError):

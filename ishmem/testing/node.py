@@ -20,6 +20,7 @@ from ishmem.testing import forked_pe
 
 _NAMESPACES = {"mount": 0x20000, "uts": 0x4000000, "ipc": 0x8000000, "user": 0x10000000, "pid": 0x20000000,
                "net": 0x40000000}  # fmt: skip
+"""The flags of unshare(2), for which Python has a function from 3.12 on."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _SET_UP = """
@@ -82,7 +83,7 @@ def start(spec: Spec) -> Node:
         _keep(spec, switch, say)
     os.close(say)
     with open(said) as file:
-        pid = file.readline()
+        pid = file.read()  # up to its end: the node is ready
     if not pid:
         os.waitpid(keeper, 0)
         raise OSError(f"{spec.name} could not be made")
@@ -90,7 +91,7 @@ def start(spec: Spec) -> Node:
 
 
 def unshare(*names: str) -> None:
-    """Leave namespaces of the parent for new ones; that of processes is of children forked from now on.
+    """Move this process to new namespaces; a new one of processes is for children that are forked from now on.
 
     Raises:
         OSError: It is not allowed.
@@ -115,13 +116,13 @@ def _keep(spec: Spec, switch: int, say: int) -> None:
         listener.bind(str(spec.folder / f"{spec.name}.pes"))
         listener.listen(128)
         if pid := os.fork():
-            os.write(say, f"{pid}\n".encode())
+            os.write(say, str(pid).encode())
             os.close(say)
             os.waitpid(pid, 0)
         else:
-            os.close(say)
             processes.signal_at_end_of_parent(signal.SIGKILL)
             subprocess.run(["mount", "-t", "proc", "proc", "/proc"], check=True)
+            os.close(say)
             _serve(listener)
     except preload.Program:
         raise

@@ -132,7 +132,7 @@ def _start(options: argparse.Namespace) -> int:
         if options.faults:
             threading.Thread(target=_break_nodes, args=(options.faults, nodes), daemon=True).start()
         program = options.program
-        if options.preload and preload.can_run(program):
+        if options.preload and not options.login and preload.can_run(program):
             program = [sys.executable, "-S", "-I", forked_pe.__file__, str(folder), *program]
         return _run(program if options.login else _by_ssh(options.sizes, program))
 
