@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -193,8 +194,10 @@ def _judge(
         elif "lost" in report:
             outcome.told += 1
             outcome.delays.append(report["at"] - at)
-            follows = "it left after an error" in report["words"]  # a PE that was told before this one
-            if not (follows or any(report["lost"] in pes for pes in lost)) or "node" not in report["words"]:
+            # The PE that this one has lost may have been told before; its error then is the reason.
+            named = {report["lost"], *map(int, re.findall(r"PE (\d+) is gone", report["words"]))}
+            follows = "it left after an error" in report["words"]
+            if not (follows or any(named & pes for pes in lost)) or "node" not in report["words"]:
                 outcome.wrong.append(f"PE {pe} was told: {report['words']}")
         else:
             outcome.delays.append(ends[pe] - at)
