@@ -73,6 +73,7 @@ def run(target, job, n_pes, *args, absent=()):
 
 
 def n_fds():
+    """Count the descriptors of this process; threads of earlier tests may still close some, so a leak is an increase."""
     gc.collect()  # or file descriptors of earlier tests may be closed while this one counts
     gc.freeze()  # what earlier tests have left takes seconds to go through
     return len(os.listdir("/proc/self/fd"))
@@ -113,7 +114,7 @@ def pe_rounds(job, pe, n_pes):
     links.leave(LIMIT)
     links.close()
     links.close()
-    wait_until(lambda: n_fds() == before)  # the hub ends after the last PE
+    wait_until(lambda: n_fds() <= before)  # the hub ends after the last PE
     return n_fds() - before
 
 
@@ -148,7 +149,7 @@ def test_64_pes_of_4_kib(job):
 
     in_threads([(pe_thread, pe) for pe in range(64)])
     assert not wrong
-    assert wait_until(lambda: n_fds() == before)
+    assert wait_until(lambda: n_fds() <= before)
 
 
 def in_threads(calls):
@@ -486,7 +487,7 @@ def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
     in_threads([(check_round, links, 4) for links in found.values()])
     for connection in [*silent, *found.values()]:
         connection.close()
-    assert wait_until(lambda: n_fds() == before)
+    assert wait_until(lambda: n_fds() <= before)
 
 
 def test_only_one_hub(job):
@@ -519,7 +520,7 @@ def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
         for links in (first, third):
             with pytest.raises(PeerLost, match="PE 1"):
                 links.allgather(b"")
-    assert wait_until(lambda: n_fds() == before)
+    assert wait_until(lambda: n_fds() <= before)
 
 
 def test_another_user_is_refused(job, monkeypatch, caplog):

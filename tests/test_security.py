@@ -110,7 +110,7 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     in_threads([(check_round, links, 4) for links in found.values()])
     for links in found.values():
         links.close()
-    assert wait_until(lambda: n_fds() == before)
+    assert wait_until(lambda: n_fds() <= before)
 
 
 def test_another_user_cannot_stand_in_for_pe_0(job: str) -> None:
@@ -201,7 +201,7 @@ def test_forged_messages_are_refused(job: str, data: bytes, fds: list[int], word
         assert word in first.lost[1] and not ended
         with pytest.raises(PeerLost, match="PE 1"):
             third.allgather(b"")
-    assert wait_until(lambda: n_fds() == before)
+    assert wait_until(lambda: n_fds() <= before)
 
 
 def descriptors() -> Iterator[tuple[str, int]]:
