@@ -73,7 +73,7 @@ def run(target, job, n_pes, *args, absent=()):
 
 
 def n_fds():
-    """Count the descriptors of this process; threads of earlier tests may still close some, so a leak is an increase."""
+    """Count the descriptors of this process; a leak is an increase, as threads of earlier tests may close some."""
     gc.collect()  # or file descriptors of earlier tests may be closed while this one counts
     gc.freeze()  # what earlier tests have left takes seconds to go through
     return len(os.listdir("/proc/self/fd"))
