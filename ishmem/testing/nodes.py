@@ -86,11 +86,18 @@ def login(count: int, command: Sequence[str]) -> list[str]:
 @functools.cache
 def has_namespaces() -> bool:
     """Return whether this user may create namespaces and the required programs are installed."""
-    if not all(shutil.which(name) for name in ("unshare", "nsenter", "ip", "mount", "hostname")):
+    if not all(shutil.which(name) for name in ("nsenter", "ip", "mount", "hostname")):
         return False
-    spaces = ["--net", "--mount", "--uts", *([] if os.getuid() == 0 else ["--user", "--map-root-user"])]
-    tried = subprocess.run(["unshare", *spaces, "ip", "link", "add", "switch", "type", "bridge"], capture_output=True)
-    return tried.returncode == 0
+    command = ["ip", "link", "add", "switch", "type", "bridge"]
+    try:
+        return subprocess.run(command, capture_output=True, preexec_fn=_become_login).returncode == 0
+    except subprocess.SubprocessError:
+        return False
+
+
+def _become_login() -> None:
+    """Move this process to the namespaces of the host login, as a user who may create nodes there."""
+    node.unshare("net", "mount", "uts", *(["user"] if os.getuid() else []))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -117,7 +124,7 @@ def _start(options: argparse.Namespace) -> int:
     os.environ.update(SETTINGS)
     if options.cliques or not has_namespaces():
         return _run(_by_cliques(options.sizes, options.program))
-    node.unshare("net", "mount", "uts", *(["user"] if os.getuid() else []))
+    _become_login()
     if options.preload:
         preload.load()
     with contextlib.ExitStack() as ends:
