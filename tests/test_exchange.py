@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -72,11 +73,15 @@ def run(target, job, n_pes, *args, absent=()):
     return Job(target, job, n_pes, *args, absent=absent).results()
 
 
-def n_fds():
-    """Count the descriptors of this process; a leak is an increase, as threads of earlier tests may close some."""
-    gc.collect()  # or file descriptors of earlier tests may be closed while this one counts
+def open_files():
+    """Return the open descriptors with what they are; threads of earlier tests may still close some of theirs."""
+    gc.collect()  # or file descriptors of earlier tests may be closed while this one looks
     gc.freeze()  # what earlier tests have left takes seconds to go through
-    return len(os.listdir("/proc/self/fd"))
+    found = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found.add((path.name, os.readlink(path)))
+    return found
 
 
 def memfd(content):
@@ -106,7 +111,7 @@ def check_round(links, turn):
 
 
 def pe_rounds(job, pe, n_pes):
-    before = n_fds()
+    before = open_files()
     links = Links.connect(job, pe, n_pes, LIMIT)
     for turn in range(50):
         check_round(links, turn)
@@ -114,8 +119,8 @@ def pe_rounds(job, pe, n_pes):
     links.leave(LIMIT)
     links.close()
     links.close()
-    wait_until(lambda: n_fds() <= before)  # the hub ends after the last PE
-    return n_fds() - before
+    wait_until(lambda: open_files() <= before)  # the hub ends after the last PE
+    return len(open_files() - before)
 
 
 def sockets():
@@ -133,7 +138,7 @@ def test_many_rounds_with_fds(job, n_pes):
 
 
 def test_64_pes_of_4_kib(job):
-    before = n_fds()
+    before = open_files()
     wrong = []
 
     def pe_thread(pe):
@@ -149,7 +154,7 @@ def test_64_pes_of_4_kib(job):
 
     in_threads([(pe_thread, pe) for pe in range(64)])
     assert not wrong
-    assert wait_until(lambda: n_fds() <= before)
+    assert wait_until(lambda: open_files() <= before)
 
 
 def in_threads(calls):
@@ -463,7 +468,7 @@ def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
     def connect(pe):
         found[pe] = Links.connect(job, pe, 3, LIMIT)
 
-    before = n_fds()
+    before = open_files()
     first = threading.Thread(target=connect, args=(0,))
     first.start()
     second = threading.Thread(target=connect, args=(1,))
@@ -487,7 +492,7 @@ def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
     in_threads([(check_round, links, 4) for links in found.values()])
     for connection in [*silent, *found.values()]:
         connection.close()
-    assert wait_until(lambda: n_fds() <= before)
+    assert wait_until(lambda: open_files() <= before)
 
 
 def test_only_one_hub(job):
@@ -511,7 +516,7 @@ def after_admission():
 
 @pytest.mark.parametrize(("data", "fds", "word"), list(after_admission()))
 def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
-    before = n_fds()
+    before = open_files()
     with Held(*pair(job, 3)) as (first, second, third):
         raw(second._hub, data, fds)
         assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
@@ -520,7 +525,7 @@ def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
         for links in (first, third):
             with pytest.raises(PeerLost, match="PE 1"):
                 links.allgather(b"")
-    assert wait_until(lambda: n_fds() <= before)
+    assert wait_until(lambda: open_files() <= before)
 
 
 def test_another_user_is_refused(job, monkeypatch, caplog):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from subprocesses import program
-from test_exchange import LIMIT, NOTICE, OF_JOB, check_round, n_fds, wait_until
+from test_exchange import LIMIT, NOTICE, OF_JOB, check_round, open_files, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import hub, wire
@@ -30,7 +30,7 @@ def job() -> str:
 @pytest.fixture
 def start(job: str) -> Iterator[Callable[..., Hub]]:
     """Start hubs that last until the end of the test and leave no descriptor behind."""
-    before, started = n_fds(), []
+    before, started = open_files(), []
 
     def start(fate: hub.Fate = hub.unknown, patience: float = LIMIT) -> Hub:
         started.append(Hub(job, N, fate, patience))
@@ -39,7 +39,7 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
     yield start
     for each in started:
         each.close()
-    assert wait_until(lambda: n_fds() <= before)
+    assert wait_until(lambda: open_files() <= before)
 
 
 def connect(job: str, *pes: int) -> dict[int, Links | IshmemError]:
