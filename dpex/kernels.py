@@ -172,7 +172,7 @@ def _without_collections() -> Iterator[None]:
 
     Afterwards they are among the old objects, which only a full collection searches; there is none at the exit.
     """
-    global _has_compiled
+    global _has_compiled, _has_frozen
     _has_compiled = True
     was_enabled = gc.isenabled()
     gc.disable()
@@ -180,13 +180,16 @@ def _without_collections() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
+            _has_frozen = _has_frozen or bool(gc.get_freeze_count())  # it counts one by one: tens of milliseconds
+            if not _has_frozen:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
 
 
 _has_compiled = False
+_has_frozen = False
+"""Whether the program has had frozen objects, which are left as they are."""
 _WRITTEN = io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper
 
 

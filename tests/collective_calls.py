@@ -7,7 +7,7 @@ from typing import Any
 
 import collective_model as model
 import numpy as np
-from common import pattern
+from common import pattern, same
 
 import ishmem
 from ishmem.common import algorithms
@@ -88,8 +88,8 @@ def compare(
     if close:
         np.testing.assert_allclose(seen, wanted, rtol=1e-4, atol=atol, err_msg=about)
     else:
-        np.testing.assert_array_equal(seen, wanted, err_msg=about)
-    np.testing.assert_array_equal(read(source), sources[me], err_msg=about)
+        same(seen, wanted, about)
+    same(read(source), sources[me], about)
 
 
 def arrays(routine: str, dtype: str, n: int, count: int, guard: int = 3) -> tuple[Any, Any]:

@@ -80,7 +80,7 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
                     wanted[k % GUARD :] = model.expected(
                         routine, given, wanted[k % GUARD :], team.my_pe(), n, root, lambda count, member: count + member
                     )
-                np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {shape} {n} {root}")
+                same(dests[k], wanted, f"{routine} {shape} {n} {root}")
         team.destroy()
 
 
@@ -242,7 +242,7 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
                     given, places = [values[shift:] for values in sources], backwards if k < len(COUNTED) else packed
                     part = wanted[k % GUARD :]
                     part[:] = model.expected_counted(routine, given, part, own, root, table, places)
-                np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {k} {shape} {n} {root}")
+                same(dests[k], wanted, f"{routine} {k} {shape} {n} {root}")
         team.destroy()
 
 

@@ -123,7 +123,7 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
                     wanted[k % GUARD : k % GUARD + n] = total
                 elif team:
                     wanted[k % GUARD : k % GUARD + n] = model.combined(routine, members, team.my_pe())
-                np.testing.assert_array_equal(dests[k].asnumpy(), wanted, f"{routine} {dtype} {shape} {n}")
+                same(dests[k], wanted, f"{routine} {dtype} {shape} {n}")
         team.destroy()
 
 

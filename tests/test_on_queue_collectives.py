@@ -54,7 +54,7 @@ def check_as_host(sizes: tuple[int, ...]) -> None:
                 )
                 assert isinstance(event, dpctl.SyclEvent)
                 event.wait()
-                np.testing.assert_array_equal(seen.asnumpy(), wanted.asnumpy(), f"{name} {shape} {n}")
+                same(seen, wanted.asnumpy(), f"{name} {shape} {n}")
         ishmem.sync_all()
         team.destroy()
 

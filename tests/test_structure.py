@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import importlib.util
 import re
@@ -49,6 +50,8 @@ MAY_IMPORT = {
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},
 }
 
+
+@functools.cache
 def exported() -> dict[str, str]:
     """Return the public names in the stub, each with the module that has it: of a module, the package."""
     found, signatures = {}, set()
@@ -105,14 +108,17 @@ def package_of(module: str) -> str:
     return part if part in SUB_PACKAGES else CHAPTERS
 
 
-IMPORTS = {name: imported(name) for name in MODULES}
+@functools.cache
+def imports() -> dict[str, set[str]]:
+    """Return the modules that each module imports."""
+    return {name: imported(name) for name in MODULES}
 
 
 def against_the_order() -> set[tuple[str, str]]:
     """Return the imports that go against the order of the packages."""
     return {
         (name, other)
-        for name, others in IMPORTS.items()
+        for name, others in imports().items()
         for other in others
         if package_of(other) not in {package_of(name), *MAY_IMPORT[package_of(name)]}
     }
@@ -170,7 +176,7 @@ def test_imports_follow_the_order_of_the_packages() -> None:
 
 
 def test_no_modules_import_one_another() -> None:
-    assert [sorted(circle) for circle in circles(IMPORTS)] == []
+    assert [sorted(circle) for circle in circles(imports())] == []
 
 
 def test_circles_are_found() -> None:

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from subprocesses import program, run_program
 
-from ishmem.cli import trace, trace_data, trace_pictures, trace_summary, trace_traffic
+from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
 from ishmem.cli.trace_data import Call
 from ishmem.runtime import itt
 from ishmem.runtime.trace_file import QUEUE
@@ -197,6 +197,8 @@ def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) 
 
 @pytest.mark.parametrize("n", [2, 16])
 def test_the_heat_map_has_a_map_of_each_kind(n: int) -> None:
+    from ishmem.cli import trace_pictures  # imports matplotlib
+
     made = {kind: np.full((n, n), 7).tolist() for kind in (trace_traffic.ONE_SIDED, trace_traffic.COLLECTIVE)}
     for shown in (made, {trace_traffic.COLLECTIVE: made[trace_traffic.COLLECTIVE]}):
         axes = trace_pictures.heat_maps(shown).axes
