@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -70,47 +72,50 @@ def run_command(
     command: Sequence[str], env: dict[str, str] | None = None, timeout: float = 120, forked: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """Run a command and capture its output; raises TimedOut, with the output, when it takes too long."""
-    with _file() as out, _file() as err:
-        process = _start(command, {**os.environ, **(env or {})}, out, err, forked)
-        try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            fork_server.end(process, _PATIENCE)
-            text = f"not done after {timeout} s\n--- stdout\n{_read(out)}\n--- stderr\n{_read(err)}"
-            raise TimedOut(text) from None
-        finally:
-            fork_server.end(process, _PATIENCE)
-        return subprocess.CompletedProcess(command, status, _read(out), _read(err))
+    return run_at_once([(command, {**os.environ, **(env or {})})], timeout, forked)[0]
 
 
 def run_at_once(
-    commands: Sequence[tuple[list[str], dict[str, str]]], timeout: float
+    commands: Sequence[tuple[Sequence[str], dict[str, str]]], timeout: float, forked: bool = True
 ) -> list[subprocess.CompletedProcess[str]]:
     """Run commands, each with its environment, at the same time; return how each has ended.
 
+    Args:
+        commands: The commands; standard input is empty.
+        timeout: Seconds after which all processes are ended.
+        forked: Whether Python programs and launchers may be forks of a process that has the SYCL stack.
+
     Raises:
-        subprocess.TimeoutExpired: One takes too long; all are killed.
+        TimedOut: One took too long; the text has the output of all.
     """
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    started = [
-        subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, **pipes, text=True)
-        for command, environment in commands
-    ]
-    try:
-        outputs = [process.communicate(timeout=timeout) for process in started]
-    finally:
-        for process in started:
-            process.kill()
+    with contextlib.ExitStack() as stack:
+        files = [(stack.enter_context(_file()), stack.enter_context(_file())) for _ in commands]
+        started = [_start(*command, *streams, forked) for command, streams in zip(commands, files)]
+        end = time.monotonic() + timeout
+        try:
+            statuses = [process.wait(max(0.0, end - time.monotonic())) for process in started]
+        except subprocess.TimeoutExpired:
+            _end(started)
+            texts = [f"--- stdout\n{_read(out)}\n--- stderr\n{_read(err)}" for out, err in files]
+            raise TimedOut("\n".join([f"not done after {timeout} s", *texts])) from None
+        finally:
+            _end(started)
+        outputs = [(_read(out), _read(err)) for out, err in files]
     return [
-        subprocess.CompletedProcess(process.args, process.returncode, *output)
-        for process, output in zip(started, outputs)
+        subprocess.CompletedProcess(command, status, *output)
+        for (command, _), status, output in zip(commands, statuses, outputs)
     ]
+
+
+def _end(started: Sequence[fork_server.Process]) -> None:
+    for process in started:
+        fork_server.end(process, _PATIENCE)
 
 
 def _start(
     command: Sequence[str], env: dict[str, str], out: IO[str], err: IO[str], forked: bool
 ) -> fork_server.Process:
-    """Start a command; a launcher is forked from a process that has the SYCL stack, if it may be."""
+    """Start a command; it is forked if it can and may be."""
     if forked and fork_server.can_start(command):
         return fork_server.start(command, env, out.fileno(), err.fileno())
     return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)

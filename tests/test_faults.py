@@ -13,7 +13,7 @@ import time
 
 import pytest
 import trials
-from subprocesses import ISHMRUN, place, program, run_command, run_program
+from subprocesses import ISHMRUN, place, program, run_at_once, run_command, run_program
 
 from ishmem import dpex, get_uniqueid
 from ishmem.testing import fork_server
@@ -239,10 +239,8 @@ def test_little_memory(trial: trials.Trial) -> None:
 
 def test_two_jobs_at_once(trial: trials.Trial) -> None:
     command = [*ISHMRUN, "-n", "2", str(program("fine"))]
-    env = {**os.environ, **SMALL}
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in range(2)]
-    outputs = [one.communicate(timeout=60)[0] for one in started]
-    assert [sorted(output.splitlines()) for output in outputs] == [["[0] fine", "[1] fine"]] * 2
+    done = run_at_once([(command, {**os.environ, **SMALL})] * 2, timeout=60)
+    assert [sorted(each.stdout.splitlines()) for each in done] == [["[0] fine", "[1] fine"]] * 2
 
 
 def test_a_program_and_a_job_within_a_pe(trial: trials.Trial) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subprocesses import program
+from subprocesses import program, run_command
 
 PLACE = """
 import os, sys
@@ -70,6 +70,26 @@ def test_a_program_does_the_same(name: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAMS[name])
     status, lines = both("program.py", "x", folder=tmp_path)
     assert lines, status
+
+
+@pytest.mark.parametrize("name", ["at exit", "exception", "killed", "os exit", "status"])
+def test_a_program_without_ishmrun_does_the_same(name: str, tmp_path: Path) -> None:
+    """As tests run most programs: `ishmem.testing.fork_server` forks them."""
+    new, forked = without_ishmrun(PROGRAMS[name], tmp_path)
+    assert forked == new
+
+
+def test_a_program_is_forked(tmp_path: Path) -> None:
+    new, forked = without_ishmrun("import sys\nprint('dpnp' in sys.modules, sys.argv[1:])", tmp_path)
+    assert [new, forked] == [(0, "False ['x']\n", ""), (0, "True ['x']\n", "")]
+
+
+def without_ishmrun(text: str, folder: Path) -> list[tuple[int, str, str]]:
+    """Run a program by a new interpreter and as a fork; return status, output and errors of each."""
+    path = folder / "program.py"
+    path.write_text(text)
+    done = [run_command([sys.executable, str(path), "x"], forked=forked) for forked in (False, True)]
+    return [(each.returncode, each.stdout, each.stderr) for each in done]
 
 
 def test_forms_of_a_program(tmp_path: Path) -> None:

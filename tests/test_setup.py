@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subprocesses import program, run_command, run_program
+from subprocesses import program, run_at_once, run_command, run_program
 
 import ishmem
 from ishmem import dpex
@@ -128,13 +129,8 @@ def test_uid() -> None:
     uids = {ishmem.get_uniqueid() for _ in range(3)}
     assert len(uids) == 3
     command = [sys.executable, str(program("join_by_unique_id")), uids.pop()]
-    started = [subprocess.Popen([*command, str(rank), "3"], stdout=subprocess.PIPE, text=True) for rank in range(3)]
-    try:
-        assert [one.communicate(timeout=60)[0] for one in started] == [f"{rank} 3 6\n" for rank in range(3)]
-        assert [one.returncode for one in started] == [0, 0, 0]
-    finally:
-        for one in started:
-            one.kill()
+    done = run_at_once([([*command, str(rank), "3"], dict(os.environ)) for rank in range(3)], timeout=60)
+    assert [(each.returncode, each.stdout) for each in done] == [(0, f"{rank} 3 6\n") for rank in range(3)], done
 
 
 def test_missing_pe() -> None:
@@ -150,8 +146,9 @@ def test_missing_pe() -> None:
 def test_device() -> None:
     env = {**SMALL, "ISHMEM_SIM_DEVICES": "3", "ISHMEM_DEVICE": "sim"}
     for which in ("name", "object", "default"):
-        result = run_command([sys.executable, str(program("two_pes_on_a_device")), which], env=env)
-        assert (result.returncode, result.stdout.split()) == (0, ["3", "3"]), result
+        command, uid = [sys.executable, str(program("two_pes_on_a_device")), which], ishmem.get_uniqueid()
+        done = run_at_once([([*command, str(rank), uid], {**os.environ, **env}) for rank in range(2)], timeout=60)
+        assert [(each.returncode, each.stdout) for each in done] == [(0, "3\n")] * 2, done
     wrong = "import ishmem\nishmem.init(device='level_zero:gpu:77')"
     assert run_command([sys.executable, "-c", wrong], env=SMALL).returncode == 1
 

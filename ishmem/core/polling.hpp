@@ -33,15 +33,32 @@ inline void nap(unsigned microseconds) {
     usleep(microseconds);
 }
 
-// Returns for how many microseconds a wait sleeps between polls; 0: it yields. For the scheduler, a PE that only yields
-// keeps its core busy, so with more PEs than cores, those that compute would stay together on another core. With a core
-// for each PE, what a long wait waits for may be in another process: a compiler, or another job.
-inline unsigned pause_after(Clock::duration waited, bool crowded) {
-    constexpr long LONGEST = 1000;
-    const long patience = crowded ? 500 : 10000, part = crowded ? 16 : 64;
-    const long microseconds = std::chrono::duration_cast<std::chrono::microseconds>(waited).count();
-    return microseconds < patience ? 0 : static_cast<unsigned>(std::min(microseconds / part, LONGEST));
-}
+// How long a wait sleeps between polls. For the scheduler, a PE that only yields keeps its core busy, so with more
+// processes than cores, those that compute would stay together on another core. With a core for each PE, what a long
+// wait waits for may still be in another process: a compiler, or another job, which is seen by yields that take long.
+class Pause {
+ public:
+    static constexpr unsigned ROUNDS = 64;  // between two calls of `update` of a wait that yields
+
+    unsigned microseconds = 0;  // of the next sleep; 0: the wait yields
+
+    explicit Pause(bool crowded) : crowded(crowded) {}
+
+    void update(Clock::time_point now) {
+        constexpr auto WITH_OTHERS = std::chrono::milliseconds(1);  // alone, ROUNDS yields take a tenth of it
+        constexpr long LONGEST = 1000;
+        crowded |= !microseconds && now - before > WITH_OTHERS;
+        before = now;
+        const long patience = crowded ? 500 : 10000, part = crowded ? 16 : 64;
+        const long waited = std::chrono::duration_cast<std::chrono::microseconds>(now - begin).count();
+        microseconds = waited < patience ? 0 : static_cast<unsigned>(std::min(waited / part, LONGEST));
+    }
+
+ private:
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point before = begin;
+    bool crowded;
+};
 
 // Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
 // awaited PE needs them, and a call of MPI takes longer than a look at shared memory.
@@ -104,7 +121,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto begin = Clock::now();
     const auto limit =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
-    unsigned pause = 0;
+    Pause pause(heap().crowded);
     Story story;
     for (;;) {
         bool satisfied = false, given_up = false, late = false;
@@ -114,11 +131,11 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
             given_up = hopeless();
             if (given_up) break;
             if (between_nodes && long_idle(idle)) nap(NAP);
-            else if (pause) nap(pause);
+            else if (pause.microseconds) nap(pause.microseconds);
             else sched_yield();
-            if (!pause && round % 64) continue;
+            if (!pause.microseconds && round % Pause::ROUNDS) continue;
             const auto now = Clock::now();
-            if (!between_nodes) pause = pause_after(now - begin, heap().crowded);
+            if (!between_nodes) pause.update(now);
             late = limited && now >= limit;
             if (late || now >= slice) break;
         }

@@ -119,8 +119,13 @@ def _leave_modules() -> None:
 
 def can_run(command: Sequence[str]) -> bool:
     """Return whether this process has the stack, and the command is a Python program."""
+    return _kept is not None and is_program(command)
+
+
+def is_program(command: Sequence[str]) -> bool:
+    """Return whether a command is a Python program that `run` runs."""
     is_python, words = command[:1] == [sys.executable], command[1:]
-    return _kept is not None and is_python and bool(words) and (words[0] == "-u" or not words[0].startswith("-"))
+    return is_python and bool(words) and (words[0] == "-u" or not words[0].startswith("-"))
 
 
 def fork(

@@ -1,8 +1,8 @@
 """Starts jobs without the imports that each of their PEs would make.
 
-The server imports the SYCL stack once, as ``ishmrun --preload``, and forks a launcher for each request: ishmrun, or
-that of emulated nodes. Its PEs are forks, too. The process that asks adopts the launcher as an orphan, so it is its
-child.
+The server imports the SYCL stack once, as ``ishmrun --preload``, and forks a process for each request: ishmrun, the
+launcher of emulated nodes, or a Python program. The PEs of a launcher are forks, too. The process that asks adopts the
+fork as an orphan, so it is its child.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ PRELOAD = "PYTEST_PRELOAD"
 _WITH_PRELOAD = ("LD_LIBRARY_PATH", "PYTHONPATH")
 _WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER", PRELOAD, *_WITH_PRELOAD)
 """Variables that are read with the imports; there is a server for each combination of their values."""
+_OF_TORCHRUN = {"LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "TORCHELASTIC_RUN_ID", "WORLD_SIZE"}
+"""Variables that are read after the imports, beside those whose names begin with ``ISHMEM_`` or ``PYTEST_``."""
 _ALSO = re.compile(r"pytest|_pytest\..*|pytest_timeout|xdist\.plugin|hypothesis|ishmem\.testing\.pes")
 """Other modules that the PEs of tests import, as far as the process that starts the server has imported them."""
 
@@ -46,7 +48,7 @@ _servers: dict[tuple[object, ...], _Server] = {}
 
 
 class Process(Protocol):
-    """What a forked launcher has in common with `subprocess.Popen`."""
+    """What a forked process has in common with `subprocess.Popen`."""
 
     pid: int
 
@@ -68,8 +70,8 @@ class Process(Protocol):
 
 
 def can_start(command: Sequence[str]) -> bool:
-    """Return whether a command is that of a launcher that can be forked."""
-    return tuple(command[:_WORDS]) in _LAUNCHERS
+    """Return whether a command can be forked: it is that of a launcher, or a Python program."""
+    return tuple(command[:_WORDS]) in _LAUNCHERS or preload.is_program(command)
 
 
 def start(
@@ -117,7 +119,7 @@ def end(process: Process, patience: float) -> None:
 
 
 class _Forked:
-    """A launcher that the server has forked."""
+    """A process that the server has forked."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -132,7 +134,7 @@ class _Forked:
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
             if not select.select([self._ended], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("a launcher", timeout or 0.0)
+                raise subprocess.TimeoutExpired("a fork", timeout or 0.0)
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
             os.close(self._ended)
         return self.returncode
@@ -170,7 +172,7 @@ class _Server:
     def fork(
         self, command: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
-        """Start a launcher and return its process number; None if the server could not make its imports."""
+        """Start a process and return its number; None if the server could not make its imports."""
         processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)
@@ -185,7 +187,7 @@ class _Server:
 def _the_server(wanted: dict[str, str]) -> _Server | None:
     """Return the server that has made the imports of a new process with this environment; None if there is none."""
     read_by_imports = _WITH_PRELOAD if PRELOAD in wanted else ()
-    names = {name for name, _ in _environment.items() ^ wanted.items()}
+    names = {name for name, _ in _environment.items() ^ wanted.items()} - _OF_TORCHRUN
     if not all(name.startswith(("ISHMEM_", "PYTEST_")) or name in read_by_imports for name in names):
         return None
     key = os.getpid(), *map(wanted.get, _WITH_IMPORTS)
@@ -196,7 +198,7 @@ def _the_server(wanted: dict[str, str]) -> _Server | None:
 
 
 def _serve(connection: socket.socket) -> list[str] | None:
-    """Serve until the connection closes; returns the command in a process that is to be its launcher."""
+    """Serve until the connection closes; returns the command in a process that is to run it."""
     while True:
         request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
         if not request:
@@ -209,7 +211,7 @@ def _serve(connection: socket.socket) -> list[str] | None:
                 os.close(descriptor)
         elif pid := os.fork():
             os.write(tell, str(pid).encode())
-            os._exit(0)  # makes the launcher an orphan
+            os._exit(0)  # makes that process an orphan
         else:
             os.close(told)
             os.close(tell)
@@ -241,12 +243,14 @@ def _skip_exit_of_libraries() -> None:
 
 
 def main() -> None:
-    """Serve; in a forked process, run the launcher."""
+    """Serve; in a forked process, run the launcher or the program."""
     descriptor, *also = sys.argv[1:]
     preload.load(*also)
     _skip_exit_of_libraries()
     with contextlib.closing(socket.socket(fileno=int(descriptor))) as connection:
         command = _serve(connection)
+    if command is not None and tuple(command[:_WORDS]) not in _LAUNCHERS:
+        preload.run(command, set())
     if command is not None:
         status = _LAUNCHERS[tuple(command[:_WORDS])](command[_WORDS:])  # in a PE, it raises SystemExit
         sys.stdout.flush()

@@ -1,24 +1,17 @@
-"""Two PEs, a process and its child, that see all simulated devices; the argument says how init gets one."""
+"""A PE of two that see all simulated devices: ``two_pes_on_a_device how rank uid``; ``how`` says how init gets one."""
 
-import os
-import subprocess
 import sys
-import uuid
-
-uid = os.environ.setdefault("UID", uuid.uuid4().hex)
-rank = int(os.environ.get("RANK", 0))
-if rank == 0:
-    child = subprocess.Popen([sys.executable, *sys.argv], env={**os.environ, "RANK": "1"})
 
 import dpctl
 import dpnp
 
 import ishmem
 
+how, rank, uid = sys.argv[1:]
 gpus = dpctl.get_devices(backend="level_zero", device_type="gpu")
-device = {"name": "level_zero:gpu:1", "object": gpus[-1], "default": None}[sys.argv[1]]
-ishmem.init(device=device, uid=uid, rank=rank, nranks=2)
-wanted = {"name": gpus[1], "object": gpus[-1], "default": gpus[ishmem.my_pe()]}[sys.argv[1]]
+device = {"name": "level_zero:gpu:1", "object": gpus[-1], "default": None}[how]
+ishmem.init(device=device, uid=uid, rank=int(rank), nranks=2)
+wanted = {"name": gpus[1], "object": gpus[-1], "default": gpus[ishmem.my_pe()]}[how]
 a = ishmem.zeros(3)
 assert a.sycl_device == wanted, (a.sycl_device, wanted)
 assert a.sycl_queue == dpnp.zeros(3, device=wanted).sycl_queue
@@ -29,5 +22,3 @@ assert a.asnumpy().tolist() == [1.0, 2.0, 0.0]
 sys.stdout.write(f"{len(gpus)}\n")
 ishmem.free(a)
 ishmem.finalize()
-if rank == 0:
-    child.wait()
