@@ -249,13 +249,15 @@ def main() -> None:
     _skip_exit_of_libraries()
     with contextlib.closing(socket.socket(fileno=int(descriptor))) as connection:
         command = _serve(connection)
-    if command is not None and tuple(command[:_WORDS]) not in _LAUNCHERS:
+    if command is None:
+        return
+    launcher = _LAUNCHERS.get(tuple(command[:_WORDS]))
+    if launcher is None:
         preload.run(command, set())
-    if command is not None:
-        status = _LAUNCHERS[tuple(command[:_WORDS])](command[_WORDS:])  # in a PE, it raises SystemExit
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)  # the stack has nothing to do at the end here, and takes a second to be taken down
+    status = launcher(command[_WORDS:])  # in a PE, it raises SystemExit
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # the stack has nothing to do at the end here, and takes a second to be taken down
 
 
 if __name__ == "__main__":
