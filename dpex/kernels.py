@@ -189,7 +189,7 @@ def _without_collections() -> Iterator[None]:
 
 _has_compiled = False
 _has_frozen = False
-"""Whether the program has had frozen objects, which are left as they are."""
+"""Whether the program was seen to have frozen objects, which stay frozen."""
 _WRITTEN = io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper
 
 

@@ -45,11 +45,14 @@ SAMPLE = GRID[::7]
 
 
 PERIOD = 65521
-"""A prime number of elements: values that are repeated after it are at a wrong place if blocks are exchanged."""
+"""The number of elements after which `pattern` repeats itself: a prime, so that consecutive blocks differ."""
 
 
 def pattern(dtype: Any, count: int, *seed: int) -> np.ndarray:
-    """Return values that differ from element to element and from seed to seed, the same on every PE."""
+    """Return values that differ from element to element and from seed to seed, the same on every PE.
+
+    They repeat after `PERIOD` elements.
+    """
     return np.resize(_drawn(np.dtype(dtype), min(count, PERIOD), seed), count)
 
 
