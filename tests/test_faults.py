@@ -163,14 +163,9 @@ def test_hang_without_ishmrun(trial: trials.Trial) -> None:
     """The PEs share the status board that PE 0 has created."""
     command = [sys.executable, str(program("hang_by_unique_id")), get_uniqueid()]
     env = {**os.environ, **SMALL, "ISHMEM_TIMEOUT": "6"}  # the first zeros imports dpnp
-    started = [
-        subprocess.Popen([*command, str(pe)], stderr=subprocess.PIPE, text=True, env=env, process_group=None)
-        for pe in range(2)
-    ]  # fmt: skip
-    for one in started:
-        errors = one.communicate(timeout=60)[1]
-        assert one.returncode == 1
-        assert all(f"PE {pe}: wait_until, element 0 is 0, wanted == 1" in errors for pe in range(2)), errors
+    for each in run_at_once([([*command, str(pe)], env) for pe in range(2)], timeout=60):
+        assert each.returncode == 1
+        assert all(f"PE {pe}: wait_until, element 0 is 0, wanted == 1" in each.stderr for pe in range(2)), each
 
 
 # ---- the user ends the job

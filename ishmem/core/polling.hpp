@@ -42,7 +42,7 @@ class Pause {
 
     unsigned microseconds = 0;  // of the next sleep; 0: the wait yields
 
-    explicit Pause(bool crowded) : crowded(crowded) {}
+    Pause(Clock::time_point begin, bool crowded) : begin(begin), before(begin), crowded(crowded) {}
 
     void update(Clock::time_point now) {
         constexpr auto WITH_OTHERS = std::chrono::milliseconds(1);  // alone, ROUNDS yields take a tenth of it
@@ -55,8 +55,8 @@ class Pause {
     }
 
  private:
-    const Clock::time_point begin = Clock::now();
-    Clock::time_point before = begin;
+    const Clock::time_point begin;
+    Clock::time_point before;
     bool crowded;
 };
 
@@ -121,7 +121,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto begin = Clock::now();
     const auto limit =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
-    Pause pause(heap().crowded);
+    Pause pause(begin, heap().crowded);
     Story story;
     for (;;) {
         bool satisfied = false, given_up = false, late = false;
